@@ -1,0 +1,62 @@
+/**
+ * The floors. A room imports lower floors and itself: never a neighbour on its floor, never up.
+ * ARCHITECTURE.md draws this array; test/architecture.test.ts compares the two.
+ */
+const FLOORS = [
+  ['lib'],
+  ['events', 'expressions', 'storage'],
+  ['pipelines', 'targets', 'auth'],
+  ['conditions', 'delivery'],
+  ['notifications'],
+  ['config'],
+  ['resources'],
+  ['api'],
+  ['app'],
+  ['demo'],
+  ['cli'],
+];
+
+const roomPath = room => `^src/${room}/`;
+
+const floorRules = FLOORS.flatMap((rooms, floor) =>
+  rooms.map(room => ({
+    name: `floor-${floor}-${room}`,
+    comment: `src/${room} may import only itself and floors below ${floor}`,
+    severity: 'error',
+    from: { path: roomPath(room) },
+    to: {
+      path: '^src/',
+      pathNot: [roomPath(room), ...FLOORS.slice(0, floor).flat().map(roomPath)],
+    },
+  })),
+);
+
+/** Libraries that only one room may know. */
+const KEEPERS = [
+  ['api', '^node_modules/(fastify|@fastify)'],
+  ['config', '^node_modules/(js-yaml|yaml)/'],
+  ['storage', '^node_modules/(kysely|better-sqlite3|pg)/'],
+  ['lib', '^node_modules/(undici|ipaddr.js|pino)/'],
+  ['cli', '^node_modules/commander/'],
+];
+
+module.exports = {
+  floors: FLOORS,
+  forbidden: [
+    ...floorRules,
+    ...KEEPERS.map(([room, library]) => ({
+      name: `only-${room}-knows-${library.replace(/[^a-z0-9]+/gi, '-')}`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: roomPath(room) },
+      to: { path: library },
+    })),
+    { name: 'no-cycles', severity: 'error', from: { path: '^src/' }, to: { circular: true } },
+    { name: 'no-tests-in-the-product', severity: 'error', from: { path: '^src/', pathNot: '\\.test\\.ts$' }, to: { path: '^test/' } },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    exclude: { path: '\\.test\\.ts$' },
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+};

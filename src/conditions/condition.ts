@@ -1,0 +1,87 @@
+import type * as z from 'zod';
+import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
+
+/** What a condition is asked about: a component, or a name that was declared and never seen. */
+export interface Subject {
+  /** Unique among the subjects of a notification; the incident's subject. */
+  readonly key: string;
+  /** `type:id` */
+  readonly name: string;
+  readonly group: string;
+  readonly component: Component | undefined;
+  /** Observed milliseconds since the name was declared; only for one never seen. */
+  readonly declaredMs: number;
+}
+
+/** What a condition says of a subject now. `unknown` neither opens nor closes anything. */
+export type Verdict =
+  | { readonly state: 'ok'; readonly text: string; readonly fields: EventFields }
+  | { readonly state: 'alarm'; readonly text: string; readonly fields: EventFields }
+  | { readonly state: 'unknown'; readonly reason: string };
+
+/** Fields a condition adds to its event. */
+export type EventFields = Readonly<Record<string, string | number | boolean>>;
+
+export interface Evaluation {
+  readonly subject: Subject;
+  readonly components: Components;
+  /** Milliseconds since the incident opened; 0 when none is open. For the text of a resolution. */
+  readonly openMs: number;
+}
+
+/** What every condition on components has in its conf. */
+export interface ComponentConf {
+  /** `type:id`, an id, or a pattern with `*`. */
+  readonly name: string;
+  /** Milliseconds. */
+  readonly timeWindow: number;
+  readonly notifyOnResolution: boolean;
+  readonly __workerGroup?: string | undefined;
+}
+
+interface Definition<Conf extends ComponentConf> {
+  readonly id: string;
+  readonly name: string;
+  readonly category: 'sources' | 'destinations';
+  readonly description: string;
+  readonly kind: ComponentKind;
+  readonly schema: z.ZodType<Conf>;
+  /** Pure: the same evaluation and conf give the same verdict. */
+  evaluate(evaluation: Evaluation, conf: Conf): Verdict;
+}
+
+/** A kind of rule, its conf's type hidden behind `configure`. */
+export interface Condition {
+  readonly id: string;
+  readonly name: string;
+  readonly category: 'sources' | 'destinations';
+  readonly description: string;
+  readonly kind: ComponentKind;
+  readonly schema: z.ZodType<ComponentConf>;
+  /** Validates a raw conf; throws `z.ZodError`. */
+  configure(raw: unknown): Rule;
+}
+
+/** A condition with its conf. */
+export interface Rule {
+  readonly condition: Condition;
+  /** Effective conf; durations in milliseconds. */
+  readonly conf: ComponentConf;
+  evaluate(evaluation: Evaluation): Verdict;
+}
+
+export function defineCondition<Conf extends ComponentConf>(definition: Definition<Conf>): Condition {
+  const condition: Condition = {
+    id: definition.id,
+    name: definition.name,
+    category: definition.category,
+    description: definition.description,
+    kind: definition.kind,
+    schema: definition.schema,
+    configure(raw) {
+      const conf = definition.schema.parse(raw);
+      return { condition, conf, evaluate: evaluation => definition.evaluate(evaluation, conf) };
+    },
+  };
+  return condition;
+}

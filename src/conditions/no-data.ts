@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import { formatDuration } from '../lib/duration.ts';
+import { duration } from '../lib/schemas.ts';
+import type { PipelineState } from '../pipelines/component.ts';
+import { defineCondition, type Evaluation, type EventFields } from './condition.ts';
+
+const schema = z.strictObject({
+  name: z.string().min(1).describe('The input: `type:id`, an id, or a pattern with `*`.'),
+  timeWindow: duration({ minMs: 1000 }).default(60_000).describe('How long an input may be silent.'),
+  notifyOnResolution: z
+    .boolean()
+    .default(true)
+    .describe('true: one message at the start, one at the end. false: one each timeWindow while it lasts.'),
+  __workerGroup: z.string().min(1).optional().describe('Only inputs of this group.'),
+});
+
+/** An input that had no event and no byte for the whole window. A name that was never seen counts as silent. */
+export const noData = defineCondition({
+  id: 'no-data',
+  name: 'No Data Received',
+  category: 'sources',
+  kind: 'input',
+  description: 'An input had no data for the whole time window.',
+  schema,
+  evaluate(evaluation, conf) {
+    const { subject, components, openMs } = evaluation;
+    const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;
+    const where = `Source ${subject.name}${subject.group === 'default' ? '' : ` in group ${subject.group}`}`;
+    const fields: EventFields = { _metric: 'total.in_bytes', timeWindow: formatDuration(conf.timeWindow) };
+    if (silentMs < conf.timeWindow)
+      return {
+        state: 'ok',
+        fields,
+        text: `${where} is receiving data again after ${formatDuration(openMs)}`,
+      };
+    return {
+      state: 'alarm',
+      fields: { ...fields, bytes: 0 },
+      text: `${where} had no data for ${formatDuration(conf.timeWindow)}${becauseOf(evaluation)}`,
+    };
+  },
+});
+
+/** The reason, where the pipeline itself cannot be read or the name was never seen. */
+function becauseOf({ subject, components }: Evaluation): string {
+  if (subject.component === undefined) return ': it was never seen';
+  const pipeline = components.pipeline(subject.component.pipeline);
+  return pipeline === undefined || pipeline.state !== 'unreachable' ? '' : `: ${unreachable(pipeline)}`;
+}
+
+const unreachable = (pipeline: PipelineState): string =>
+  `pipeline ${pipeline.id} cannot be read${pipeline.error === null ? '' : ` (${pipeline.error})`}`;

@@ -1,0 +1,57 @@
+/** Every code an answer can carry. `api/errors.ts` maps each to its HTTP status. */
+export const ERROR_CODES = {
+  'invalid-request': 'The request is malformed or a value is not allowed.',
+  unauthenticated: 'No valid token was sent.',
+  forbidden: 'The caller lacks the permission named in the message.',
+  'not-found': 'Nothing with that id exists, or the caller may not know of it.',
+  'method-not-allowed': 'The path exists, but not with this method; see the Allow header.',
+  conflict: 'The change collides with the present state.',
+  'body-too-large': 'The request body is over the limit.',
+  'unsupported-media-type': 'The Content-Type is not accepted here.',
+  'rate-limited': 'Too many requests; wait as Retry-After says.',
+  unavailable: 'The server cannot do this just now; try again as Retry-After says.',
+  internal: 'Something broke on our side; the log has the detail under the request id.',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** One thing wrong with one place of an input. `path` is dotted, with `[n]` for list items. */
+export interface Problem {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface Details {
+  readonly problems?: readonly Problem[];
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+/** The one error that crosses rooms. `message` is for a person and never holds a secret. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly problems: readonly Problem[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: Details = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.problems = details.problems;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+export const notFound = (noun: string, id: string): AppError =>
+  new AppError('not-found', `${noun} '${id}' not found`);
+
+/** The text of anything thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The `code` Node and most libraries put on their errors, or ''. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  return typeof code === 'string' ? code : '';
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from './clock.ts';
+
+/** Makes ids: UUID version 7 (RFC 9562 section 5.7), strictly growing within the process. */
+export interface Ids {
+  next(): string;
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const POOL_BYTES = 4096;
+
+/**
+ * The 12 bits after the version are a counter that grows within a millisecond; when it overflows, or
+ * when the wall clock steps back, the timestamp runs ahead instead, so order never breaks.
+ */
+export function monotonicIds(clock: Pick<Clock, 'now'>): Ids {
+  let lastMs = 0;
+  let counter = 0;
+  let pool = Buffer.alloc(0);
+  let at = 0;
+
+  function random(count: number): Buffer {
+    if (at + count > pool.length) {
+      pool = randomBytes(POOL_BYTES);
+      at = 0;
+    }
+    at += count;
+    return pool.subarray(at - count, at);
+  }
+
+  return {
+    next() {
+      const now = clock.now();
+      if (now > lastMs) {
+        lastMs = now;
+        counter = random(2).readUInt16BE() & 0x7ff;
+      } else if (++counter > 0xfff) {
+        lastMs += 1;
+        counter = 0;
+      }
+      const time = lastMs.toString(16).padStart(12, '0');
+      const tail = random(8);
+      const variant = HEX[((tail[0] ?? 0) & 0x3f) | 0x80];
+      let rest = '';
+      for (let index = 1; index < 8; index++) rest += HEX[tail[index] ?? 0];
+      const count = counter.toString(16).padStart(3, '0');
+      return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${variant}${rest.slice(0, 2)}-${rest.slice(2)}`;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { pino } from 'pino';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Constant sentence as message, values in fields; a secret is never a field. */
+export interface Logger {
+  debug(fields: Fields, message: string): void;
+  info(fields: Fields, message: string): void;
+  warn(fields: Fields, message: string): void;
+  error(fields: Fields, message: string): void;
+  child(fields: Fields): Logger;
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Writes JSON lines to stderr; stdout belongs to what a command prints. */
+export function createLogger(level: LogLevel): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: label => ({ level: label }) },
+    },
+    pino.destination({ fd: 2, sync: true }),
+  );
+}
+
+const ignore = (): void => {};
+export const silentLogger: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  child: () => silentLogger,
+};

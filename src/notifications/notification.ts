@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import type { Rule } from '../conditions/condition.ts';
+import { conditions, findCondition } from '../conditions/index.ts';
+import { SEVERITIES, type Severity } from '../events/event.ts';
+import { duration, httpUrl, identifier } from '../lib/schemas.ts';
+
+/** A notification as it stands in the file, its conf not yet read by its condition. */
+export const notificationSchema = z.strictObject({
+  id: identifier.describe('Unique identifier of the notification.'),
+  disabled: z.boolean().default(false).describe('A disabled notification is not evaluated.'),
+  condition: z.enum(conditions.map(condition => condition.id)).describe('When the notification triggers.'),
+  targets: z.array(identifier).default([]).describe('Ids of the targets that receive it.'),
+  conf: z.record(z.string(), z.unknown()).default({}).describe("The condition's own settings."),
+  description: z.string().max(4096).optional().describe('What the reader of the message should know.'),
+  runbookUrl: httpUrl.optional().describe('Where the reader of the message finds what to do.'),
+  severity: z.enum(SEVERITIES).default('warn').describe('Severity of its alarms; a resolution is info.'),
+  for: duration().default(0).describe('How long the condition must hold before the alarm.'),
+  repeatInterval: duration({ minMs: 1000 }).optional().describe('Remind while the alarm lasts, this often.'),
+});
+
+type NotificationSettings = z.infer<typeof notificationSchema>;
+
+/** A rule of the configuration, ready to evaluate. */
+export interface Notification {
+  readonly id: string;
+  readonly disabled: boolean;
+  readonly rule: Rule;
+  readonly targets: readonly string[];
+  readonly severity: Severity;
+  readonly forMs: number;
+  /** How often an open incident is told again; null when only start and resolution are. */
+  readonly repeatMs: number | null;
+  readonly description: string | undefined;
+  readonly runbookUrl: string | undefined;
+  /** Changes with condition or conf; an open incident of another fingerprint is closed. */
+  readonly fingerprint: string;
+  /** Effective settings as the API shows them. */
+  readonly settings: NotificationSettings;
+}
+
+/** Reads a raw item; throws `z.ZodError`, with paths under `conf` for what the condition refuses. */
+export function configureNotification(raw: unknown): Notification {
+  const settings = notificationSchema.parse(raw);
+  const condition = findCondition(settings.condition);
+  if (condition === undefined)
+    throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
+  const rule = configureRule(() => condition.configure(settings.conf));
+  const ownRepeat = rule.conf.notifyOnResolution ? null : rule.conf.timeWindow;
+  return {
+    id: settings.id,
+    disabled: settings.disabled,
+    rule,
+    targets: [...new Set(settings.targets)],
+    severity: settings.severity,
+    forMs: settings.for,
+    repeatMs: settings.repeatInterval ?? ownRepeat,
+    description: settings.description,
+    runbookUrl: settings.runbookUrl,
+    fingerprint: createHash('sha256')
+      .update(JSON.stringify([condition.id, rule.conf]))
+      .digest('base64url'),
+    settings,
+  };
+}
+
+function configureRule(configure: () => Rule): Rule {
+  try {
+    return configure();
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    throw new z.ZodError(error.issues.map(issue => ({ ...issue, path: ['conf', ...issue.path] })));
+  }
+}

@@ -1,0 +1,69 @@
+/** An input or an output of a pipeline, over all its replicas. */
+export interface Component {
+  readonly group: string;
+  /** Id of the pipeline it belongs to. */
+  readonly pipeline: string;
+  readonly engine: string;
+  readonly kind: ComponentKind;
+  /** The engine's own type, or the engine's id where it has none. */
+  readonly type: string;
+  /** The id the engine uses. */
+  readonly engineId: string;
+  /** `engineId` as a resource id: `^[a-zA-Z0-9_-]{1,512}$`, unique per kind. */
+  readonly id: string;
+}
+
+export type ComponentKind = 'input' | 'output';
+
+/** `type:id`, as people and the API write it. */
+export const componentName = (component: Component): string => `${component.type}:${component.engineId}`;
+
+export const HEALTHS = ['Green', 'Yellow', 'Red', 'Unknown'] as const;
+export type Health = (typeof HEALTHS)[number];
+
+/** How a component is now. */
+export interface ComponentStatus {
+  readonly health: Health;
+  /** Replicas by health. */
+  readonly healthCounts: Readonly<Record<Health, number>>;
+  /** Epoch ms of the last sign of life of any replica; null before the first. */
+  readonly timestamp: number | null;
+  /** Totals since Headgate first saw the component, gauges as they are now. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly error: string | null;
+  readonly replicas: number;
+  /** Epoch ms of the last scrape or push that brought new data; null when none was seen. */
+  readonly lastDataAt: number | null;
+  /** Observed milliseconds without data: time while Headgate was down does not count. */
+  readonly silentMs: number;
+}
+
+/** How reading a pipeline goes. */
+export interface PipelineState {
+  readonly id: string;
+  readonly engine: string;
+  readonly group: string;
+  readonly mode: 'pull' | 'push';
+  readonly url: string | null;
+  readonly state: 'waiting' | 'reachable' | 'unreachable';
+  /** Epoch ms of the last attempt or push. */
+  readonly lastAt: number | null;
+  /** Epoch ms since when it cannot be read; null while it can. */
+  readonly unreachableSince: number | null;
+  readonly error: string | null;
+  readonly instances: number;
+  readonly components: number;
+}
+
+/** What the other rooms may ask about components. */
+export interface Components {
+  /** Changes whenever a component appears or goes; lets readers keep what they derived from `all`. */
+  readonly revision: number;
+  all(): readonly Component[];
+  status(component: Component): ComponentStatus;
+  /** The cheap part of `status`, asked for every component at every evaluation. */
+  silentMs(component: Component): number;
+  lastDataAt(component: Component): number | null;
+  pipeline(id: string): PipelineState | undefined;
+  pipelines(): readonly PipelineState[];
+}

@@ -1,0 +1,147 @@
+import type {
+  AttemptTable,
+  DeliveryState,
+  DeliveryTable,
+  EventTable,
+  IncidentState,
+  IncidentTable,
+  KeyTable,
+  MessageTable,
+  UserTable,
+} from './tables.ts';
+
+/** A page of rows; `total` counts all that match. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly total: number;
+}
+
+export interface PageRequest {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+type Scoped<Row> = Omit<Row, 'workspace'>;
+export type IncidentRow = Scoped<IncidentTable>;
+export type EventRow = Scoped<EventTable>;
+export type DeliveryRow = Scoped<DeliveryTable>;
+export type AttemptRow = Scoped<AttemptTable>;
+export type MessageRow = Scoped<MessageTable>;
+export type KeyRow = KeyTable;
+export type UserRow = UserTable;
+
+/**
+ * Writes an incident's transition or repeat with all that follows from it, or nothing at all.
+ * Refused with `conflict` when `expectedSeq` (0 to open) is not the incident's present one, or when another incident
+ * of the same notification and subject is open.
+ */
+export interface TransitionOperation {
+  readonly kind: 'transition';
+  readonly workspace: string;
+  readonly expectedSeq: number;
+  readonly incident: IncidentRow;
+  readonly event: EventRow;
+  readonly deliveries: readonly DeliveryRow[];
+  readonly message: MessageRow;
+}
+
+/** Books what an attempt brought. Refused with `conflict` when the delivery is settled already. */
+export interface SettleOperation {
+  readonly kind: 'settle';
+  readonly workspace: string;
+  readonly deliveryId: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly nextAt: number | null;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+  readonly settledAt: number | null;
+  /** Written for failures and retries only: a first-try success lives in the delivery. */
+  readonly attempt: AttemptRow | null;
+}
+
+/** Hot writes are data, from this closed list. */
+export type Operation = TransitionOperation | SettleOperation;
+
+export interface IncidentStore {
+  /** Every open incident; the engine reads them once at start. */
+  open(): Promise<readonly IncidentRow[]>;
+  get(id: string): Promise<IncidentRow | undefined>;
+  /** Newest first. */
+  list(
+    filter: { state?: IncidentState; notification?: string },
+    page: PageRequest,
+  ): Promise<Page<IncidentRow>>;
+}
+
+export interface EventStore {
+  get(id: string): Promise<EventRow | undefined>;
+  /** In the order of their ids; unknown ids are left out. At most 500 ids a call. */
+  byIds(ids: readonly string[]): Promise<readonly EventRow[]>;
+}
+
+export interface DeliveryFilter {
+  readonly state?: DeliveryState;
+  readonly target?: string;
+  readonly notification?: string;
+  readonly incident?: string;
+}
+
+export interface DeliveryStore {
+  get(id: string): Promise<DeliveryRow | undefined>;
+  /** Newest first. */
+  list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
+  /** Waiting deliveries with an id after `after`, oldest first. */
+  waiting(after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** Whether a firing event of the incident has reached the target. */
+  reached(incidentId: string, target: string): Promise<boolean>;
+  attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
+}
+
+export interface MessageStore {
+  /** Those not hidden, newest first. */
+  list(page: PageRequest): Promise<Page<MessageRow>>;
+}
+
+/** What one workspace keeps. */
+export interface WorkspaceStorage {
+  readonly incidents: IncidentStore;
+  readonly events: EventStore;
+  readonly deliveries: DeliveryStore;
+  readonly messages: MessageStore;
+}
+
+export interface UserStore {
+  count(): Promise<number>;
+  byName(username: string): Promise<UserRow | undefined>;
+}
+
+/** Reads and writes inside one transaction: all of it happens or none. */
+export interface Transaction {
+  countUsers(): Promise<number>;
+  /** Refused with `conflict` when the name is taken. */
+  addUser(user: UserRow): Promise<void>;
+  addKey(key: KeyRow): Promise<void>;
+  keys(): Promise<readonly KeyRow[]>;
+  instanceValue(name: string): Promise<string | undefined>;
+  setInstanceValue(name: string, value: string): Promise<void>;
+}
+
+/** The storage interface. Whatever is answered without an error is on disk. */
+export interface Storage {
+  /** The stores of one workspace; there is no way to read rows without naming it. */
+  in(workspace: string): WorkspaceStorage;
+  readonly users: UserStore;
+  /** Signing keys, oldest first. */
+  keys(): Promise<readonly KeyRow[]>;
+  instanceValue(name: string): Promise<string | undefined>;
+  /**
+   * Writes one operation, in a batch with whatever else is waiting: no linger, the next batch starts when the last is
+   * on disk. When a batch fails, each of its operations is tried alone and only the bad one is refused.
+   * Rejects with `conflict` as the operation says, with `unavailable` when the disk refuses.
+   */
+  commit(operation: Operation): Promise<void>;
+  /** For administration; shares the one writer with `commit`. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,77 @@
+import type * as z from 'zod';
+import type { HeadgateEvent } from '../events/event.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { HttpClient } from '../lib/http.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Outcome } from './outcome.ts';
+
+/** What a target may use while it sends. */
+export interface SendContext {
+  /** Stable over all attempts of one delivery: receivers drop repeats by it. */
+  readonly deliveryId: string;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Aborts at the attempt's time limit and when the process stops. */
+  readonly signal: AbortSignal;
+  /** The folder below which log files may be written. */
+  readonly logFolder: string;
+}
+
+/** What every type's settings hold. */
+export interface CommonSettings {
+  readonly id: string;
+  readonly type: string;
+  readonly description?: string | undefined;
+  /** Names or wildcards of the fields that are attached at send. */
+  readonly systemFields: readonly string[];
+}
+
+interface Definition<Settings extends CommonSettings> {
+  /** The value of `type` in the file. */
+  readonly type: string;
+  readonly description: string;
+  /** A strict object; its defaults, limits and secret marks are the product's. */
+  readonly schema: z.ZodType<Settings>;
+  /** How many deliveries may be under way at once. */
+  readonly concurrency: number;
+  /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
+  send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
+  /** The bulletin's text for an event, where this type sets it. */
+  bulletinText?(event: HeadgateEvent, settings: Settings): string;
+}
+
+/** A kind of target, its settings' type hidden behind `configure`. */
+export interface TargetType {
+  readonly type: string;
+  readonly description: string;
+  readonly schema: z.ZodType<CommonSettings>;
+  /** Validates raw settings; throws `z.ZodError`. */
+  configure(raw: unknown): Target;
+}
+
+/** A target of the configuration, ready to send. */
+export interface Target {
+  /** Effective settings; secrets print as masks. */
+  readonly settings: CommonSettings;
+  readonly concurrency: number;
+  send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
+  bulletinText(event: HeadgateEvent): string | undefined;
+}
+
+export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
+  return {
+    type: definition.type,
+    description: definition.description,
+    schema: definition.schema,
+    configure(raw) {
+      const settings = definition.schema.parse(raw);
+      return {
+        settings,
+        concurrency: definition.concurrency,
+        send: (events, context) => definition.send(events, settings, context),
+        bulletinText: event => definition.bulletinText?.(event, settings),
+      };
+    },
+  };
+}

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Duration } from '../lib/duration.ts';
 import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
 
 /** What a condition is asked about: a component, or a name that was declared and never seen. */
@@ -33,8 +34,7 @@ export interface Evaluation {
 export interface ComponentConf {
   /** `type:id`, an id, or a pattern with `*`. */
   readonly name: string;
-  /** Milliseconds. */
-  readonly timeWindow: number;
+  readonly timeWindow: Duration;
   readonly notifyOnResolution: boolean;
   readonly __workerGroup?: string | undefined;
 }
@@ -65,7 +65,7 @@ export interface Condition {
 /** A condition with its conf. */
 export interface Rule {
   readonly condition: Condition;
-  /** Effective conf; durations in milliseconds. */
+  /** Effective conf; serialises to what a file would say. */
   readonly conf: ComponentConf;
   evaluate(evaluation: Evaluation): Verdict;
 }

@@ -6,7 +6,7 @@ import { defineCondition, type Evaluation, type EventFields } from './condition.
 
 const schema = z.strictObject({
   name: z.string().min(1).describe('The input: `type:id`, an id, or a pattern with `*`.'),
-  timeWindow: duration({ minMs: 1000 }).default(60_000).describe('How long an input may be silent.'),
+  timeWindow: duration({ min: '1s' }).prefault('60s').describe('How long an input may be silent.'),
   notifyOnResolution: z
     .boolean()
     .default(true)
@@ -26,8 +26,8 @@ export const noData = defineCondition({
     const { subject, components, openMs } = evaluation;
     const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;
     const where = `Source ${subject.name}${subject.group === 'default' ? '' : ` in group ${subject.group}`}`;
-    const fields: EventFields = { _metric: 'total.in_bytes', timeWindow: formatDuration(conf.timeWindow) };
-    if (silentMs < conf.timeWindow)
+    const fields: EventFields = { _metric: 'total.in_bytes', timeWindow: conf.timeWindow.text };
+    if (silentMs < conf.timeWindow.ms)
       return {
         state: 'ok',
         fields,
@@ -36,7 +36,7 @@ export const noData = defineCondition({
     return {
       state: 'alarm',
       fields: { ...fields, bytes: 0 },
-      text: `${where} had no data for ${formatDuration(conf.timeWindow)}${becauseOf(evaluation)}`,
+      text: `${where} had no data for ${conf.timeWindow.text}${becauseOf(evaluation)}`,
     };
   },
 });

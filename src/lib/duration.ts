@@ -4,6 +4,28 @@ type Unit = keyof typeof UNIT_MS;
 const PATTERN = /^(\d{1,15})(ms|s|m|h|d)$/;
 const LONGEST_MS = 400 * UNIT_MS.d;
 
+/** A length of time that remembers how it was written: `60s` stays `60s` in messages, answers and files. */
+export class Duration {
+  readonly text: string;
+  readonly ms: number;
+
+  /** Throws a `RangeError` for a text that is no duration. */
+  constructor(text: string) {
+    const ms = parseDuration(text);
+    if (ms === undefined) throw new RangeError(`'${text}' is not a duration such as 30s, 5m or 1h`);
+    this.text = text;
+    this.ms = ms;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+
+  toJSON(): string {
+    return this.text;
+  }
+}
+
 /** Milliseconds of `60s`, `5m`, `1h`, `500ms`, `1d`; undefined when the text is no duration or over 400 days. */
 export function parseDuration(text: string): number | undefined {
   const match = PATTERN.exec(text);

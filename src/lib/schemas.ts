@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseDuration } from './duration.ts';
+import { Duration, parseDuration } from './duration.ts';
 import { Secret } from './secret.ts';
 
 /** The id of a resource. */
@@ -7,17 +7,21 @@ export const identifier = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,512}$/, 'must be 1 to 512 letters, digits, "_" or "-"');
 
-/** A duration as people write it; its value is in milliseconds. */
-export function duration(limits: { readonly minMs?: number; readonly maxMs?: number } = {}) {
-  return z.string().transform((text, context): number => {
+/** A duration as people write it: its value holds the text and the milliseconds. Defaults go in as text, by `prefault`. */
+export function duration(limits: { readonly min?: string; readonly max?: string } = {}) {
+  const minMs = limits.min === undefined ? 0 : new Duration(limits.min).ms;
+  const maxMs = limits.max === undefined ? Number.POSITIVE_INFINITY : new Duration(limits.max).ms;
+  return z.string().transform((text, context): Duration => {
     const ms = parseDuration(text);
-    if (ms === undefined)
-      context.addIssue({ code: 'custom', message: 'must be a duration such as 30s, 5m or 1h' });
-    else if (ms < (limits.minMs ?? 0))
-      context.addIssue({ code: 'custom', message: `must be at least ${limits.minMs}ms` });
-    else if (ms > (limits.maxMs ?? Number.POSITIVE_INFINITY))
-      context.addIssue({ code: 'custom', message: `must be at most ${limits.maxMs}ms` });
-    return ms ?? z.NEVER;
+    if (ms !== undefined && ms >= minMs && ms <= maxMs) return new Duration(text);
+    const message =
+      ms === undefined
+        ? 'must be a duration such as 30s, 5m or 1h'
+        : ms < minMs
+          ? `must be at least ${limits.min}`
+          : `must be at most ${limits.max}`;
+    context.addIssue({ code: 'custom', message, input: text });
+    return z.NEVER;
   });
 }
 

@@ -15,8 +15,8 @@ export const notificationSchema = z.strictObject({
   description: z.string().max(4096).optional().describe('What the reader of the message should know.'),
   runbookUrl: httpUrl.optional().describe('Where the reader of the message finds what to do.'),
   severity: z.enum(SEVERITIES).default('warn').describe('Severity of its alarms; a resolution is info.'),
-  for: duration().default(0).describe('How long the condition must hold before the alarm.'),
-  repeatInterval: duration({ minMs: 1000 }).optional().describe('Remind while the alarm lasts, this often.'),
+  for: duration().prefault('0s').describe('How long the condition must hold before the alarm.'),
+  repeatInterval: duration({ min: '1s' }).optional().describe('Remind while the alarm lasts, this often.'),
 });
 
 type NotificationSettings = z.infer<typeof notificationSchema>;
@@ -35,7 +35,7 @@ export interface Notification {
   readonly runbookUrl: string | undefined;
   /** Changes with condition or conf; an open incident of another fingerprint is closed. */
   readonly fingerprint: string;
-  /** Effective settings as the API shows them. */
+  /** Effective settings; serialises to what a file would say. */
   readonly settings: NotificationSettings;
 }
 
@@ -53,14 +53,14 @@ export function configureNotification(raw: unknown): Notification {
     rule,
     targets: [...new Set(settings.targets)],
     severity: settings.severity,
-    forMs: settings.for,
-    repeatMs: settings.repeatInterval ?? ownRepeat,
+    forMs: settings.for.ms,
+    repeatMs: (settings.repeatInterval ?? ownRepeat)?.ms ?? null,
     description: settings.description,
     runbookUrl: settings.runbookUrl,
     fingerprint: createHash('sha256')
       .update(JSON.stringify([condition.id, rule.conf]))
       .digest('base64url'),
-    settings,
+    settings: { ...settings, conf: { ...rule.conf } },
   };
 }
 

@@ -1,0 +1,155 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts';
+import type { Clock } from './clock.ts';
+import { formatDuration } from './duration.ts';
+import { type HttpAnswer, type HttpClient, HttpFailure, type HttpRequest } from './http.ts';
+import { ForbiddenAddress, failureOf } from './http-failure.ts';
+
+/** All addresses of a name. */
+export type Resolve = (
+  hostname: string,
+  done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
+) => void;
+
+interface Options extends AddressPolicy {
+  /** Connections to one origin; a request more waits, its time limit running. */
+  readonly connections?: number;
+  readonly clock: Clock;
+  readonly resolve?: Resolve;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const ignore = (): void => {};
+
+/** Throws `invalid-request` for an item of `allowedAddresses` that is no address and no range. */
+export function createHttpClient(options: Options): HttpClient {
+  const agent = new Agent({
+    connections: options.connections ?? 16,
+    pipelining: 1,
+    connect: guardedConnector(createAddressGuard(options), options.resolve ?? resolveBySystem),
+    // The deadline of the whole exchange covers both.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    request: request => exchange(agent, request, options.clock),
+    close: () => agent.destroy(),
+  };
+}
+
+const resolveBySystem: Resolve = (hostname, done) =>
+  lookup(hostname, { all: true }, (error, addresses) => done(error, addresses));
+
+/**
+ * Judges addresses where the socket is made, after the only look-up there is: what was judged is what is connected to, and
+ * a name whose answer changes has no gap. One forbidden address among several refuses the name.
+ */
+function guardedConnector(guard: AddressGuard, resolve: Resolve): buildConnector.connector {
+  const guardedLookup: LookupFunction = (hostname, options, done) =>
+    resolve(hostname, (error, addresses) => {
+      if (error) return done(error, []);
+      const refusal = addresses.map(one => guard.refusal(one.address)).find(text => text !== undefined);
+      const first = addresses[0];
+      if (refusal !== undefined) return done(new ForbiddenAddress(refusal), []);
+      if (first === undefined) return done(Object.assign(new Error('no address'), { code: 'ENODATA' }), []);
+      if (options.all) return done(null, [...addresses]);
+      done(null, first.address, first.family);
+    });
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup });
+  return (target, done) => {
+    const refusal = isIP(target.hostname) === 0 ? undefined : guard.refusal(target.hostname);
+    if (refusal === undefined) connect(target, done);
+    else done(new ForbiddenAddress(refusal), null);
+  };
+}
+
+async function exchange(agent: Agent, request: HttpRequest, clock: Clock): Promise<HttpAnswer> {
+  const url = parseUrl(request.url);
+  const deadline = new AbortController();
+  const giveUp = (): void =>
+    deadline.abort(new HttpFailure('aborted', `${url.origin}: the request was given up`));
+  const cancel = clock.after(request.timeoutMs, () =>
+    deadline.abort(
+      new HttpFailure(
+        'timeout',
+        `${url.origin}: no complete answer within ${formatDuration(request.timeoutMs)}`,
+      ),
+    ),
+  );
+  if (request.signal?.aborted) giveUp();
+  request.signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await Promise.race([send(agent, url, request, deadline.signal), rejection(deadline.signal)]);
+  } catch (error) {
+    throw failureOf(error, url.origin);
+  } finally {
+    cancel();
+    request.signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw new HttpFailure('other', 'the address is malformed');
+  }
+}
+
+/** undici hears a signal only once the request has a connection; a look-up that hangs must end too. */
+const rejection = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+
+async function send(agent: Agent, url: URL, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  signal.throwIfAborted();
+  const response = await agent.request({
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: request.method,
+    headers: request.headers ?? {},
+    body: request.body ?? null,
+    signal,
+  });
+  const read = await readBounded(decoded(response), request.maxAnswerBytes);
+  return { status: response.statusCode, headers: flatten(response.headers), ...read };
+}
+
+function decoded(response: Dispatcher.ResponseData): Readable {
+  const body = response.body.on('error', ignore);
+  const encoding = String(response.headers['content-encoding'] ?? '').toLowerCase();
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') return body;
+  return pipeline(body, createGunzip(), ignore);
+}
+
+/** Leaving the loop destroys the stream and with it the connection: the rest of an endless answer is not ours to read. */
+async function readBounded(
+  source: Readable,
+  limit: number,
+): Promise<{ readonly body: Buffer; readonly truncated: boolean }> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of source) {
+    const bytes: Buffer = chunk;
+    if (size + bytes.length > limit) {
+      chunks.push(bytes.subarray(0, limit - size));
+      return { body: Buffer.concat(chunks), truncated: true };
+    }
+    chunks.push(bytes);
+    size += bytes.length;
+  }
+  return { body: Buffer.concat(chunks), truncated: false };
+}
+
+function flatten(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
+  return flat;
+}

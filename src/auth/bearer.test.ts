@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { bearerToken } from './bearer.ts';
+
+const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln-_';
+
+test.each([
+  `Bearer ${TOKEN}`,
+  `Bearer Bearer ${TOKEN}`,
+  `bearer ${TOKEN}`,
+  `BEARER bearer ${TOKEN}`,
+  `Bearer\t${TOKEN}`,
+  `Bearer  ${TOKEN}`,
+  `Bearer \t Bearer\t\t${TOKEN}`,
+])('%j carries the token', header => {
+  expect(bearerToken(header)).toBe(TOKEN);
+});
+
+test.each([
+  '',
+  'Bearer',
+  'Bearer ',
+  'Bearer Bearer',
+  'Bearer short',
+  TOKEN,
+  `Bearer${TOKEN}`,
+  `Basic ${TOKEN}`,
+  `Bearer Basic ${TOKEN}`,
+  `Bearer Bearer Bearer ${TOKEN}`,
+  `Bearer ${TOKEN} `,
+  `Bearer ${TOKEN} ${TOKEN}`,
+  `Bearer ${TOKEN},Bearer ${TOKEN}`,
+  `Bearer ${TOKEN}\n`,
+  `Bearer "${TOKEN}"`,
+  `Bearer ${'a'.repeat(4097)}`,
+  ` Bearer ${TOKEN}`,
+])('%j carries none', header => {
+  expect(bearerToken(header)).toBeUndefined();
+});
+
+test('a long header of blanks and words is refused in linear time', () => {
+  const headers = [
+    'Bearer '.repeat(50_000),
+    `Bearer${' '.repeat(200_000)}`,
+    `Bearer${'\t '.repeat(100_000)}Bearer`,
+  ];
+  const started = performance.now();
+  for (const header of headers) expect(bearerToken(header)).toBeUndefined();
+  expect(performance.now() - started).toBeLessThan(500);
+});

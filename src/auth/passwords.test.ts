@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { createPasswords, isPasswordLength } from './passwords.ts';
+
+test('a password is kept as argon2id of the stated cost and verifies exactly as it was', async () => {
+  const passwords = createPasswords();
+  const hash = await passwords.hash(' Grüße 🔑 ');
+  expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[^$]{22}\$[^$]{43}$/);
+  expect(await passwords.verify(' Grüße 🔑 ', hash)).toBe(true);
+  expect(await passwords.verify('Grüße 🔑', hash)).toBe(false);
+  expect(await passwords.verify('', hash)).toBe(false);
+});
+
+test('two hashes of one password differ', async () => {
+  const passwords = createPasswords();
+  expect(await passwords.hash('same')).not.toBe(await passwords.hash('same'));
+});
+
+test('an unknown user costs as much as a wrong password', async () => {
+  const passwords = createPasswords();
+  const hash = await passwords.hash('right');
+  const time = async (known: string | undefined): Promise<number> => {
+    const started = performance.now();
+    expect(await passwords.verify('wrong', known)).toBe(false);
+    return performance.now() - started;
+  };
+  const known: number[] = [];
+  const unknown: number[] = [];
+  for (let round = 0; round < 9; round++) {
+    known.push(await time(hash));
+    unknown.push(await time(undefined));
+  }
+  const fastest = (times: readonly number[]): number => Math.min(...times);
+  expect(fastest(unknown) / fastest(known)).toBeGreaterThan(0.6);
+  expect(fastest(unknown) / fastest(known)).toBeLessThan(1.7);
+});
+
+test('what the queue cannot hold is refused with a time to come back, and the rest is served', async () => {
+  const passwords = createPasswords({ concurrent: 1, waiting: 2 });
+  const hash = await passwords.hash('right');
+  const results = await Promise.allSettled(Array.from({ length: 5 }, () => passwords.verify('right', hash)));
+  expect(results.map(result => result.status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'rejected',
+  ]);
+  expect(results[3]).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 2 } });
+  expect(await passwords.verify('right', hash)).toBe(true);
+});
+
+test('a hash that fails gives its turn back', async () => {
+  const passwords = createPasswords({ concurrent: 1, waiting: 0 });
+  await expect(passwords.verify('any', 'not a hash')).rejects.toThrow();
+  expect(await passwords.verify('any', undefined)).toBe(false);
+});
+
+test.each([
+  ['', false],
+  ['a', true],
+  ['🔑'.repeat(256), true],
+  ['🔑'.repeat(257), false],
+  ['a'.repeat(257), false],
+  ['a'.repeat(1_000_000), false],
+])('a password is 1 to 256 code points', (password, allowed) => {
+  expect(isPasswordLength(password)).toBe(allowed);
+});

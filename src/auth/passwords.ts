@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import * as argon2 from '@node-rs/argon2';
+import { AppError } from '../lib/errors.ts';
+
+/** argon2id with the least cost that OWASP's password storage page allows (19 MiB, 2 passes, 1 lane). */
+const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+const LONGEST_CODE_POINTS = 256;
+const RETRY_AFTER_SECONDS = 2;
+
+export interface Passwords {
+  /** A PHC string. Throws `unavailable` when too many hashes are waiting. */
+  hash(password: string): Promise<string>;
+  /** False for an unknown user (`hash` undefined) too, at the same cost. Throws `unavailable` like `hash`. */
+  verify(password: string, hash: string | undefined): Promise<boolean>;
+}
+
+/** Whether a password is 1 to 256 code points, the only rule on what is presented. */
+export const isPasswordLength = (password: string): boolean =>
+  password !== '' && isAtMost(password, LONGEST_CODE_POINTS);
+
+/** Whether the text is at most `count` code points, counting no further than needed. */
+export const isAtMost = (text: string, count: number): boolean =>
+  text.length <= 2 * count && [...text].length <= count;
+
+/**
+ * At most `concurrent` hashes run and `waiting` wait: each takes 19 MiB and a whole core, so a flood of logins may
+ * neither eat the memory nor the core that serves everybody else.
+ */
+export function createPasswords(
+  limits: { concurrent: number; waiting: number } = {
+    concurrent: Math.max(1, availableParallelism() - 1),
+    waiting: 32,
+  },
+): Passwords {
+  const inTurn = createTurns(limits);
+  const nobody = nobodysHash();
+  return {
+    hash: password => inTurn(() => argon2.hash(password, COST)),
+    verify: (password, hash) => inTurn(() => argon2.verify(hash ?? nobody, password)),
+  };
+}
+
+/** A hash of the same cost that no password has: its digest is random. */
+function nobodysHash(): string {
+  const [salt, digest] = [16, 32].map(bytes => randomBytes(bytes).toString('base64').replace(/=+$/, ''));
+  return `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${salt}$${digest}`;
+}
+
+function createTurns(limits: { concurrent: number; waiting: number }) {
+  let running = 0;
+  const queue: (() => void)[] = [];
+
+  async function turn(): Promise<void> {
+    if (running < limits.concurrent) {
+      running += 1;
+      return;
+    }
+    if (queue.length >= limits.waiting)
+      throw new AppError('unavailable', 'Too many logins at once; try again shortly', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    await new Promise<void>(resolve => queue.push(resolve));
+  }
+
+  /** Hands the turn on without giving it back, so that nobody slips in between. */
+  function pass(): void {
+    const next = queue.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    await turn();
+    try {
+      return await work();
+    } finally {
+      pass();
+    }
+  };
+}

@@ -16,18 +16,29 @@ export interface Subject {
 
 /** What a condition says of a subject now. `unknown` neither opens nor closes anything. */
 export type Verdict =
-  | { readonly state: 'ok'; readonly text: string; readonly fields: EventFields }
-  | { readonly state: 'alarm'; readonly text: string; readonly fields: EventFields }
+  | { readonly state: 'ok' | 'alarm'; readonly describe: () => Description }
   | { readonly state: 'unknown'; readonly reason: string };
 
-/** Fields a condition adds to its event. */
-export type EventFields = Readonly<Record<string, string | number | boolean>>;
+/** Made only when a verdict is told to somebody: most evaluations change nothing. */
+export interface Description {
+  readonly text: string;
+  /** Fields the condition adds to its event. */
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}
 
 export interface Evaluation {
   readonly subject: Subject;
   readonly components: Components;
-  /** Milliseconds since the incident opened; 0 when none is open. For the text of a resolution. */
-  readonly openMs: number;
+  /** The open incident on this subject. */
+  readonly open: OpenFor | undefined;
+}
+
+/** How long an incident has been open. */
+export interface OpenFor {
+  /** Since it opened, on the wall clock: for people. */
+  readonly ms: number;
+  /** As far as this process has watched, on the monotonic clock: what was seen since must be younger. */
+  readonly observedMs: number;
 }
 
 /** What every condition on components has in its conf. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { formatDuration } from '../lib/duration.ts';
 import { duration } from '../lib/schemas.ts';
 import type { PipelineState } from '../pipelines/component.ts';
-import { defineCondition, type Evaluation, type EventFields } from './condition.ts';
+import { defineCondition, type Evaluation, type Subject } from './condition.ts';
 
 const schema = z.strictObject({
   name: z.string().min(1).describe('The input: `type:id`, an id, or a pattern with `*`.'),
@@ -14,7 +14,10 @@ const schema = z.strictObject({
   __workerGroup: z.string().min(1).optional().describe('Only inputs of this group.'),
 });
 
-/** An input that had no event and no byte for the whole window. A name that was never seen counts as silent. */
+/**
+ * An input that had no event and no byte for the whole window. A name that was never seen counts as silent.
+ * An open incident ends only with data seen since it opened: a restart may bring back an older silence.
+ */
 export const noData = defineCondition({
   id: 'no-data',
   name: 'No Data Received',
@@ -23,23 +26,30 @@ export const noData = defineCondition({
   description: 'An input had no data for the whole time window.',
   schema,
   evaluate(evaluation, conf) {
-    const { subject, components, openMs } = evaluation;
+    const { subject, components, open } = evaluation;
     const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;
-    const where = `Source ${subject.name}${subject.group === 'default' ? '' : ` in group ${subject.group}`}`;
-    const fields: EventFields = { _metric: 'total.in_bytes', timeWindow: conf.timeWindow.text };
-    if (silentMs < conf.timeWindow.ms)
+    const fields = { _metric: 'total.in_bytes', timeWindow: conf.timeWindow.text };
+    if (silentMs < conf.timeWindow.ms && (open === undefined || silentMs < open.observedMs))
       return {
         state: 'ok',
-        fields,
-        text: `${where} is receiving data again after ${formatDuration(openMs)}`,
+        describe: () => ({
+          fields,
+          text: `${sourceOf(subject)} is receiving data again after ${formatDuration(open?.ms ?? 0)}`,
+        }),
       };
     return {
       state: 'alarm',
-      fields: { ...fields, bytes: 0 },
-      text: `${where} had no data for ${conf.timeWindow.text}${becauseOf(evaluation)}`,
+      describe: () => ({
+        fields: { ...fields, bytes: 0 },
+        text: `${sourceOf(subject)} had no data for ${conf.timeWindow.text}${becauseOf(evaluation)}`,
+      }),
     };
   },
 });
+
+function sourceOf(subject: Subject): string {
+  return `Source ${subject.name}${subject.group === 'default' ? '' : ` in group ${subject.group}`}`;
+}
 
 /** The reason, where the pipeline itself cannot be read or the name was never seen. */
 function becauseOf({ subject, components }: Evaluation): string {

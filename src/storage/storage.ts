@@ -91,8 +91,8 @@ export interface DeliveryStore {
   get(id: string): Promise<DeliveryRow | undefined>;
   /** Newest first. */
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
-  /** Waiting deliveries with an id after `after`, oldest first. */
-  waiting(after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** The target's waiting deliveries with an id after `after`, oldest first. */
+  waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** Whether a firing event of the incident has reached the target. */
   reached(incidentId: string, target: string): Promise<boolean>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;

@@ -1,0 +1,119 @@
+import type { HeadgateEvent } from '../events/event.ts';
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { HttpClient } from '../lib/http.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { SettleOperation, Storage } from '../storage/storage.ts';
+import type { Outcome } from '../targets/outcome.ts';
+import type { Target } from '../targets/target.ts';
+import { outgoing } from './outgoing.ts';
+import type { Waiting } from './queue.ts';
+import { settlement, skip } from './settlement.ts';
+
+/** A target that neither answers nor fails by then has failed. Targets' own limits are shorter. */
+const LONGEST_ATTEMPT_MS = 60_000;
+
+/** What every attempt needs. */
+export interface Attempts {
+  readonly workspace: string;
+  readonly storage: Storage;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** Folder below which targets may write log files. */
+  readonly logFolder: string;
+  /** Read at each attempt, so that a reload counts at once. */
+  readonly settings: () => DeliverySettings;
+  /** Aborts what is under way when the time for a graceful stop is over. */
+  readonly signal: AbortSignal;
+}
+
+export interface DeliverySettings {
+  /** Milliseconds between attempts; the first is before the first attempt. */
+  readonly retrySchedule: readonly number[];
+  /** What `cribl_host` says. */
+  readonly instanceName: string;
+}
+
+interface AttemptResult {
+  readonly settlement: SettleOperation;
+  /** How long the whole target must wait. */
+  readonly pauseMs: number;
+}
+
+/** Tries a delivery once. `stopped` when the process ends meanwhile: nothing is booked and it is sent again later. */
+export async function attempt(
+  entry: Waiting,
+  target: Target,
+  options: Attempts,
+): Promise<AttemptResult | 'stopped'> {
+  const { clock, workspace } = options;
+  const { row } = entry;
+  const stores = options.storage.in(workspace);
+  if (row.status === 'OK' && !(await stores.deliveries.reached(row.incident_id, row.target)))
+    return { settlement: skip(workspace, row, clock.now()), pauseMs: 0 };
+  const event = entry.event ?? (await storedEvent(options, row.event_id));
+  const startedAt = clock.now();
+  const started = clock.monotonic();
+  const outcome = event === undefined ? LOST : await send(event, entry, target, options);
+  if (options.signal.aborted && outcome.kind !== 'sent') return 'stopped';
+  const { retrySchedule } = options.settings();
+  const durationMs = clock.monotonic() - started;
+  const booked = settlement({
+    workspace,
+    delivery: row,
+    outcome,
+    startedAt,
+    durationMs,
+    retrySchedule,
+    random: options.random,
+  });
+  const waits = outcome.kind === 'retry' && outcome.pauseTarget === true && booked.nextAt !== null;
+  return {
+    settlement: booked,
+    pauseMs: waits ? Math.max(0, (booked.nextAt ?? 0) - startedAt - durationMs) : 0,
+  };
+}
+
+const LOST: Outcome = { kind: 'refused', reason: 'its event is no longer in the store' };
+
+async function storedEvent(options: Attempts, id: string): Promise<HeadgateEvent | undefined> {
+  const row = await options.storage.in(options.workspace).events.get(id);
+  return row === undefined ? undefined : parseStored(row.body);
+}
+
+/** The body was written by this product from a `HeadgateEvent`. */
+const parseStored = (body: string): HeadgateEvent => JSON.parse(body) as HeadgateEvent;
+
+async function send(
+  event: HeadgateEvent,
+  entry: Waiting,
+  target: Target,
+  options: Attempts,
+): Promise<Outcome> {
+  const limit = new AbortController();
+  const abort = (): void => limit.abort();
+  const cancel = options.clock.after(LONGEST_ATTEMPT_MS, abort);
+  options.signal.addEventListener('abort', abort);
+  const message = outgoing(event, target.settings.systemFields, options.settings().instanceName);
+  try {
+    return await target.send([message], {
+      deliveryId: entry.row.id,
+      http: options.http,
+      clock: options.clock,
+      logger: options.logger.child({ target: target.settings.id, deliveryId: entry.row.id }),
+      signal: limit.signal,
+      logFolder: options.logFolder,
+    });
+  } catch (error) {
+    options.logger.error(
+      { target: target.settings.id, reason: reasonOf(error) },
+      'a target failed unexpectedly',
+    );
+    return { kind: 'retry', reason: 'the target failed unexpectedly; the log has the detail' };
+  } finally {
+    cancel();
+    options.signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,26 @@
+import type { HeadgateEvent } from '../events/event.ts';
+import type { MessageRow } from '../storage/storage.ts';
+import type { Target } from '../targets/target.ts';
+import type { Origin } from './transition.ts';
+
+/**
+ * The one row of the bulletin that a notification keeps, whether or not it has a bulletin_message target: that target
+ * only sets the text. `openCount` is the number of its open incidents after the event.
+ */
+export function bulletinRow(
+  origin: Origin,
+  targets: readonly Target[],
+  event: HeadgateEvent,
+  openCount: number,
+): MessageRow {
+  const own = targets.map(target => target.bulletinText(event)).find(text => text !== undefined);
+  const others = openCount - (event.status === 'ALARM' ? 1 : 0);
+  return {
+    id: origin.notification,
+    severity: others > 0 ? origin.severity : event.severity,
+    title: 'Notification',
+    text: `${own ?? event._raw}${others > 0 ? ` (${others} more open)` : ''}`,
+    time: event._time * 1000,
+    hidden: 0,
+  };
+}

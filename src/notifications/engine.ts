@@ -1,0 +1,186 @@
+import type { Subject } from '../conditions/condition.ts';
+import { findCondition } from '../conditions/index.ts';
+import { SEVERITIES } from '../events/event.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Components } from '../pipelines/component.ts';
+import type { IncidentRow } from '../storage/storage.ts';
+import type { Target } from '../targets/target.ts';
+import { decide } from './decide.ts';
+import { createIncidents, type IncidentsOptions } from './incidents.ts';
+import type { Notification } from './notification.ts';
+import { keyParts } from './subjects.ts';
+import { type Book, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
+
+/** Time between two evaluations of everything. */
+const EVALUATION_MS = 1000;
+
+export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
+  readonly components: Components;
+  readonly clock: Clock;
+}
+
+/** Asks every notification's condition about every subject, and tells what changes. */
+export interface Engine {
+  /** Takes over a configuration: incidents of notifications that went, were disabled or changed are closed. */
+  configure(notifications: readonly Notification[], targets: readonly Target[]): void;
+  /** Takes up the open incidents of the store, then evaluates at each interval. */
+  start(): Promise<void>;
+  /** Whether an incident on this component is open, so that it must not be forgotten. */
+  holds(subjectKey: string): boolean;
+  /** Evaluates nothing more and waits for what is on its way to the disk. */
+  stop(): Promise<void>;
+}
+
+/** Incidents to close whose notification is no longer evaluated. */
+interface Ending extends Book {
+  readonly reason: string;
+}
+
+export function createEngine(options: EngineOptions): Engine {
+  const { clock, components, logger } = options;
+  const watches = new Map<string, Watch>();
+  const endings = new Set<Ending>();
+  const targets = new Map<string, Target>();
+  const incidents = createIncidents({ ...options, targets });
+  let cancel: Cancel = () => {};
+  let stopped = false;
+
+  function evaluate(): void {
+    const now = clock.monotonic();
+    for (const ending of endings) end(ending);
+    for (const watch of watches.values()) {
+      const subjects = subjectsOf(watch, components, now);
+      for (const subject of subjects) judge(watch, subject, now);
+      closeAbandoned(watch);
+    }
+  }
+
+  function judge(watch: Watch, subject: Subject, now: number): void {
+    const { key } = subject;
+    if (watch.writing.has(key)) return;
+    const { rule, forMs, repeatMs } = watch.notification;
+    const incident = watch.incidents.get(key);
+    const open = incident && {
+      ms: Math.max(0, clock.now() - incident.row.opened_at),
+      observedMs: now - incident.watchedSince,
+    };
+    const verdict = rule.evaluate({ subject, components, open });
+    const decision = decide({
+      verdict: verdict.state,
+      isOpen: incident !== undefined,
+      holdingMs: now - (watch.holding.get(key) ?? now),
+      forMs,
+      toldMs: now - (incident?.toldAt ?? now),
+      repeatMs,
+    });
+    if (decision === 'hold') {
+      if (!watch.holding.has(key)) watch.holding.set(key, now);
+      return;
+    }
+    watch.holding.delete(key);
+    if (decision === 'nothing' || verdict.state === 'unknown') return;
+    const status = decision === 'close' ? 'OK' : 'ALARM';
+    incidents.tell(watch, { subject, status, description: verdict.describe() });
+  }
+
+  /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */
+  function closeAbandoned(watch: Watch): void {
+    for (const key of watch.incidents.keys()) {
+      const { pipeline } = keyParts(key);
+      if (pipeline === '*' || components.pipeline(pipeline) !== undefined) continue;
+      withdraw(watch, key, `pipeline ${pipeline} was removed from the configuration`);
+    }
+  }
+
+  function withdraw(book: Book, key: string, closeReason: string): void {
+    if (book.writing.has(key)) return;
+    const subject = { key, name: keyParts(key).name, component: undefined };
+    const text = `Closed, ${closeReason}: ${book.incidents.get(key)?.row.text ?? ''}`;
+    incidents.tell(book, { subject, status: 'OK', description: { text, fields: {} }, closeReason });
+  }
+
+  function end(ending: Ending): void {
+    if (ending.incidents.size === 0 && ending.writing.size === 0) endings.delete(ending);
+    for (const key of [...ending.incidents.keys()]) withdraw(ending, key, ending.reason);
+  }
+
+  /** An open incident of the store belongs to its notification if that still asks the same question. */
+  function takeUp(row: IncidentRow): void {
+    const watch = watches.get(row.notification);
+    const isSame = watch?.origin.fingerprint === row.rule;
+    if (watch !== undefined && isSame) watch.incidents.set(row.subject, incidents.takeUp(row));
+    else {
+      const reason = `the notification was ${watch === undefined ? 'removed or disabled' : 'changed'}`;
+      endings.add({ ...bookOf(row), reason, incidents: new Map([[row.subject, incidents.takeUp(row)]]) });
+    }
+  }
+
+  function loop(): void {
+    try {
+      evaluate();
+    } catch (error) {
+      logger.error({ reason: reasonOf(error) }, 'an evaluation failed');
+    }
+    if (!stopped) cancel = clock.after(EVALUATION_MS, loop);
+  }
+
+  return {
+    configure(notifications, configured) {
+      targets.clear();
+      for (const target of configured) targets.set(target.settings.id, target);
+      const next = new Map(notifications.map(notification => [notification.id, notification]));
+      for (const [id, watch] of watches) {
+        const reason = whyEnded(watch.notification, next.get(id));
+        if (reason === undefined) continue;
+        watches.delete(id);
+        endings.add({ ...watch, reason });
+      }
+      for (const ending of endings) end(ending);
+      for (const notification of notifications) {
+        if (notification.disabled) continue;
+        const watch = watches.get(notification.id);
+        const now = clock.monotonic();
+        watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
+      }
+    },
+    async start() {
+      for (const row of await options.storage.in(options.workspace).incidents.open()) takeUp(row);
+      loop();
+    },
+    holds(subjectKey) {
+      for (const watch of watches.values()) if (watch.incidents.has(subjectKey)) return true;
+      return false;
+    },
+    async stop() {
+      stopped = true;
+      cancel();
+      await incidents.idle();
+    },
+  };
+}
+
+/** Why incidents of the notification must close; undefined when it goes on. */
+function whyEnded(before: Notification, after: Notification | undefined): string | undefined {
+  if (after === undefined) return 'the notification was removed';
+  if (after.disabled) return 'the notification was disabled';
+  return after.fingerprint === before.fingerprint ? undefined : 'the notification was changed';
+}
+
+/** What a stored incident still says of a notification that is gone. */
+function bookOf(row: IncidentRow): Omit<Book, 'incidents'> {
+  return {
+    origin: {
+      notification: row.notification,
+      condition: row.condition,
+      kind: findCondition(row.condition)?.kind ?? 'input',
+      windowMs: 0,
+      severity: SEVERITIES.find(severity => severity === row.severity) ?? 'warn',
+      fingerprint: row.rule,
+      description: undefined,
+      runbookUrl: undefined,
+    },
+    targets: [],
+    writing: new Set(),
+  };
+}

@@ -1,0 +1,131 @@
+import type { Description } from '../conditions/condition.ts';
+import type { HeadgateEvent } from '../events/event.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError, reasonOf } from '../lib/errors.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { DeliveryRow, IncidentRow, Storage } from '../storage/storage.ts';
+import type { Target } from '../targets/target.ts';
+import { bulletinRow } from './bulletin.ts';
+import { type Change, toldTargets, transition } from './transition.ts';
+import type { Book, OpenIncident } from './watch.ts';
+
+export interface IncidentsOptions {
+  readonly workspace: string;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** Takes over the deliveries of an event as soon as they are on disk. */
+  readonly enqueue: (rows: readonly DeliveryRow[], event: HeadgateEvent) => void;
+  readonly externalUrl: () => string | undefined;
+  /** The configured targets now, by id. */
+  readonly targets: ReadonlyMap<string, Target>;
+}
+
+/** What is to be told of a subject. */
+export interface News extends Pick<Change, 'subject' | 'status'> {
+  readonly description: Description;
+  readonly closeReason?: string;
+}
+
+/** Opens, repeats and closes incidents; memory runs ahead of the disk and goes back when the disk refuses. */
+export interface Incidents {
+  tell(book: Book, news: News): void;
+  /** An incident of the store, taken up by this process. */
+  takeUp(row: IncidentRow): OpenIncident;
+  /** Resolves when nothing is on its way to the disk. */
+  idle(): Promise<void>;
+}
+
+export function createIncidents(options: IncidentsOptions): Incidents {
+  const { clock, logger, storage, workspace } = options;
+  const writes = new Set<Promise<void>>();
+  let refusing = false;
+
+  function changeOf(book: Book, news: News): Change {
+    const present = book.incidents.get(news.subject.key);
+    const told = news.status === 'OK' && present !== undefined ? toldTargets(present.row) : book.targets;
+    const openAfter = book.incidents.size + (news.status === 'OK' ? -1 : present === undefined ? 1 : 0);
+    const own = book.targets.flatMap(id => options.targets.get(id) ?? []);
+    return {
+      workspace,
+      origin: book.origin,
+      subject: news.subject,
+      status: news.status,
+      description: news.description,
+      incident: present?.row,
+      closeReason: news.closeReason,
+      recipients: told.filter(id => options.targets.has(id)),
+      now: clock.now(),
+      ids: options.ids,
+      externalUrl: options.externalUrl(),
+      bulletin: event => bulletinRow(book.origin, own, event, openAfter),
+    };
+  }
+
+  function remember(book: Book, key: string, incident: OpenIncident | undefined): void {
+    if (incident === undefined) book.incidents.delete(key);
+    else book.incidents.set(key, incident);
+  }
+
+  function takeUp(row: IncidentRow): OpenIncident {
+    const now = clock.monotonic();
+    return { row, watchedSince: now, toldAt: now - Math.max(0, clock.now() - row.last_event_at) };
+  }
+
+  /** Nothing was written, so nothing has changed and the next evaluation decides again. */
+  async function refused(
+    book: Book,
+    key: string,
+    before: OpenIncident | undefined,
+    error: unknown,
+  ): Promise<void> {
+    if (!refusing) logger.error({ subject: key, reason: reasonOf(error) }, 'transitions cannot be written');
+    refusing = true;
+    if (!(error instanceof AppError) || error.code !== 'conflict') return remember(book, key, before);
+    const { notification, fingerprint } = book.origin;
+    const open = await storage.in(workspace).incidents.open();
+    const row = open.find(
+      one => one.notification === notification && one.subject === key && one.rule === fingerprint,
+    );
+    remember(book, key, row && takeUp(row));
+  }
+
+  async function write(book: Book, news: News): Promise<void> {
+    const { key } = news.subject;
+    const before = book.incidents.get(key);
+    const { operation, event } = transition(changeOf(book, news));
+    const now = clock.monotonic();
+    const after = { row: operation.incident, watchedSince: before?.watchedSince ?? now, toldAt: now };
+    remember(book, key, news.status === 'OK' ? undefined : after);
+    book.writing.add(key);
+    try {
+      await storage.commit(operation);
+      refusing = false;
+      const { id: incident, seq } = operation.incident;
+      logger.info(
+        { notification: book.origin.notification, subject: key, status: news.status, incident, seq },
+        'transition',
+      );
+      options.enqueue(operation.deliveries, event);
+    } catch (error) {
+      await refused(book, key, before, error);
+    } finally {
+      book.writing.delete(key);
+    }
+  }
+
+  return {
+    tell(book, news) {
+      const work: Promise<void> = write(book, news)
+        .catch(error => logger.error({ reason: reasonOf(error) }, 'an incident cannot be read back'))
+        .finally(() => writes.delete(work));
+      writes.add(work);
+    },
+    takeUp,
+    async idle() {
+      await Promise.all(writes);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { ComponentConf, Subject } from '../conditions/condition.ts';
+import {
+  type Component,
+  type ComponentKind,
+  type Components,
+  componentName,
+} from '../pipelines/component.ts';
+
+/** Whether a notification names one component exactly, so that it counts as declared though it was never seen. */
+export const isExact = (conf: ComponentConf): boolean => !conf.name.includes('*');
+
+/** The components a conf means: its name is `type:id`, a bare id, the engine's id, or a pattern with `*`. */
+export function matcher(conf: ComponentConf, kind: ComponentKind): (component: Component) => boolean {
+  const named = isExact(conf) ? (text: string) => text === conf.name : pattern(conf.name);
+  return component =>
+    component.kind === kind &&
+    (conf.__workerGroup === undefined || component.group === conf.__workerGroup) &&
+    (named(componentName(component)) ||
+      named(`${component.type}:${component.id}`) ||
+      named(component.engineId) ||
+      named(component.id));
+}
+
+/** Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
+function pattern(glob: string): (text: string) => boolean {
+  const pieces = glob.split('*');
+  const first = pieces[0] ?? '';
+  const last = pieces.at(-1) ?? '';
+  const middle = pieces.slice(1, -1).filter(piece => piece !== '');
+  return text => {
+    if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
+      return false;
+    const end = text.length - last.length;
+    let at = first.length;
+    for (const piece of middle) {
+      const found = text.indexOf(piece, at);
+      if (found < 0 || found + piece.length > end) return false;
+      at = found + piece.length;
+    }
+    return true;
+  };
+}
+
+export function subjectOf(component: Component): Subject {
+  return {
+    key: `${component.pipeline}/${componentName(component)}`,
+    name: componentName(component),
+    group: component.group,
+    component,
+    declaredMs: 0,
+  };
+}
+
+/** `*` stands for the pipeline: a name alone does not say in which it will turn up. */
+export const declaredKey = (conf: ComponentConf): string => `*/${conf.name}`;
+
+/** The two parts of a subject's key. */
+export function keyParts(key: string): { readonly pipeline: string; readonly name: string } {
+  const mark = key.indexOf('/');
+  return { pipeline: key.slice(0, mark), name: key.slice(mark + 1) };
+}
+
+/** The subject of a name that no component has. */
+export function declaredSubject(conf: ComponentConf, declaredMs: number): Subject {
+  return {
+    key: declaredKey(conf),
+    name: conf.name,
+    group: conf.__workerGroup ?? 'default',
+    component: undefined,
+    declaredMs,
+  };
+}
+
+/** The subjects of all matching components, read again only when the table has changed. */
+export function subjectReader(
+  conf: ComponentConf,
+  kind: ComponentKind,
+): (components: Components) => readonly Subject[] {
+  const matches = matcher(conf, kind);
+  let revision = -1;
+  let subjects: readonly Subject[] = [];
+  return components => {
+    if (components.revision !== revision) {
+      revision = components.revision;
+      subjects = components.all().filter(matches).map(subjectOf);
+    }
+    return subjects;
+  };
+}

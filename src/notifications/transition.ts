@@ -1,0 +1,143 @@
+import type { Description, Subject } from '../conditions/condition.ts';
+import type { HeadgateEvent, Severity } from '../events/event.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { ComponentKind } from '../pipelines/component.ts';
+import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
+
+/** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
+export interface Origin {
+  readonly notification: string;
+  readonly condition: string;
+  readonly kind: ComponentKind;
+  readonly windowMs: number;
+  readonly severity: Severity;
+  readonly fingerprint: string;
+  readonly description: string | undefined;
+  readonly runbookUrl: string | undefined;
+}
+
+/** A change of an incident that is to be written and told. */
+export interface Change {
+  readonly workspace: string;
+  readonly origin: Origin;
+  readonly subject: Pick<Subject, 'key' | 'name' | 'component'>;
+  readonly status: 'ALARM' | 'OK';
+  readonly description: Description;
+  /** The incident as it is; undefined to open one. */
+  readonly incident: IncidentRow | undefined;
+  /** Why it closes, when the condition itself did not end. */
+  readonly closeReason: string | undefined;
+  /** Ids of the targets that get the event. */
+  readonly recipients: readonly string[];
+  /** Epoch ms. */
+  readonly now: number;
+  readonly ids: Ids;
+  /** Where people reach this Headgate; for the link to the incident. */
+  readonly externalUrl: string | undefined;
+  /** The bulletin's row for the notification after this change. */
+  readonly bulletin: (event: HeadgateEvent) => MessageRow;
+}
+
+export interface Transition {
+  readonly operation: TransitionOperation;
+  readonly event: HeadgateEvent;
+}
+
+/** All that follows from a change, as one operation: the incident, its event, a delivery each, the bulletin. */
+export function transition(change: Change): Transition {
+  const incident = incidentAfter(change);
+  const event = eventOf(change, incident);
+  return {
+    event,
+    operation: {
+      kind: 'transition',
+      workspace: change.workspace,
+      expectedSeq: change.incident?.seq ?? 0,
+      incident,
+      event: { id: event.id, incident_id: incident.id, body: JSON.stringify(event), created_at: change.now },
+      deliveries: change.recipients.map(target => deliveryOf(change, incident, event, target)),
+      message: change.bulletin(event),
+    },
+  };
+}
+
+function incidentAfter(change: Change): IncidentRow {
+  const { incident, origin, now } = change;
+  const closes = change.status === 'OK';
+  const told = incident === undefined ? [] : toldTargets(incident);
+  return {
+    id: incident?.id ?? change.ids.next(),
+    notification: origin.notification,
+    condition: origin.condition,
+    subject: change.subject.key,
+    state: closes ? 'closed' : 'open',
+    seq: (incident?.seq ?? 0) + 1,
+    opened_at: incident?.opened_at ?? now,
+    closed_at: closes ? now : null,
+    close_reason: closes ? (change.closeReason ?? 'resolved') : null,
+    severity: incident?.severity ?? origin.severity,
+    text: change.description.text,
+    rule: origin.fingerprint,
+    told: JSON.stringify(closes ? told : [...new Set([...told, ...change.recipients])]),
+    last_event_at: now,
+  };
+}
+
+/** Ids of the targets that were sent a firing event of the incident. */
+export function toldTargets(incident: IncidentRow): readonly string[] {
+  const told: unknown = JSON.parse(incident.told);
+  return Array.isArray(told) ? told.filter(id => typeof id === 'string') : [];
+}
+
+function eventOf(change: Change, incident: IncidentRow): HeadgateEvent {
+  const { origin, subject, now } = change;
+  const component = subject.component;
+  const seconds = Math.floor(now / 1000);
+  return {
+    id: change.ids.next(),
+    status: change.status,
+    condition: origin.condition,
+    cribl_notification: origin.notification,
+    [origin.kind]: subject.name,
+    ...(component && { origin_metadata: { type: origin.kind, id: component.id, subType: component.type } }),
+    _time: seconds,
+    starttime: Math.floor((now - origin.windowMs) / 1000),
+    endtime: seconds,
+    ...change.description.fields,
+    severity: change.status === 'OK' ? 'info' : origin.severity,
+    incidentId: incident.id,
+    ...(change.externalUrl !== undefined && { incidentUrl: incidentUrl(change.externalUrl, incident.id) }),
+    ...(origin.description !== undefined && { description: origin.description }),
+    ...(origin.runbookUrl !== undefined && { runbookUrl: origin.runbookUrl }),
+    _raw: change.description.text,
+    ...(component && { __worker_group: component.group, __pipeline: component.pipeline }),
+  };
+}
+
+const incidentUrl = (externalUrl: string, id: string): string =>
+  `${externalUrl.replace(/\/+$/, '')}/#/incidents/${id}`;
+
+function deliveryOf(
+  change: Change,
+  incident: IncidentRow,
+  event: HeadgateEvent,
+  target: string,
+): DeliveryRow {
+  return {
+    id: change.ids.next(),
+    target,
+    notification: change.origin.notification,
+    subject: incident.subject,
+    incident_id: incident.id,
+    event_id: event.id,
+    seq: incident.seq,
+    status: change.status,
+    state: 'waiting',
+    attempts: 0,
+    next_at: null,
+    last_status: null,
+    last_error: null,
+    created_at: change.now,
+    settled_at: null,
+  };
+}

@@ -114,6 +114,7 @@ export interface WorkspaceStorage {
 export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserRow | undefined>;
+  byId(id: string): Promise<UserRow | undefined>;
 }
 
 /** Reads and writes inside one transaction: all of it happens or none. */

@@ -60,7 +60,8 @@ export interface EventTable {
   created_at: number;
 }
 
-export type DeliveryState = 'waiting' | 'sent' | 'refused' | 'exhausted' | 'skipped';
+export const DELIVERY_STATES = ['waiting', 'sent', 'refused', 'exhausted', 'skipped'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 export type EventStatus = 'ALARM' | 'OK';
 
 export interface DeliveryTable {

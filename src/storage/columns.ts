@@ -1,0 +1,64 @@
+import type { AttemptRow, DeliveryRow, EventRow, IncidentRow, MessageRow } from './storage.ts';
+
+/** The columns of each row but the workspace. `id` comes last where an update names all the others first. */
+export const INCIDENT_COLUMNS = [
+  'notification',
+  'condition',
+  'subject',
+  'state',
+  'seq',
+  'opened_at',
+  'closed_at',
+  'close_reason',
+  'severity',
+  'text',
+  'rule',
+  'told',
+  'last_event_at',
+  'id',
+] as const satisfies readonly (keyof IncidentRow)[];
+
+export const EVENT_COLUMNS = [
+  'id',
+  'incident_id',
+  'body',
+  'created_at',
+] as const satisfies readonly (keyof EventRow)[];
+
+export const DELIVERY_COLUMNS = [
+  'id',
+  'target',
+  'notification',
+  'subject',
+  'incident_id',
+  'event_id',
+  'seq',
+  'status',
+  'state',
+  'attempts',
+  'next_at',
+  'last_status',
+  'last_error',
+  'created_at',
+  'settled_at',
+] as const satisfies readonly (keyof DeliveryRow)[];
+
+export const ATTEMPT_COLUMNS = [
+  'delivery_id',
+  'number',
+  'started_at',
+  'duration_ms',
+  'outcome',
+  'http_status',
+  'reason',
+  'answer',
+] as const satisfies readonly (keyof AttemptRow)[];
+
+export const MESSAGE_COLUMNS = [
+  'severity',
+  'title',
+  'text',
+  'time',
+  'hidden',
+  'id',
+] as const satisfies readonly (keyof MessageRow)[];

@@ -1,0 +1,53 @@
+import { type Kysely, sql } from 'kysely';
+import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from './columns.ts';
+import { countOf } from './counting.ts';
+import type { DeliveryFilter, DeliveryStore } from './storage.ts';
+import type { Database } from './tables.ts';
+
+function select(db: Kysely<Database>, workspace: string, filter: DeliveryFilter = {}) {
+  let matching = db.selectFrom('deliveries').where('workspace', '=', workspace);
+  if (filter.state !== undefined) matching = matching.where('state', '=', filter.state);
+  if (filter.target !== undefined) matching = matching.where('target', '=', filter.target);
+  if (filter.notification !== undefined) matching = matching.where('notification', '=', filter.notification);
+  if (filter.incident !== undefined) matching = matching.where('incident_id', '=', filter.incident);
+  return matching;
+}
+
+export function deliveryStore(db: Kysely<Database>, workspace: string): DeliveryStore {
+  return {
+    get: id => select(db, workspace).where('id', '=', id).select(DELIVERY_COLUMNS).executeTakeFirst(),
+    async list(filter, { offset, limit }) {
+      const matching = select(db, workspace, filter);
+      const [rows, total] = await Promise.all([
+        matching.orderBy('id', 'desc').select(DELIVERY_COLUMNS).offset(offset).limit(limit).execute(),
+        countOf(matching),
+      ]);
+      return { rows, total };
+    },
+    // Written out, because SQLite takes a partial index only for what it can read in the text.
+    waiting: (target, after, limit) =>
+      select(db, workspace, { target })
+        .where('state', '=', sql.lit('waiting'))
+        .where('id', '>', after)
+        .orderBy('id')
+        .select(DELIVERY_COLUMNS)
+        .limit(limit)
+        .execute(),
+    async reached(incidentId, target) {
+      const row = await select(db, workspace, { state: 'sent', target, incident: incidentId })
+        .where('status', '=', 'ALARM')
+        .select('id')
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+    attempts: deliveryId =>
+      db
+        .selectFrom('attempts')
+        .where('workspace', '=', workspace)
+        .where('delivery_id', '=', deliveryId)
+        .orderBy('number')
+        .select(ATTEMPT_COLUMNS)
+        .execute(),
+  };
+}

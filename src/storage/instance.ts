@@ -1,0 +1,20 @@
+import type { Kysely } from 'kysely';
+import type { Database, KeyTable } from './tables.ts';
+
+/** Signing keys, oldest first. */
+export function readKeys(db: Kysely<Database>): Promise<readonly KeyTable[]> {
+  return db.selectFrom('keys').selectAll().orderBy('created_at').orderBy('kid').execute();
+}
+
+export async function readInstanceValue(db: Kysely<Database>, name: string): Promise<string | undefined> {
+  const row = await db.selectFrom('instance').where('name', '=', name).select('value').executeTakeFirst();
+  return row?.value;
+}
+
+export async function writeInstanceValue(db: Kysely<Database>, name: string, value: string): Promise<void> {
+  await db
+    .insertInto('instance')
+    .values({ name, value })
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+}

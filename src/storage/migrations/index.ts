@@ -1,0 +1,7 @@
+import type { Migration } from 'kysely';
+import { firstTables } from './20260101000000-first-tables.ts';
+
+/** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '20260101000000-first-tables': firstTables,
+};

@@ -1,0 +1,103 @@
+import {
+  ATTEMPT_COLUMNS,
+  DELIVERY_COLUMNS,
+  EVENT_COLUMNS,
+  INCIDENT_COLUMNS,
+  MESSAGE_COLUMNS,
+} from './columns.ts';
+import type { Operation, SettleOperation, TransitionOperation } from './storage.ts';
+
+export type Value = string | number | null;
+
+/** One statement with `?` placeholders; `expect` is the number of rows it must change. */
+export interface Step {
+  readonly sql: string;
+  readonly parameters: readonly Value[];
+  readonly expect?: number;
+}
+
+/** What an operation does to the database: all steps in order, or none. */
+export interface Plan {
+  readonly steps: readonly Step[];
+  /** The text of the refusal when a step changes another number of rows or meets a row that must be unique. */
+  readonly conflict: () => string;
+}
+
+function insertInto(table: string, columns: readonly string[]): string {
+  const places = columns.map(() => '?').join(', ');
+  return `insert into ${table} (${columns.join(', ')}, workspace) values (${places}, ?)`;
+}
+
+function assign(columns: readonly string[], value: (column: string) => string): string {
+  return columns.map(column => `${column} = ${value(column)}`).join(', ');
+}
+
+const INSERT_INCIDENT = insertInto('incidents', INCIDENT_COLUMNS);
+/** The id stands last among the columns, so insert and update take the same parameters. */
+const UPDATE_INCIDENT =
+  `update incidents set ${assign(INCIDENT_COLUMNS.slice(0, -1), () => '?')} ` +
+  "where id = ? and workspace = ? and seq = ? and state = 'open'";
+const INSERT_EVENT = insertInto('events', EVENT_COLUMNS);
+const INSERT_DELIVERY = insertInto('deliveries', DELIVERY_COLUMNS);
+const INSERT_ATTEMPT = insertInto('attempts', ATTEMPT_COLUMNS);
+const UPSERT_MESSAGE =
+  `${insertInto('messages', MESSAGE_COLUMNS)} on conflict (workspace, id) ` +
+  `do update set ${assign(MESSAGE_COLUMNS.slice(0, -1), column => `excluded.${column}`)}`;
+const SETTLE_DELIVERY =
+  'update deliveries set state = ?, attempts = ?, next_at = ?, last_status = ?, last_error = ?, settled_at = ? ' +
+  "where workspace = ? and id = ? and state = 'waiting'";
+
+function values<Column extends string>(
+  columns: readonly Column[],
+  row: Readonly<Record<Column, Value>>,
+  workspace: string,
+): Value[] {
+  const list: Value[] = columns.map(column => row[column]);
+  list.push(workspace);
+  return list;
+}
+
+function planTransition(operation: TransitionOperation): Plan {
+  const { workspace, expectedSeq, incident, event, deliveries, message } = operation;
+  const facts = values(INCIDENT_COLUMNS, incident, workspace);
+  return {
+    steps: [
+      expectedSeq === 0
+        ? { sql: INSERT_INCIDENT, parameters: facts }
+        : { sql: UPDATE_INCIDENT, parameters: [...facts, expectedSeq], expect: 1 },
+      { sql: INSERT_EVENT, parameters: values(EVENT_COLUMNS, event, workspace) },
+      ...deliveries.map(row => ({
+        sql: INSERT_DELIVERY,
+        parameters: values(DELIVERY_COLUMNS, row, workspace),
+      })),
+      { sql: UPSERT_MESSAGE, parameters: values(MESSAGE_COLUMNS, message, workspace) },
+    ],
+    conflict: () =>
+      expectedSeq === 0
+        ? `another incident of notification '${incident.notification}' on '${incident.subject}' is open, or an id was used twice`
+        : `incident '${incident.id}' is not open at seq ${expectedSeq} any more, or an id was used twice; read it again`,
+  };
+}
+
+function planSettle(operation: SettleOperation): Plan {
+  const { workspace, deliveryId, state, attempts, nextAt, lastStatus, lastError, settledAt } = operation;
+  const parameters = [state, attempts, nextAt, lastStatus, lastError, settledAt, workspace, deliveryId];
+  const steps: Step[] = [{ sql: SETTLE_DELIVERY, parameters, expect: 1 }];
+  if (operation.attempt !== null) {
+    steps.push({ sql: INSERT_ATTEMPT, parameters: values(ATTEMPT_COLUMNS, operation.attempt, workspace) });
+  }
+  return {
+    steps,
+    conflict: () => `delivery '${deliveryId}' is settled already, unknown, or has this attempt booked`,
+  };
+}
+
+/** What an operation of `storage.ts` does, in SQL that every dialect reads once its placeholders are its own. */
+export function plan(operation: Operation): Plan {
+  switch (operation.kind) {
+    case 'transition':
+      return planTransition(operation);
+    case 'settle':
+      return planSettle(operation);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
+import type { Storage, Transaction } from './storage.ts';
+import type { Database } from './tables.ts';
+import type { Turns } from './turns.ts';
+import { addUser, userStore } from './users.ts';
+
+/** All commits wait while a transaction is open, so one that hangs is ended. */
+const MAX_OPEN_MS = 30_000;
+const MAX_WAITING = 1_000;
+
+function transactionOn(db: Kysely<Database>): Transaction {
+  return {
+    countUsers: userStore(db).count,
+    addUser: user => addUser(db, user),
+    async addKey(key) {
+      await db.insertInto('keys').values(key).execute();
+    },
+    keys: () => readKeys(db),
+    instanceValue: name => readInstanceValue(db, name),
+    setInstanceValue: (name, value) => writeInstanceValue(db, name, value),
+  };
+}
+
+/** Settles as `work` does, or rejects when that takes too long. */
+function within<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(MAX_OPEN_MS, () =>
+      reject(
+        new AppError(
+          'unavailable',
+          `a change took longer than ${MAX_OPEN_MS / 1000} s and was rolled back; try again`,
+          {
+            retryAfterSeconds: 5,
+          },
+        ),
+      ),
+    );
+    work.then(resolve, reject).finally(cancel);
+  });
+}
+
+/** Runs administration on the writer, one transaction at a time and never amid a batch. */
+export function runTransactions(
+  turns: Turns,
+  writer: Kysely<Database>,
+  clock: Clock,
+): Storage['transaction'] {
+  let waiting = 0;
+
+  async function run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    // Kysely refuses every query on it once it is rolled back, so work that hangs cannot write later.
+    const open = await writer.startTransaction().execute();
+    try {
+      const result = await within(clock, work(transactionOn(open)));
+      await open.commit().execute();
+      return result;
+    } catch (error) {
+      await open.rollback().execute();
+      throw error;
+    }
+  }
+
+  return async work => {
+    if (waiting >= MAX_WAITING) {
+      throw new AppError('unavailable', `${waiting} changes wait for the database already; try again`, {
+        retryAfterSeconds: 5,
+      });
+    }
+    waiting += 1;
+    try {
+      return await turns.take(() => run(work));
+    } finally {
+      waiting -= 1;
+    }
+  };
+}

@@ -1,0 +1,24 @@
+import type { Kysely } from 'kysely';
+import { AppError } from '../lib/errors.ts';
+import { countOf } from './counting.ts';
+import type { UserStore } from './storage.ts';
+import type { Database, UserTable } from './tables.ts';
+
+export function userStore(db: Kysely<Database>): UserStore {
+  return {
+    count: () => countOf(db.selectFrom('users')),
+    byName: username =>
+      db.selectFrom('users').where('username', '=', username).selectAll().executeTakeFirst(),
+    byId: id => db.selectFrom('users').where('id', '=', id).selectAll().executeTakeFirst(),
+  };
+}
+
+/** Refused with `conflict` when the name is taken. */
+export async function addUser(db: Kysely<Database>, user: UserTable): Promise<void> {
+  try {
+    await db.insertInto('users').values(user).execute();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'conflict') throw error;
+    throw new AppError('conflict', `user '${user.username}' exists already; choose another name`);
+  }
+}

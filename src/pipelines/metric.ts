@@ -1,0 +1,16 @@
+/** What only grows; read as increases. */
+export const COUNTERS = ['in_events', 'in_bytes', 'out_events', 'out_bytes', 'errors', 'dropped'] as const;
+export type Counter = (typeof COUNTERS)[number];
+
+/** What is as it is: `blocked` a share of the time from 0 to 1, the queue's two in one unit, `up` 0 or 1. */
+export const GAUGES = ['blocked', 'queue_size', 'queue_capacity', 'up'] as const;
+export type Gauge = (typeof GAUGES)[number];
+
+/** All metrics of a component, whatever its engine calls them. */
+export const METRICS = [...COUNTERS, ...GAUGES] as const;
+export type Metric = (typeof METRICS)[number];
+
+export const isCounter = (metric: string): metric is Counter => COUNTERS.some(counter => counter === metric);
+
+/** How several series of one gauge become one value. */
+export const FOLDS = ['sum', 'max', 'last'] as const;

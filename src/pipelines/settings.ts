@@ -1,0 +1,91 @@
+import * as z from 'zod';
+import { duration, httpUrl, identifier, secretText } from '../lib/schemas.ts';
+import { FOLDS, isCounter, METRICS } from './metric.ts';
+import { patternFault } from './pattern.ts';
+
+/** Engines read over HTTP by a profile of their own. */
+const PULL_ENGINES = ['vector', 'otelcol', 'fluent-bit', 'prometheus'] as const;
+
+const KIB = 1024;
+const MIB = KIB * KIB;
+
+const labelName = z.string().min(1).max(200);
+
+const pattern = z.string().superRefine((text, context) => {
+  const fault = patternFault(text);
+  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
+});
+
+const rule = z
+  .strictObject({
+    match: pattern.describe('Regular expression for metric names; anchor it with ^ and $.'),
+    where: z
+      .record(labelName, z.string())
+      .optional()
+      .describe('Labels a series must carry with these values.'),
+    id: labelName.describe('The label that holds the id of the input or output.'),
+    type: labelName.optional().describe("The label that holds its type; without it the type is 'custom'."),
+    kind: z.enum(['input', 'output']),
+    metric: z.enum(METRICS),
+    fold: z
+      .enum(FOLDS)
+      .optional()
+      .describe('How several series become one value. Counters are always summed.'),
+  })
+  .superRefine((value, context) => {
+    if (isCounter(value.metric) && value.fold !== undefined && value.fold !== 'sum')
+      context.addIssue({
+        code: 'custom',
+        path: ['fold'],
+        message: `must be sum: ${value.metric} is a counter, and the increases of its series are added`,
+      });
+  });
+
+const token = secretText.refine(secret => secret.reveal().length >= 8, 'must be at least 8 characters');
+
+const both = {
+  id: identifier.describe('Names the pipeline.'),
+  group: identifier.default('default').describe('The group its inputs and outputs belong to.'),
+};
+
+const pull = {
+  ...both,
+  url: httpUrl.describe('Where its metrics are, as Prometheus or OpenMetrics text.'),
+  push: z.literal(false, 'must be left out: this engine is read from its url').optional(),
+  interval: duration({ min: '1s', max: '1d' }).prefault('10s').describe('How often it is read.'),
+  timeout: duration({ min: '100ms', max: '10m' }).prefault('5s').describe('How long one reading may take.'),
+  maxBytes: z
+    .int()
+    .min(KIB)
+    .max(256 * MIB)
+    .default(16 * MIB)
+    .describe('Bytes one reading may have, unpacked.'),
+  token: token.optional().describe('Sent as Authorization: Bearer.'),
+};
+
+const push = {
+  ...both,
+  push: z.literal(true, 'must be true: this engine sends its statistics to /ingest'),
+  token: token.describe('What the sender shows as Authorization: Bearer.'),
+};
+
+const engineText = `must be one of ${[...PULL_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
+
+/** One item of `pipelines:`. `push: true` marks the ones that send by themselves; the others are read from their url. */
+export const pipelineSchema = z.discriminatedUnion(
+  'engine',
+  [
+    z.strictObject({ engine: z.enum(PULL_ENGINES), ...pull }),
+    z.strictObject({ engine: z.literal('rsyslog'), ...push }),
+    z.discriminatedUnion('push', [
+      z.strictObject({ engine: z.literal('custom'), ...pull, rules: z.array(rule).min(1).max(200) }),
+      z.strictObject({ engine: z.literal('custom'), ...push }),
+    ]),
+  ],
+  { error: issue => (issue.code === 'invalid_union' ? engineText : undefined) },
+);
+
+export type PipelineSettings = z.output<typeof pipelineSchema>;
+export type PushSettings = Extract<PipelineSettings, { push: true }>;
+export type PullSettings = Exclude<PipelineSettings, { push: true }>;
+export type RuleSettings = z.output<typeof rule>;

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { createFailureCount } from './failure-count.ts';
+
+test('when more keys fail than may be held, the oldest count is forgotten', async () => {
+  const failures = createFailureCount(3);
+  const limit = { count: 1, perMs: 3_600_000 };
+  for (const key of ['a', 'b', 'c']) await failures.fail(key, limit);
+  expect(await failures.reserve('a', limit)).toBeGreaterThan(0);
+  await failures.fail('d', limit);
+  expect(await failures.reserve('a', limit)).toBe(0);
+  for (const key of ['b', 'c', 'd']) expect(await failures.reserve(key, limit)).toBeGreaterThan(0);
+});

@@ -1,0 +1,42 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Secret } from '../lib/secret.ts';
+import type { Monitor } from '../pipelines/monitor.ts';
+import { ingestImpstats, ingestSamples } from '../resources/samples/ingest.ts';
+import { readJsonBodies, readTextBodies } from './bodies.ts';
+
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Ingest tokens are chosen by operators: any visible characters. */
+const BEARER = /^Bearer[ \t]+([\x21-\x7e]{1,4096})$/i;
+
+function tokenOf(request: FastifyRequest): Secret | undefined {
+  const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+  return token === undefined ? undefined : new Secret(token);
+}
+
+/** Where engines that push send their statistics, each with its pipeline's token. */
+export async function addIngest(scope: FastifyInstance, monitor: Monitor): Promise<void> {
+  await scope.register(async json => {
+    readJsonBodies(json);
+    json.post('/samples', { bodyLimit: MOST_BYTES }, async request =>
+      ingestSamples(monitor, tokenOf(request), request.body),
+    );
+  });
+  await scope.register(async text => {
+    readTextBodies(text);
+    text.post<{ Querystring: { instance?: string | string[] } }>(
+      '/impstats',
+      { bodyLimit: MOST_BYTES },
+      async request => {
+        const { instance } = request.query;
+        const body = typeof request.body === 'string' ? request.body : '';
+        return ingestImpstats(
+          monitor,
+          tokenOf(request),
+          typeof instance === 'string' ? instance : undefined,
+          body,
+        );
+      },
+    );
+  });
+}

@@ -1,0 +1,59 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Actor } from '../auth/permissions.ts';
+import { AppError } from '../lib/errors.ts';
+import { readJsonBodies } from './bodies.ts';
+import { addHealth } from './health.ts';
+import { addLogin } from './login.ts';
+import { addNotFound } from './not-found.ts';
+import { routes } from './routes/index.ts';
+import type { ServerOptions } from './server.ts';
+
+/** The only two that answer without a token. */
+const PUBLIC = [
+  { method: 'POST', path: '/auth/login' },
+  { method: 'GET', path: '/health' },
+] as const;
+const PREFIX = '/api/v1';
+const PUBLIC_PATHS: ReadonlySet<string> = new Set(PUBLIC.map(row => PREFIX + row.path));
+
+/** `/api/v1`: a token first, then whether the path exists. */
+export async function addManagement(scope: FastifyInstance, options: ServerOptions): Promise<void> {
+  const actors = new WeakMap<FastifyRequest, Actor>();
+  readJsonBodies(scope);
+  scope.addHook('onRequest', async request => {
+    if (!request.is404 && PUBLIC_PATHS.has(request.routeOptions.url ?? '')) return;
+    actors.set(
+      request,
+      await options.identity.authenticate(authorizationOf(request)),
+    );
+  });
+  addHealth(scope, options.health);
+  addLogin(scope, options.identity);
+  for (const route of routes) {
+    scope.route({
+      method: route.method,
+      url: route.path,
+      handler: async request => {
+        const actor = actors.get(request);
+        if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
+        return route.run({ actor, house: options.house }, inputOf(request));
+      },
+    });
+  }
+  addNotFound(scope, PREFIX, [...PUBLIC, ...routes]);
+}
+
+/** Node keeps the first of two Authorization headers in silence; two readers could then see two callers. */
+function authorizationOf(request: FastifyRequest): string | undefined {
+  const names = request.raw.rawHeaders.filter((_, index) => index % 2 === 0);
+  if (names.filter(name => name.toLowerCase() === 'authorization').length > 1)
+    throw new AppError('invalid-request', 'The request has more than one Authorization header');
+  return request.headers.authorization;
+}
+
+/** What a verb is given: the query and the places in the path, which win. */
+function inputOf(request: FastifyRequest): object {
+  return { ...asObject(request.query), ...asObject(request.params) };
+}
+
+const asObject = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {});

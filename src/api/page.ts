@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+
+/** The page's files, from the folder beside this module; the build lays them beside the bundle. */
+const FILES = [
+  { path: '/', file: 'index.html', type: 'text/html; charset=utf-8' },
+  { path: '/page.css', file: 'page.css', type: 'text/css; charset=utf-8' },
+  { path: '/page.js', file: 'page.js', type: 'text/javascript; charset=utf-8' },
+] as const;
+
+/** Nothing but our own files and our own API, and no frame around it. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+export function addPage(server: FastifyInstance): void {
+  for (const { path, file, type } of FILES) {
+    const content = readFileSync(new URL(`./page/${file}`, import.meta.url));
+    server.get(path, async (_request, reply) =>
+      reply
+        .type(type)
+        .header('content-security-policy', POLICY)
+        .header('cache-control', 'no-cache')
+        .send(content),
+    );
+  }
+}

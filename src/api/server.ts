@@ -1,0 +1,62 @@
+import { type FastifyInstance, fastify } from 'fastify';
+import type { Identity } from '../auth/identity.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Monitor } from '../pipelines/monitor.ts';
+import type { House } from '../resources/verb.ts';
+import { sendError } from './errors.ts';
+import type { Health } from './health.ts';
+import { addIngest } from './ingest.ts';
+import { addManagement } from './management.ts';
+import { addNotFound } from './not-found.ts';
+import { addPage } from './page.ts';
+
+export interface ServerOptions {
+  readonly house: House;
+  readonly identity: Identity;
+  readonly monitor: Monitor;
+  readonly health: () => Health;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+const MOST_BODY_BYTES = 5 * 1024 * 1024;
+const REQUEST_TIMEOUT_MS = 30_000;
+const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** The management API, the ingest doors and the page on one server, not yet listening. */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { ids, logger } = options;
+  const server = fastify({
+    logger: false,
+    bodyLimit: MOST_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: 600 },
+    forceCloseConnections: 'idle',
+    genReqId: request => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && GIVEN_REQUEST_ID.test(given) ? given : ids.next();
+    },
+  });
+  server.removeAllContentTypeParsers();
+  server.setErrorHandler((error, request, reply) => sendError(error, request, reply, logger));
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('referrer-policy', 'no-referrer');
+  });
+  server.addHook('onResponse', async (request, reply) => {
+    const fields = {
+      requestId: request.id,
+      method: request.method,
+      path: request.routeOptions.url ?? '(unknown)',
+    };
+    logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+  });
+  addPage(server);
+  addNotFound(server, '', []);
+  await server.register(scope => addIngest(scope, options.monitor), { prefix: '/ingest' });
+  await server.register(scope => addManagement(scope, options), { prefix: '/api/v1' });
+  await server.ready();
+  return server;
+}

@@ -1,0 +1,41 @@
+import type { DescribedComponent } from '../../resources/components/described.ts';
+import { isoTimeOrNull } from '../envelope.ts';
+
+/** A component's status in the family's form: times in epoch ms, healthCounts by colour. */
+function wireStatus({ status }: DescribedComponent): object {
+  return {
+    health: status.health,
+    healthCounts: status.healthCounts,
+    timestamp: status.timestamp,
+    metrics: status.metrics,
+    ...(status.error !== null && { error: { message: status.error } }),
+  };
+}
+
+/** An item of `/system/inputs` and `/system/outputs`; our own facts sit under `headgate`. */
+export function wireComponent(described: DescribedComponent): object {
+  const { component, status } = described;
+  return {
+    id: component.id,
+    type: component.type,
+    disabled: false,
+    group: component.group,
+    status: wireStatus(described),
+    notifications: described.notifications,
+    headgate: {
+      pipeline: component.pipeline,
+      engine: component.engine,
+      engineId: component.engineId,
+      declared: false,
+      replicas: status.replicas,
+      lastDataAt: isoTimeOrNull(status.lastDataAt),
+    },
+  };
+}
+
+/** An item of `/system/status/inputs` and `/system/status/outputs`. */
+export const wireComponentStatus = (described: DescribedComponent): object => ({
+  id: described.component.id,
+  type: described.component.type,
+  status: wireStatus(described),
+});

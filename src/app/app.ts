@@ -1,0 +1,156 @@
+import { join, resolve } from 'node:path';
+import { createServer } from '../api/server.ts';
+import type { GeneratedPassword } from '../auth/first-admin.ts';
+import { createIdentity } from '../auth/identity.ts';
+import { type ConfigurationHolder, createConfiguration } from '../config/current.ts';
+import { writeFirstFiles } from '../config/first-start.ts';
+import type { Configuration } from '../config/load.ts';
+import { createLanes } from '../delivery/lanes.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createHttpClient } from '../lib/http-client.ts';
+import type { Ids } from '../lib/ids.ts';
+import { openKeyRing } from '../lib/keyring.ts';
+import type { Logger } from '../lib/logger.ts';
+import { Secret } from '../lib/secret.ts';
+import { createEngine } from '../notifications/engine.ts';
+import { subjectOf } from '../notifications/subjects.ts';
+import { createMonitor } from '../pipelines/monitor.ts';
+import { openStorage } from '../storage/open.ts';
+import { ConfigurationInvalid } from './invalid.ts';
+import { listen } from './listen.ts';
+import { createTeardown } from './teardown.ts';
+
+/** The one workspace of a customer-managed installation. */
+const WORKSPACE = 'default';
+
+export interface AppOptions {
+  readonly configFolder: string;
+  readonly dataFolder: string;
+  /** Flags of the command line, by path of the setting they stand for. */
+  readonly flags: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+export interface App {
+  /** `http://host:port`, the real port. */
+  readonly url: string;
+  /** The first admin's password, when this start had to invent one. */
+  readonly generatedPassword: GeneratedPassword | undefined;
+  /** Reads the configuration files again. */
+  reload(): Promise<void>;
+  /** Stops in the reverse order of the start, within seconds; a second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Builds and starts everything, in one straight line: each part is torn down in reverse, also when a later one fails.
+ * Throws `ConfigurationInvalid` with every problem of the files, or an `AppError` that names what stands in the way.
+ */
+export async function startApp(options: AppOptions): Promise<App> {
+  const { clock, ids, logger, random } = options;
+  const dataFolder = resolve(options.dataFolder);
+  const teardown = createTeardown(logger);
+  try {
+    const configuration = await loadConfiguration(options);
+    const settings = () => configuration.get().settings;
+    const { storage: storageSettings, delivery } = settings();
+    const storage = await openStorage({ url: storageSettings.url, dataFolder, logger, clock });
+    teardown.add('storage', () => storage.close());
+    const keyRing = await openKeyRing({
+      path: resolve(dataFolder, storageSettings.keyRing),
+      mayCreate: (await storage.keys()).length === 0,
+    });
+    const identity = await createIdentity({ storage, keyRing, clock, ids, logger, settings: () => settings().api });
+    const generatedPassword = await identity.ensureFirstAdmin({ dataFolder, password: firstPassword(options) });
+    const http = createHttpClient({ ...delivery, clock });
+    teardown.add('http', () => http.close());
+    const monitor = createMonitor({ http, clock, logger, dataFolder, random });
+    teardown.add('pipelines', () => monitor.stop());
+    const lanes = createLanes({
+      workspace: WORKSPACE,
+      storage,
+      http,
+      clock,
+      random,
+      logger: logger.child({ component: 'delivery' }),
+      logFolder: join(dataFolder, 'log'),
+      settings: () => ({
+        retrySchedule: settings().delivery.retrySchedule.map(delay => delay.ms),
+        instanceName: settings().instance.name,
+      }),
+    });
+    teardown.add('delivery', () => lanes.stop());
+    const engine = createEngine({
+      workspace: WORKSPACE,
+      storage,
+      components: monitor.components,
+      clock,
+      ids,
+      logger: logger.child({ component: 'notifications' }),
+      enqueue: lanes.enqueue,
+      externalUrl: () => settings().instance.externalUrl,
+    });
+    teardown.add('notifications', () => engine.stop());
+    monitor.pin(component => engine.holds(subjectOf(component).key));
+
+    function apply({ settings: { pipelines }, targets, notifications }: Configuration): void {
+      monitor.configure(pipelines);
+      lanes.configure(targets);
+      engine.configure(notifications, targets);
+    }
+    apply(configuration.get());
+    await monitor.start();
+    await engine.start();
+    let stopping = false;
+    const startTime = clock.now();
+    const server = await createServer({
+      house: {
+        stores: storage.in(WORKSPACE),
+        components: monitor.components,
+        configuration: configuration.get,
+        configurationStatus: configuration.status,
+      },
+      identity,
+      monitor,
+      health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
+      ids,
+      logger: logger.child({ component: 'api' }),
+    });
+    teardown.add('api', () => server.close());
+    const url = await listen(server, settings().api);
+    teardown.add('configuration', configuration.stop);
+    configuration.subscribe(apply);
+    configuration.watch();
+    return {
+      url,
+      generatedPassword,
+      reload: async () => void (await configuration.reload()),
+      stop() {
+        stopping = true;
+        return teardown.run();
+      },
+    };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+async function loadConfiguration(options: AppOptions): Promise<ConfigurationHolder> {
+  const { clock, environment, flags, logger } = options;
+  const folder = resolve(options.configFolder);
+  await writeFirstFiles(folder);
+  const configuration = createConfiguration({ folder, environment, flags, clock, logger });
+  const loaded = await configuration.load();
+  if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
+  return configuration;
+}
+
+function firstPassword({ environment }: AppOptions): Secret | undefined {
+  const password = environment.HEADGATE_ADMIN_PASSWORD;
+  return password === undefined ? undefined : new Secret(password);
+}

@@ -1,0 +1,12 @@
+import type { ConfigProblem } from '../config/problems.ts';
+
+/** The files of the configuration have errors; nothing was started. */
+export class ConfigurationInvalid extends Error {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super('the configuration is not valid');
+    this.name = 'ConfigurationInvalid';
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,81 @@
+import { setMaxListeners } from 'node:events';
+import picocolors from 'picocolors';
+import { type App, startApp } from '../app/app.ts';
+import { ConfigurationInvalid } from '../app/invalid.ts';
+import { formatProblem } from '../config/problems.ts';
+import { systemClock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { monotonicIds } from '../lib/ids.ts';
+import { createLogger, LOG_LEVELS, type LogLevel } from '../lib/logger.ts';
+import { EXIT, type ExitCode } from './exit.ts';
+import { complain } from './output.ts';
+
+export interface RunOptions {
+  readonly configFolder: string;
+  readonly dataFolder: string;
+  readonly flags: Readonly<Record<string, string>>;
+  /** Called once requests are accepted; its end does not end the process. */
+  readonly ready: (app: App) => Promise<void>;
+}
+
+/** Runs the server until SIGTERM or SIGINT, then stops it gracefully; a second signal ends the process at once. */
+export async function runApp(options: RunOptions): Promise<ExitCode> {
+  const level = logLevel(process.env.HEADGATE_LOG_LEVEL);
+  if (level === undefined) {
+    complain(`HEADGATE_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
+    return EXIT.usage;
+  }
+  const logger = createLogger(level);
+  const stop = stopSignal();
+  try {
+    const app = await startApp({
+      configFolder: options.configFolder,
+      dataFolder: options.dataFolder,
+      flags: options.flags,
+      environment: process.env,
+      clock: systemClock,
+      ids: monotonicIds(systemClock),
+      random: Math.random,
+      logger,
+    });
+    process.on('SIGHUP', () => void app.reload());
+    showPassword(app);
+    await options.ready(app);
+    await stop;
+    logger.info({}, 'stopping');
+    await app.stop();
+    return EXIT.ok;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+function logLevel(text = 'info'): LogLevel | undefined {
+  return LOG_LEVELS.find(level => level === text);
+}
+
+function stopSignal(): Promise<void> {
+  setMaxListeners(0, process);
+  return new Promise(resolve => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+}
+
+/** On a terminal only: what is piped away may be kept by somebody else. */
+function showPassword({ generatedPassword: generated }: App): void {
+  if (generated === undefined) return;
+  complain(`The first admin's password is in ${generated.file}`);
+  if (process.stderr.isTTY)
+    complain(`Sign in as ${picocolors.bold(generated.username)} with ${picocolors.bold(generated.password.reveal())}`);
+}
+
+function explain(error: unknown): ExitCode {
+  if (error instanceof ConfigurationInvalid) {
+    for (const problem of error.problems) complain(formatProblem(problem));
+    complain(`${error.problems.length} error(s) in the configuration; nothing was started`);
+    return EXIT.invalidConfiguration;
+  }
+  if (error instanceof AppError) complain(`headgate: ${error.message}`);
+  else complain(`headgate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return EXIT.failed;
+}

@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import type { App } from '../app/app.ts';
+import type { Finish } from './exit.ts';
+import { print } from './output.ts';
+import { runApp } from './run-app.ts';
+
+interface ServeFlags {
+  readonly config: string;
+  readonly data: string;
+  readonly host?: string;
+  readonly port?: string;
+}
+
+export const serveCommand = (finish: Finish): Command =>
+  new Command('serve')
+    .description('run the management API, the engine and the page')
+    .option('--config <dir>', 'folder of headgate.yml and notifications.yml', process.env.HEADGATE_CONFIG ?? './config')
+    .option('--data <dir>', 'folder of the store, the keys and the logs', process.env.HEADGATE_DATA ?? './data')
+    .option('--host <host>', 'address to listen on (api.host)')
+    .option('--port <port>', 'port to listen on, 0 for any free one (api.port)')
+    .action(async (flags: ServeFlags) => {
+      finish(
+        await runApp({
+          configFolder: flags.config,
+          dataFolder: flags.data,
+          flags: {
+            ...(flags.host !== undefined && { 'api.host': flags.host }),
+            ...(flags.port !== undefined && { 'api.port': flags.port }),
+          },
+          ready: announce,
+        }),
+      );
+    });
+
+async function announce(app: App): Promise<void> {
+  print(`headgate ready on ${app.url}`);
+}

@@ -1,0 +1,37 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { parseJson } from './json.ts';
+
+it('reads what JSON.parse reads, for every value without duplicate keys', () => {
+  fc.assert(
+    fc.property(
+      fc.json({ maxDepth: 8 }).filter(text => !text.includes('__proto__')),
+      text => {
+        const plain = JSON.stringify(JSON.parse(text));
+        expect(parseJson(plain)).toEqual(JSON.parse(plain));
+      },
+    ),
+  );
+});
+
+it.each([
+  ['{"a":1,"a":2}', "the key 'a' twice"],
+  ['{"x":{"id":1,"\\u0069d":2}}', "the key 'id' twice"],
+  ['[{"__proto__":{"admin":true}}]', '__proto__'],
+  ['{"\\u005f_proto__":1}', '__proto__'],
+  [`${'['.repeat(33)}${']'.repeat(33)}`, 'deeper than 32'],
+  ['{"a":', 'not valid JSON'],
+  ['\u0000', 'not valid JSON'],
+])('refuses %s', (text, reason) => {
+  expect(() => parseJson(text)).toThrow(reason);
+});
+
+it.each([
+  '{"a":"x:y","b":["a","a"]}',
+  '{"a":{"a":1}}',
+  '[{"a":1},{"a":2}]',
+  '{"a" : "\\"a\\":"}',
+  `${'['.repeat(32)}${']'.repeat(32)}`,
+])('takes %s', text => {
+  expect(parseJson(text)).toEqual(JSON.parse(text));
+});

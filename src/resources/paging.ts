@@ -1,0 +1,40 @@
+import * as z from 'zod';
+import type { Page, PageRequest } from '../storage/storage.ts';
+
+/** Most rows of one answer. */
+const MOST_ROWS = 1000;
+
+/** Query of every list. Without `limit` up to 1000 rows are answered, from `offset` on. */
+export const pageQuery = {
+  offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
+};
+
+interface PageInput {
+  readonly offset: number;
+  readonly limit?: number | undefined;
+}
+
+/** One page of a list, with what the caller asked for. */
+export interface Listed<Item> {
+  readonly items: readonly Item[];
+  readonly offset: number;
+  /** Undefined when the caller set none. */
+  readonly limit: number | undefined;
+  readonly total: number;
+}
+
+export const pageRequest = (input: PageInput): PageRequest => ({
+  offset: input.offset,
+  limit: input.limit ?? MOST_ROWS,
+});
+
+export function listed<Row, Item>(input: PageInput, page: Page<Row>, map: (row: Row) => Item): Listed<Item> {
+  return { items: page.rows.map(map), offset: input.offset, limit: input.limit, total: page.total };
+}
+
+/** A page of what lies in memory. */
+export function listedFrom<Item>(input: PageInput, all: readonly Item[]): Listed<Item> {
+  const { offset, limit } = pageRequest(input);
+  return { items: all.slice(offset, offset + limit), offset, limit: input.limit, total: all.length };
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import type { HeadgateEvent } from '../events/event.ts';
+import { bulletinMessage } from './bulletin-message.ts';
+
+const event: HeadgateEvent = {
+  id: 'e1',
+  status: 'ALARM',
+  condition: 'no-data',
+  cribl_notification: 'app_silent',
+  incidentId: 'i1',
+  severity: 'warn',
+  _raw: 'Source syslog:app had no data for 60s',
+  _time: 1_706_747_300,
+  starttime: 1_706_747_240,
+  endtime: 1_706_747_300,
+};
+
+const configure = (settings: Readonly<Record<string, unknown>> = {}) =>
+  bulletinMessage.configure({ id: 'bell', type: 'bulletin_message', ...settings });
+
+test('the text is the event as it is, or what the message says of it', () => {
+  expect(configure().bulletinText(event)).toBe(event._raw);
+  expect(configure({ message: '${severity}: ${cribl_notification} is ${status}' }).bulletinText(event)).toBe(
+    'warn: app_silent is ALARM',
+  );
+});
+
+test('settings show the message as it was written', () => {
+  expect(JSON.parse(JSON.stringify(configure().settings))).toMatchObject({ message: '${_raw}' });
+});
+
+test('a message that cannot be rendered is refused with its place', () => {
+  expect(() => configure({ message: 'a ${b.c}' })).toThrow(
+    expect.objectContaining({
+      issues: [
+        expect.objectContaining({ path: ['message'], message: expect.stringContaining('at character 3') }),
+      ],
+    }),
+  );
+});

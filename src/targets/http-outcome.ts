@@ -1,0 +1,113 @@
+import { STATUS_CODES } from 'node:http';
+import { cutToBytes } from '../lib/bytes.ts';
+import { type HttpAnswer, HttpFailure } from '../lib/http.ts';
+import { MASK } from '../lib/secret.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Bytes a target reads of an answer: a short one is read to its end, so that its connection can be used again. */
+export const MAX_ANSWER_BYTES = 64 * 1024;
+const KEPT_ANSWER_BYTES = 2048;
+
+interface Exchange {
+  readonly url: string;
+  /** What must not be shown although the receiver may echo it. */
+  readonly secrets: readonly string[];
+  /** Epoch milliseconds, for a Retry-After that is a date. */
+  readonly now: number;
+}
+
+/** A receiver that is busy, limiting or broken for now. RFC 9110 section 15, RFC 8470 section 5.2, RFC 6585 section 4. */
+const isPassing = (status: number): boolean =>
+  [408, 425, 429].includes(status) || (status >= 500 && status <= 599 && status !== 501 && status !== 505);
+
+/** What the operator can do about a refusal. */
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: '; check the authentication settings',
+  403: '; check the authentication settings',
+  404: '; check the url',
+  405: '; check the method',
+  410: '; the receiver is gone for good, remove or change the target',
+};
+
+/** What an answer means for the delivery: the one place that classes HTTP statuses. */
+export function outcomeOfAnswer(answer: HttpAnswer, exchange: Exchange): Outcome {
+  const { status } = answer;
+  if (status >= 200 && status <= 299) return { kind: 'sent', httpStatus: status };
+  const text = readable(answer.body, secretForms(exchange));
+  const shown = { httpStatus: status, ...(text !== '' && { answer: text }) };
+  if (!isPassing(status)) return { kind: 'refused', reason: refusal(answer, exchange), ...shown };
+  const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], exchange.now);
+  return {
+    kind: 'retry',
+    reason: said(status),
+    ...shown,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((status === 429 || retryAfterMs !== undefined) && { pauseTarget: true }),
+  };
+}
+
+/** What it means that no answer came. Anything but a failure of the exchange is thrown again. */
+export function outcomeOfFailure(error: unknown): Outcome {
+  if (!(error instanceof HttpFailure)) throw error;
+  const kind = error.reason === 'tls' || error.reason === 'forbidden-address' ? 'refused' : 'retry';
+  return { kind, reason: error.message };
+}
+
+const said = (status: number): string => {
+  const name = STATUS_CODES[status];
+  return `the receiver answered ${status}${name === undefined ? '' : ` ${name}`}`;
+};
+
+function refusal(answer: HttpAnswer, exchange: Exchange): string {
+  const { status } = answer;
+  if (status < 300 || status > 399) return `${said(status)}${REMEDIES[status] ?? ''}`;
+  return `${said(status)}: redirect not followed, Location ${locationHost(answer.headers.location, exchange.url)}`;
+}
+
+/** The host only: the rest of an address may be a secret. */
+function locationHost(location: string | undefined, base: string): string {
+  if (location === undefined) return 'missing';
+  try {
+    return `host ${new URL(location, base).host}`;
+  } catch {
+    return 'unreadable';
+  }
+}
+
+const SECONDS = /^\d{1,10}$/;
+/** The three forms of RFC 9110 section 5.6.7; the last names no zone and means UTC. */
+const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/** Milliseconds a receiver asks to wait (RFC 9110 section 10.2.3); undefined when it does not say so readably. */
+function parseRetryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (SECONDS.test(value)) return Number(value) * 1000;
+  const time = HTTP_DATE.test(value)
+    ? Date.parse(value)
+    : ASCTIME_DATE.test(value)
+      ? Date.parse(`${value} GMT`)
+      : Number.NaN;
+  return Number.isNaN(time) ? undefined : Math.max(0, time - now);
+}
+
+/** Secrets as receivers echo them: plain, inside JSON, inside an address. A path is one where the address is the key. */
+function secretForms(exchange: Exchange): readonly string[] {
+  const url = new URL(exchange.url);
+  const path = url.pathname + url.search;
+  const secrets = path.length < SHORTEST_SECRET_PATH ? exchange.secrets : [...exchange.secrets, path];
+  const forms = secrets.flatMap(secret => [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+  ]);
+  return [...new Set(forms)].filter(form => form !== '').sort((a, b) => b.length - a.length);
+}
+
+const SHORTEST_SECRET_PATH = 8;
+
+/** Masked before it is cut, so that no half of a secret is left; without characters that steer a terminal. */
+function readable(body: Buffer, secrets: readonly string[]): string {
+  const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), body.toString('utf8'));
+  return cutToBytes(masked.replace(/(?![\n\t])\p{Cc}/gu, ' ').trim(), KEPT_ANSWER_BYTES);
+}

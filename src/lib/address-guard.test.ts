@@ -123,7 +123,7 @@ test('every bad item of the allow-list is named with its place', () => {
   expect(() =>
     createAddressGuard({
       privateAddresses: 'refuse',
-      allowedAddresses: ['10.0.0.0/8', 'ten', '10.0.0.0/33', '10.1'],
+      allowedAddresses: ['10.0.0.0/8', 'ten', '10.0.0.0/33', '10.1', '10.1/8', ''],
     }),
   ).toThrow(
     expect.objectContaining({
@@ -132,6 +132,8 @@ test('every bad item of the allow-list is named with its place', () => {
         expect.objectContaining({ path: 'allowedAddresses[1]', message: expect.stringContaining("'ten'") }),
         expect.objectContaining({ path: 'allowedAddresses[2]' }),
         expect.objectContaining({ path: 'allowedAddresses[3]' }),
+        expect.objectContaining({ path: 'allowedAddresses[4]' }),
+        expect.objectContaining({ path: 'allowedAddresses[5]' }),
       ],
     }),
   );

@@ -70,11 +70,12 @@ function parseRanges(texts: readonly string[]): Range[] {
   return ranges;
 }
 
+/** The short forms of IPv4 that `ipaddr.js` also reads, such as 10.1, are more often slips than meant. */
 function parseRange(text: string): Range | undefined {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-  if (!ipaddr.IPv6.isValid(text) && !ipaddr.IPv4.isValidFourPartDecimal(text)) return undefined;
-  const address = ipaddr.parse(text);
-  return [address, address.kind() === 'ipv4' ? 32 : 128];
+  const { IPv4, IPv6 } = ipaddr;
+  if (IPv4.isValidCIDRFourPartDecimal(text) || IPv6.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (IPv4.isValidFourPartDecimal(text)) return [IPv4.parse(text), 32];
+  return IPv6.isValid(text) ? [IPv6.parse(text), 128] : undefined;
 }
 
 const isWithin = (address: Address, ranges: readonly Range[]): boolean =>

@@ -216,7 +216,14 @@ test('each way a connection fails has its reason, and no message holds the path'
   const free = await serveTcp(() => {});
   await cleanups.pop()?.();
   const { port: plain } = await serve((_, response) => response.end());
-  const fails: Resolve = (_, done) => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
+  const loopback = [
+    { address: '::1', family: 6 },
+    { address: '127.0.0.1', family: 4 },
+  ];
+  const resolve: Resolve = (name, done) =>
+    name === 'both.example'
+      ? done(null, loopback)
+      : done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
 
   const cases: [HttpFailureReason, string][] = [
     ['reset', `http://127.0.0.1:${reset}/s3cret`],
@@ -224,10 +231,11 @@ test('each way a connection fails has its reason, and no message holds the path'
     ['reset', `http://127.0.0.1:${half}/s3cret`],
     ['other', `http://127.0.0.1:${garbage}/s3cret`],
     ['refused', `http://127.0.0.1:${free}/s3cret`],
+    ['refused', `http://both.example:${free}/s3cret`],
     ['dns', 'http://receiver.example/s3cret'],
     ['tls', `https://127.0.0.1:${plain}/s3cret`],
   ];
-  const http = client({ resolve: fails });
+  const http = client({ resolve });
   for (const [reason, url] of cases) {
     const error = await http.request(get(url)).catch(thrown => thrown);
     expect([url, error.reason]).toEqual([url, reason]);

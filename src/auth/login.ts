@@ -7,14 +7,14 @@ import { isPasswordLength, type Passwords } from './passwords.ts';
 import type { Tokens } from './tokens.ts';
 import { invalidField, parseUsername } from './users.ts';
 
-export interface LoginRequest {
+interface LoginRequest {
   readonly username: string;
   readonly password: string;
   /** Where the caller is, as the server sees it. */
   readonly address: string;
 }
 
-export interface LoginAnswer {
+interface LoginAnswer {
   /** Begins with `Bearer `, as the clients of this API expect. */
   readonly token: string;
   readonly forcePasswordChange: boolean;

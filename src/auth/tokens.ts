@@ -18,7 +18,7 @@ const MOST_AHEAD_SECONDS = 60;
 const REMEMBERED_TOKENS = 10_000;
 
 /** What a token says. Permissions are looked up at each call and never stand in it. */
-export interface Claims {
+interface Claims {
   readonly iss: string;
   readonly aud: string;
   /** The user's id. */
@@ -29,8 +29,8 @@ export interface Claims {
   readonly jti: string;
 }
 
-export type TokenRefusal = 'malformed' | 'unknown-key' | 'bad-signature' | 'wrong-claims' | 'expired';
-export type Verification =
+type TokenRefusal = 'malformed' | 'unknown-key' | 'bad-signature' | 'wrong-claims' | 'expired';
+type Verification =
   | { readonly kind: 'valid'; readonly claims: Claims }
   | { readonly kind: 'refused'; readonly reason: TokenRefusal };
 

@@ -1,20 +1,15 @@
 /** A map that holds `capacity` entries and forgets the one that was used longest ago. */
 export interface Lru<Key, Value> {
-  readonly size: number;
   /** Counts as a use. */
   get(key: Key): Value | undefined;
   /** Counts as a use; answers the key that had to go, if any. */
   set(key: Key, value: Value): Key | undefined;
-  delete(key: Key): void;
 }
 
 export function createLru<Key, Value>(capacity: number): Lru<Key, Value> {
   // A Map iterates in the order of insertion: its first key is the one used longest ago.
   const entries = new Map<Key, { readonly value: Value }>();
   return {
-    get size() {
-      return entries.size;
-    },
     get(key) {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
@@ -29,9 +24,6 @@ export function createLru<Key, Value>(capacity: number): Lru<Key, Value> {
       const [oldest] = entries.keys();
       if (oldest !== undefined) entries.delete(oldest);
       return oldest;
-    },
-    delete(key) {
-      entries.delete(key);
     },
   };
 }

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../lib/errors.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { UserRow } from '../storage/storage.ts';
+import { createLogin } from './login.ts';
+
+const ANN: UserRow = {
+  id: 'u-1',
+  username: 'ann',
+  password: 'hash of right',
+  force_password_change: 0,
+  role: 'reader',
+  created_at: 0,
+};
+
+/** A login whose parts only note what is asked of them. */
+function setup(
+  change: { lookUp?: () => Promise<UserRow | undefined>; verify?: () => Promise<boolean> } = {},
+) {
+  const compared: (string | undefined)[] = [];
+  const outcomes: string[] = [];
+  const login = createLogin({
+    users: { byName: change.lookUp ?? (async name => (name === 'ann' ? ANN : undefined)) },
+    passwords: {
+      hash: async () => '',
+      async verify(password, hash) {
+        compared.push(hash);
+        return change.verify?.() ?? hash === `hash of ${password}`;
+      },
+    },
+    tokens: {
+      issue: async (subject, ttl) => `${subject}/${ttl}`,
+      verify: () => Promise.reject(new Error('unused')),
+    },
+    limits: {
+      reserve: async () => ({
+        failed: async () => void outcomes.push('failed'),
+        succeeded: () => void outcomes.push('succeeded'),
+        abandoned: () => void outcomes.push('abandoned'),
+      }),
+    },
+    log: { refused: () => {} },
+    logger: silentLogger,
+    tokenTtl: () => 60,
+  });
+  const call = (username: string, password: string) => login({ username, password, address: '192.0.2.1' });
+  return { call, compared, outcomes };
+}
+
+test('a login answers a token for the user, of the lifetime that is set', async () => {
+  const { call, outcomes } = setup();
+  expect(await call('ann', 'right')).toEqual({ token: 'Bearer u-1/60', forcePasswordChange: false });
+  expect(outcomes).toEqual(['succeeded']);
+});
+
+test.each([
+  ['ann', 'wrong', ANN.password],
+  ['ann', '', ANN.password],
+  ['bob', 'right', undefined],
+  ['bob', '', undefined],
+  ['', '', undefined],
+])(
+  'user %j with password %j costs one comparison and counts as a failure',
+  async (username, password, hash) => {
+    const { call, compared, outcomes } = setup();
+    await expect(call(username, password)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(compared).toEqual([hash]);
+    expect(outcomes).toEqual(['failed']);
+  },
+);
+
+test('an unknown user does not get in even if a comparison says so, nor does an empty password', async () => {
+  const { call } = setup({ verify: async () => true });
+  await expect(call('bob', 'right')).rejects.toMatchObject({ code: 'unauthenticated' });
+  await expect(call('ann', '')).rejects.toMatchObject({ code: 'unauthenticated' });
+});
+
+test('a store or a queue that cannot serve is no failure of the caller', async () => {
+  const busy = new AppError('unavailable', 'busy', { retryAfterSeconds: 2 });
+  for (const broken of [
+    setup({ lookUp: () => Promise.reject(busy) }),
+    setup({ verify: () => Promise.reject(busy) }),
+  ]) {
+    await expect(broken.call('ann', 'right')).rejects.toBe(busy);
+    expect(broken.outcomes).toEqual(['abandoned']);
+  }
+});

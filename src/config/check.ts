@@ -1,0 +1,71 @@
+import { dump } from 'js-yaml';
+import type { Clock } from '../lib/clock.ts';
+import {
+  type Configuration,
+  loadConfiguration,
+  NOTIFICATIONS_FILE,
+  SETTINGS_FILE,
+  type Sources,
+} from './load.ts';
+import { type ConfigProblem, formatProblem } from './problems.ts';
+
+/** What `headgate check` found out. */
+export interface Check {
+  readonly ok: boolean;
+  readonly errors: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  /** Undefined when there are errors. */
+  readonly configuration: Configuration | undefined;
+}
+
+/** Loads the files as the server would and keeps nothing running. */
+export function checkConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): Check {
+  const result = loadConfiguration(sources, clock);
+  return {
+    ok: result.ok,
+    errors: result.ok ? [] : result.problems,
+    warnings: result.warnings,
+    configuration: result.ok ? result.configuration : undefined,
+  };
+}
+
+/** The answer for a terminal: a line for each finding and one that sums up. */
+export function checkLines({ errors, warnings, configuration }: Check): string[] {
+  return [
+    ...errors.map(problem => `error: ${formatProblem(problem)}`),
+    ...warnings.map(problem => `warning: ${formatProblem(problem)}`),
+    configuration === undefined
+      ? `${count(errors.length, 'error')}, ${count(warnings.length, 'warning')}`
+      : `ok: ${contents(configuration)}, ${count(warnings.length, 'warning')}`,
+  ];
+}
+
+/** The answer for programs. */
+export const checkJson = ({ ok, errors, warnings }: Check): string =>
+  JSON.stringify({ ok, errors, warnings }, null, 2);
+
+const contents = ({ settings, targets, notifications }: Configuration): string =>
+  [
+    count(settings.pipelines.length, 'pipeline'),
+    count(targets.length, 'target'),
+    count(notifications.length, 'notification'),
+  ].join(', ');
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+/** The configuration with every default, by file, as the files would say it; secrets masked. */
+export function effectiveText(configuration: Configuration, format: 'yaml' | 'json'): string {
+  const { settings, targets, notifications } = configuration;
+  const json = JSON.stringify(
+    {
+      [SETTINGS_FILE]: settings,
+      [NOTIFICATIONS_FILE]: {
+        targets: targets.map(target => target.settings),
+        notifications: notifications.map(notification => notification.settings),
+      },
+    },
+    null,
+    2,
+  );
+  return format === 'json' ? json : dump(JSON.parse(json), { lineWidth: -1 }).trimEnd();
+}

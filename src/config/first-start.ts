@@ -1,0 +1,79 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NOTIFICATIONS_FILE, SETTINGS_FILE } from './load.ts';
+
+const SETTINGS = `# Headgate's own settings. Every key is optional; what stands here are examples and defaults.
+# A change is taken up at once where a restart is not mentioned. "headgate check" tells what is wrong.
+
+# instance:
+#   name: headgate                             # cribl_host of the events
+#   externalUrl: https://headgate.example.com  # links in messages begin with it
+
+# api:
+#   host: 127.0.0.1            # needs a restart
+#   port: 9000                 # needs a restart
+#   authTokenTTL: 3600         # seconds, for new tokens
+#   loginRateLimit: 2/second   # failed logins; N/second, minute, hour or day
+
+# storage:                     # below the data folder; needs a restart
+#   url: sqlite:headgate.db
+#   keyRing: keys
+
+# The pipelines whose inputs and outputs are watched. A secret is written as \${env:NAME} or \${file:/path}.
+# pipelines:
+#   - id: edge
+#     engine: vector           # vector, otelcol, fluent-bit, prometheus or custom: read from url
+#     url: http://127.0.0.1:9598/metrics
+#     interval: 10s
+#   - id: syslog
+#     engine: rsyslog          # pushes to /ingest/impstats
+#     push: true
+#     token: \${env:SYSLOG_TOKEN}
+
+# delivery:
+#   privateAddresses: allow    # or refuse; needs a restart
+#   allowedAddresses: []       # open although private ones are refused; needs a restart
+#   retrySchedule: [0s, 5s, 30s, 2m, 5m, 15m, 30m, 1h, 2h, 4h, 8h]
+`;
+
+const NOTIFICATIONS = `# Who is told, and about what. Changes are taken up at once; a file with errors changes nothing.
+
+# targets:
+#   - id: ops_hook
+#     type: webhook
+#     url: https://hooks.example.com/ops
+#     authType: token
+#     token: \${env:OPS_HOOK_TOKEN}
+#   - id: bell
+#     type: bulletin_message
+
+# notifications:
+#   - id: app_silent
+#     condition: no-data
+#     targets: [ops_hook, bell]
+#     conf:
+#       name: 'syslog:app'     # type:id, an id, or a pattern with *
+#       timeWindow: 60s
+`;
+
+/**
+ * Writes the configuration files that are missing, holding comments only. Where that is not possible, as in a
+ * folder that may only be read, nothing happens: a missing file counts as empty.
+ */
+export async function writeFirstFiles(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeNew(join(folder, SETTINGS_FILE), SETTINGS);
+    await writeNew(join(folder, NOTIFICATIONS_FILE), NOTIFICATIONS);
+  } catch {
+    // Loading says what it cannot read.
+  }
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: 'wx' });
+  } catch {
+    // There already, or not ours to write.
+  }
+}

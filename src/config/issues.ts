@@ -1,0 +1,162 @@
+import type * as z from 'zod';
+import { MASK } from '../lib/secret.ts';
+import { type ConfigProblem, formatPath } from './problems.ts';
+import { quote } from './quote.ts';
+import { fixedValues, isSecretAt, mapsFor, type Schema, schemasAt, valueAt } from './schema-walk.ts';
+import { didYouMean } from './suggest.ts';
+import type { Path, Place } from './yaml-places.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** Where a value came from, so that its problem can be shown there. */
+export interface Origin {
+  place(path: Path): Pick<ConfigProblem, 'file' | 'path'> & Place;
+  keyPlace(path: Path): Pick<ConfigProblem, 'file' | 'path'> & Place;
+  /** `${env:NAME}` where the value at the path was fetched by it. */
+  reference(path: Path): string | undefined;
+}
+
+/** What was read, and how. */
+export interface Reading {
+  readonly schema: Schema;
+  readonly value: unknown;
+  readonly origin: Origin;
+}
+
+/** What a schema refused, in our words. */
+export function problemsOf(error: z.core.$ZodError, reading: Reading): ConfigProblem[] {
+  return error.issues.flatMap(issue => problemsOfIssue(issue, reading));
+}
+
+function problemsOfIssue(issue: Issue, reading: Reading): ConfigProblem[] {
+  const { origin } = reading;
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map(key => ({
+      ...origin.keyPlace([...issue.path, key]),
+      message: unknownKey(key, issue.path, reading),
+    }));
+  if (issue.code === 'invalid_union' && issue.errors.length > 0)
+    return nearestOption(issue.errors).flatMap(inner =>
+      problemsOfIssue({ ...inner, path: [...issue.path, ...inner.path] }, reading),
+    );
+  return [{ ...origin.place(issue.path), message: messageOf(issue, reading) }];
+}
+
+/** The option that the value comes nearest to: the one with the fewest complaints. */
+const nearestOption = (options: readonly (readonly Issue[])[]): readonly Issue[] =>
+  options.reduce((best, option) => (option.length < best.length ? option : best));
+
+function unknownKey(key: string, path: Path, { schema, value }: Reading): string {
+  const here = valueAt(value, path);
+  const allowed = schemasAt(schema, path, value)
+    .flatMap(candidate => mapsFor(candidate, here))
+    .flatMap(map => Object.keys(map.shape));
+  const known = [...new Set(allowed)];
+  const list = known.length === 0 ? '' : `; allowed: ${known.join(', ')}`;
+  return `unknown key ${quote(key)}${didYouMean(key, known).replace(/\?$/, '')}${list}`;
+}
+
+function messageOf(issue: Issue, reading: Reading): string {
+  const value = valueAt(reading.value, issue.path);
+  const own = ownMessage(issue);
+  if (value === undefined) return missing(issue, own);
+  const found = foundText(value, issue.path, reading);
+  const near = nearValue(value, issue, reading);
+  if (own !== undefined) return `${own}, not ${found}${near}`;
+  switch (issue.code) {
+    case 'invalid_type':
+      return wrongType(issue, value, found, reading);
+    case 'invalid_value':
+      return `must be ${oneOf(issue.values)}, not ${found}${near}`;
+    case 'too_small':
+      return tooSmall(issue, found);
+    case 'too_big':
+      return tooBig(issue, found);
+    default:
+      return `must be valid, not ${found}`;
+  }
+}
+
+/** Messages of our own schemas begin in lower case, the schema library's own with a capital letter. */
+const ownMessage = (issue: Issue): string | undefined =>
+  /^[A-Z]/.test(issue.message) ? undefined : issue.message;
+
+function missing(issue: Issue, own: string | undefined): string {
+  if (issue.code === 'custom' && own !== undefined) return own;
+  const text = `'${formatPath(issue.path.slice(-1))}' is required`;
+  return own === undefined ? text : `${text}; it ${own}`;
+}
+
+/** The value as the file's writer knows it: by its reference, masked when it is a secret. */
+function foundText(value: unknown, path: Path, { schema, value: whole, origin }: Reading): string {
+  const reference = origin.reference(path);
+  if (reference !== undefined) return `the value of ${reference}`;
+  if (typeof value === 'string' && isSecretAt(schema, path, whole)) return `'${MASK}'`;
+  return quote(value);
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+};
+
+function wrongType(
+  issue: z.core.$ZodIssueInvalidType,
+  value: unknown,
+  found: string,
+  reading: Reading,
+): string {
+  if (value === null) return `must be ${TYPES[issue.expected] ?? issue.expected}, but nothing is given`;
+  if (issue.expected !== 'string' || typeof value === 'object')
+    return `must be ${TYPES[issue.expected] ?? issue.expected}, not ${found}`;
+  return `${asText(String(value), issue.path, reading)}, not the ${typeof value} ${found}`;
+}
+
+/** What the schema says when a number or boolean is written as text: that tells a unit from missing quotes. */
+function asText(text: string, path: Path, { schema, value }: Reading): string {
+  for (const candidate of schemasAt(schema, path, value)) {
+    const result = parseAs(candidate, text);
+    if (result !== undefined) return result;
+  }
+  return 'must be a text; put it in quotes';
+}
+
+function parseAs(schema: Schema, text: string): string | undefined {
+  const answer = schema['~standard'].validate(text);
+  if (answer instanceof Promise || answer.issues === undefined) return undefined;
+  const message = answer.issues[0]?.message ?? '';
+  return /^[a-z]/.test(message) ? message : undefined;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const texts = values.map(value => (typeof value === 'string' ? value : String(value)));
+  return texts.length === 1 ? `'${texts[0]}'` : `one of ${texts.join(', ')}`;
+}
+
+/** What is most like the value among those that are allowed; a secret is compared with nothing. */
+function nearValue(value: unknown, { path }: Issue, { schema, value: whole, origin }: Reading): string {
+  if (typeof value !== 'string' || origin.reference(path) !== undefined) return '';
+  const allowed = schemasAt(schema, path, whole).flatMap(fixedValues);
+  return didYouMean(
+    value,
+    allowed.filter(candidate => typeof candidate === 'string'),
+  );
+}
+
+function tooSmall(issue: z.core.$ZodIssueTooSmall, found: string): string {
+  if (issue.origin === 'string')
+    return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} characters`;
+  if (issue.origin === 'array') return `must have at least ${issue.minimum} items`;
+  return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}, not ${found}`;
+}
+
+function tooBig(issue: z.core.$ZodIssueTooBig, found: string): string {
+  if (issue.origin === 'string') return `must have at most ${issue.maximum} characters`;
+  if (issue.origin === 'array') return `must have at most ${issue.maximum} items`;
+  return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}, not ${found}`;
+}

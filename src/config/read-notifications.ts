@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import { findCondition } from '../conditions/index.ts';
+import {
+  configureNotification,
+  type Notification,
+  notificationSchema,
+} from '../notifications/notification.ts';
+import { findTargetType, targetTypes } from '../targets/index.ts';
+import type { Target } from '../targets/target.ts';
+import type { ConfigDocument } from './document.ts';
+import { problemsOf } from './issues.ts';
+import type { Item } from './items.ts';
+import { originIn } from './origin.ts';
+import type { Environment } from './overrides.ts';
+import type { ConfigProblem } from './problems.ts';
+import { quote } from './quote.ts';
+import { clearText } from './read-settings.ts';
+import { childOf, type Schema } from './schema-walk.ts';
+import { clearTextSecrets, resolveReferences } from './secrets.ts';
+import { didYouMean } from './suggest.ts';
+
+export interface TargetReading {
+  readonly target: Target | undefined;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  readonly files: readonly string[];
+}
+
+/** Keys of targets whose `$` belongs to templates. */
+const TEMPLATES = ['message', 'text'];
+
+/** Reads one target by its type's schema. */
+export function readTarget(document: ConfigDocument, item: Item, environment: Environment): TargetReading {
+  const plain = originIn({ ...document, base: item.path });
+  const typeName = childOf(item.value, 'type');
+  const type = typeof typeName === 'string' ? findTargetType(typeName) : undefined;
+  if (type === undefined)
+    return {
+      target: undefined,
+      problems: [{ ...plain.place(['type']), message: noType(typeName) }],
+      warnings: [],
+      files: [],
+    };
+
+  const { schema } = type;
+  const resolved = resolveReferences(item.value, { schema, environment, templates: TEMPLATES });
+  const { references, files, value } = resolved;
+  const origin = originIn({ ...document, base: item.path, references });
+  const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const warnings = clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path));
+  const read = attempt(() => type.configure(value));
+  const refused = read.error === undefined ? [] : problemsOf(read.error, { schema, value, origin });
+  const problems = [
+    ...unresolved,
+    ...refused.filter(problem => !unresolved.some(({ path }) => path === problem.path)),
+  ];
+  return { target: problems.length === 0 ? read.result : undefined, problems, warnings, files };
+}
+
+function noType(typeName: unknown): string {
+  const names = targetTypes.map(type => type.type);
+  const allowed = `one of ${names.join(', ')}`;
+  if (typeName === undefined) return `'type' is required: ${allowed}`;
+  const near = typeof typeName === 'string' ? didYouMean(typeName, names) : '';
+  return `must be ${allowed}, not ${quote(typeName)}${near}`;
+}
+
+export interface NotificationReading {
+  readonly notification: Notification | undefined;
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Reads one notification and its condition's conf. */
+export function readNotification(document: ConfigDocument, { path, value }: Item): NotificationReading {
+  const read = attempt(() => configureNotification(value));
+  if (read.error === undefined) return { notification: read.result, problems: [] };
+  const schema = wholeSchema(childOf(value, 'condition'));
+  const origin = originIn({ ...document, base: path });
+  const error = schema.safeParse(value).error ?? read.error;
+  return { notification: undefined, problems: problemsOf(error, { schema, value, origin }) };
+}
+
+/** The notification's schema with its condition's inside: all that is wrong with either shows at once. */
+function wholeSchema(conditionId: unknown): z.ZodType {
+  const condition = typeof conditionId === 'string' ? findCondition(conditionId) : undefined;
+  if (condition === undefined) return notificationSchema;
+  return notificationSchema.extend({ conf: optionalMap(condition.schema) });
+}
+
+const optionalMap = <Map extends Schema>(schema: Map) => z.prefault(schema, {} as z.input<Map>);
+
+interface Attempt<Result> {
+  readonly result: Result | undefined;
+  readonly error: z.ZodError | undefined;
+}
+
+function attempt<Result>(configure: () => Result): Attempt<Result> {
+  try {
+    return { result: configure(), error: undefined };
+  } catch (error) {
+    if (error instanceof z.ZodError) return { result: undefined, error };
+    throw error;
+  }
+}

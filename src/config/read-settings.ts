@@ -1,0 +1,133 @@
+import * as z from 'zod';
+import type { Duration } from '../lib/duration.ts';
+import { type PipelineSettings, pipelineSchema } from '../pipelines/settings.ts';
+import type { ConfigDocument } from './document.ts';
+import { type Origin, problemsOf } from './issues.ts';
+import { originIn } from './origin.ts';
+import {
+  applyOverrides,
+  type Environment,
+  type Flags,
+  readOverrides,
+  unknownVariables,
+} from './overrides.ts';
+import { type ConfigProblem, formatPath } from './problems.ts';
+import { childOf, layers, type Schema } from './schema-walk.ts';
+import { clearTextSecrets, resolveReferences } from './secrets.ts';
+import { type Settings, settingsSchema } from './settings.ts';
+import type { Path } from './yaml-places.ts';
+
+export interface SettingsReading {
+  /** Undefined when something is wrong with them. */
+  readonly settings: Settings | undefined;
+  /** The pipelines that can be read, whatever is wrong with other settings. */
+  readonly pipelines: readonly PipelineSettings[];
+  readonly origin: Origin;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  /** Files that settings refer to. */
+  readonly files: readonly string[];
+}
+
+export interface Outside {
+  readonly environment: Environment;
+  readonly flags: Flags;
+}
+
+/** Reads headgate.yml together with what flags and environment override. */
+export function readSettings(document: ConfigDocument, { environment, flags }: Outside): SettingsReading {
+  const schema = settingsSchema;
+  const resolved = resolveReferences(document.value, { schema, environment, templates: [] });
+  const overrides = readOverrides(schema, environment, flags);
+  const value = withoutNulls(schema, applyOverrides(resolved.value, overrides));
+  const origin = originIn({ ...document, base: [], references: resolved.references, overrides });
+  const parsed = schema.safeParse(value);
+  const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
+  const pipelines = parsed.success ? parsed.data.pipelines : readablePipelines(value);
+  return {
+    settings: parsed.success ? parsed.data : undefined,
+    pipelines,
+    origin,
+    problems: [
+      ...unresolved,
+      ...refused.filter(problem => !unresolved.some(({ path }) => path === problem.path)),
+      ...duplicateIds(value, origin),
+      ...sharedTokens(value, origin),
+    ],
+    warnings: [
+      ...unknownVariables(schema, environment),
+      ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
+    ],
+    files: resolved.files,
+  };
+}
+
+export const clearText = (origin: Origin, path: Path): ConfigProblem => ({
+  ...origin.place(path),
+  message: `this secret is readable for whoever sees the file; write $\{env:NAME} or $\{file:/path} instead`,
+});
+
+/** A known key without a value counts as one that was left out. */
+function withoutNulls(schema: Schema, value: unknown): unknown {
+  const map = [...layers(schema)].find(layer => layer instanceof z.ZodObject);
+  if (map === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, entry]) => entry !== null || !Object.hasOwn(map.shape, key))
+      .map(([key, entry]) => {
+        const field = Object.hasOwn(map.shape, key) ? map.shape[key] : undefined;
+        return [key, field === undefined ? entry : withoutNulls(field, entry)];
+      }),
+  );
+}
+
+const rawPipelines = (value: unknown): readonly unknown[] => {
+  const list = childOf(value, 'pipelines');
+  return Array.isArray(list) ? list : [];
+};
+
+const readablePipelines = (value: unknown): PipelineSettings[] =>
+  rawPipelines(value).flatMap(item => pipelineSchema.safeParse(item).data ?? []);
+
+function duplicateIds(value: unknown, origin: Origin): ConfigProblem[] {
+  const seen = new Map<unknown, Path>();
+  return rawPipelines(value).flatMap((item, index) => {
+    const id = childOf(item, 'id');
+    const first = seen.get(id);
+    const path = ['pipelines', index, 'id'];
+    if (typeof id !== 'string' || first === undefined) {
+      seen.set(id, path);
+      return [];
+    }
+    const message = `the id '${id}' is already that of ${formatPath(first.slice(0, -1))}, line ${origin.place(first).line}; ids are unique`;
+    return [{ ...origin.place(path), message }];
+  });
+}
+
+/** The token alone says which pipeline pushes. */
+function sharedTokens(value: unknown, origin: Origin): ConfigProblem[] {
+  const seen = new Map<unknown, string>();
+  return rawPipelines(value).flatMap((item, index) => {
+    const token = childOf(item, 'token');
+    if (childOf(item, 'push') !== true || typeof token !== 'string') return [];
+    const first = seen.get(token);
+    if (first === undefined) {
+      seen.set(token, formatPath(['pipelines', index]));
+      return [];
+    }
+    const message = `this is also the token of ${first}; each pipeline that pushes needs its own`;
+    return [{ ...origin.place(['pipelines', index, 'token']), message }];
+  });
+}
+
+export interface PullInterval {
+  readonly pipeline: string;
+  readonly interval: Duration;
+}
+
+/** How often the pipelines are read that do not push. */
+export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInterval[] =>
+  pipelines.flatMap(pipeline =>
+    pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
+  );

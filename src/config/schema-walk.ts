@@ -1,0 +1,82 @@
+import * as z from 'zod';
+import type { Path } from './yaml-places.ts';
+
+export type Schema = z.core.$ZodType;
+
+/** The schema and all that stand in its place: what it wraps, the sides of a pipe, the options of a union. */
+export function* layers(schema: Schema): Generator<Schema> {
+  yield schema;
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodReadonly
+  )
+    yield* layers(schema.unwrap());
+  else if (schema instanceof z.ZodPipe) {
+    yield* layers(schema.in);
+    yield* layers(schema.out);
+  } else if (schema instanceof z.ZodUnion) for (const option of schema.options) yield* layers(option);
+}
+
+/** The maps a value may be read as: options whose fixed values (`type: webhook`) contradict it are left out. */
+export function mapsFor(schema: Schema, value: unknown): z.ZodObject[] {
+  const maps = [...layers(schema)].filter(layer => layer instanceof z.ZodObject);
+  if (maps.length < 2) return maps;
+  const fitting = maps.filter(map =>
+    Object.entries(map.shape).every(([key, field]) => {
+      const given = childOf(value, key);
+      const allowed = fixedValues(field);
+      return given === undefined || allowed.length === 0 || allowed.includes(given);
+    }),
+  );
+  return fitting.length > 0 ? fitting : maps;
+}
+
+/** The values a literal or enumeration allows; empty for what allows more. */
+export const fixedValues = (schema: Schema): unknown[] =>
+  [...layers(schema)].flatMap(layer => {
+    if (layer instanceof z.ZodLiteral) return [...layer.values];
+    return layer instanceof z.ZodEnum ? layer.options : [];
+  });
+
+/** The schemas one step further down. */
+export function childSchemas(schema: Schema, step: PropertyKey, value: unknown): Schema[] {
+  const children: Schema[] = mapsFor(schema, value).flatMap(map => map.shape[String(step)] ?? []);
+  for (const layer of layers(schema)) {
+    if (layer instanceof z.ZodArray) children.push(layer.element);
+    else if (layer instanceof z.ZodRecord) children.push(layer.valueType);
+  }
+  return children;
+}
+
+/** The schemas at a path below `schema`, chosen by the value that is being read. */
+export function schemasAt(schema: Schema, path: Path, value: unknown): Schema[] {
+  let schemas: Schema[] = [schema];
+  let current = value;
+  for (const step of path) {
+    const here = current;
+    schemas = schemas.flatMap(candidate => childSchemas(candidate, step, here));
+    current = childOf(current, step);
+  }
+  return schemas;
+}
+
+/** Whether a value at the path, or one it lies in, is marked as a secret. */
+export function isSecretAt(schema: Schema, path: Path, value: unknown): boolean {
+  return Array.from({ length: path.length + 1 }, (_, length) => path.slice(0, length)).some(part =>
+    schemasAt(schema, part, value).some(isSecret),
+  );
+}
+
+export const isSecret = (schema: Schema): boolean =>
+  [...layers(schema)].some(layer => z.globalRegistry.get(layer)?.secret === true);
+
+/** The own entry of a plain value; undefined where there is none. */
+export function childOf(value: unknown, step: PropertyKey): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+  return Reflect.get(value, step);
+}
+
+export const valueAt = (value: unknown, path: Path): unknown => path.reduce(childOf, value);

@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import type { Environment } from './overrides.ts';
+import { readScalar } from './overrides.ts';
+import { formatPath } from './problems.ts';
+import { childOf, childSchemas, isSecret, layers, type Schema, schemasAt } from './schema-walk.ts';
+import { readFileText } from './text.ts';
+import type { Path } from './yaml-places.ts';
+
+const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
+const REMEDY = `write $\{env:NAME} or $\{file:/path}`;
+const LONGEST_SECRET = 64 * 1024;
+
+/** A value whose references were replaced by what they stand for. */
+export interface Resolved {
+  readonly value: unknown;
+  /** The references that were replaced, by path. */
+  readonly references: ReadonlyMap<string, string>;
+  readonly problems: readonly { readonly path: Path; readonly message: string }[];
+  /** Files that were asked for, whether they could be read or not. */
+  readonly files: readonly string[];
+}
+
+export interface ResolveOptions {
+  readonly schema: Schema;
+  readonly environment: Environment;
+  /** Keys at the top whose values are templates and stay as they are. */
+  readonly templates: readonly string[];
+}
+
+/**
+ * Replaces `${env:NAME}` and `${file:/path}` where they are the whole of a value. A file's last line break is
+ * dropped. Everything else with a `$` stays as it is.
+ */
+export function resolveReferences(value: unknown, options: ResolveOptions): Resolved {
+  const references = new Map<string, string>();
+  const problems: { path: Path; message: string }[] = [];
+  const files: string[] = [];
+
+  function walk(current: unknown, path: Path): unknown {
+    if (typeof current === 'string') return scalar(current, path);
+    if (typeof current !== 'object' || current === null) return current;
+    if (Array.isArray(current)) return current.map((item, index) => walk(item, [...path, index]));
+    return Object.fromEntries(
+      Object.entries(current).map(([key, item]) => {
+        const isTemplate = path.length === 0 && options.templates.includes(key);
+        return [key, isTemplate ? item : walk(item, [...path, key])];
+      }),
+    );
+  }
+
+  function scalar(text: string, path: Path): unknown {
+    const [, kind, name = ''] = REFERENCE.exec(text) ?? [];
+    if (kind === undefined) return text;
+    references.set(formatPath(path), text);
+    if (kind === 'file') files.push(name);
+    const found = lookUp(kind, name, options.environment);
+    if ('problem' in found) {
+      problems.push({ path, message: `${text} ${found.problem}` });
+      return text;
+    }
+    return readScalar(schemasAt(options.schema, path, value), found.text);
+  }
+
+  return { value: mayRefer(value) ? walk(value, []) : value, references, problems, files };
+}
+
+/** Most values refer to nothing and need no copy. */
+function mayRefer(value: unknown): boolean {
+  if (typeof value === 'string') return value.startsWith('${');
+  return typeof value === 'object' && value !== null && Object.values(value).some(mayRefer);
+}
+
+type Found = { readonly text: string } | { readonly problem: string };
+
+function lookUp(kind: string, name: string, environment: Environment): Found {
+  if (name === '') return { problem: `names nothing; ${REMEDY}` };
+  if (kind === 'secret') return { problem: `cannot be used: there is no store of secrets; ${REMEDY}` };
+  return kind === 'env' ? fromEnvironment(name, environment) : fromFile(name);
+}
+
+function fromEnvironment(name: string, environment: Environment): Found {
+  const text = Object.hasOwn(environment, name) ? environment[name] : undefined;
+  if (text === undefined) return { problem: 'is not set; set this variable for the process' };
+  return text === '' ? { problem: 'is set but empty' } : { text };
+}
+
+function fromFile(path: string): Found {
+  if (!path.startsWith('/')) return { problem: 'must name its file by a path that begins with /' };
+  const file = readFileText(path);
+  if (file.kind === 'missing') return { problem: 'names a file that does not exist' };
+  if (file.kind === 'unreadable') return { problem: `names a file that ${file.message}` };
+  const text = file.text.replace(/\r?\n$/, '');
+  if (text === '') return { problem: 'names a file that is empty' };
+  if (text.length > LONGEST_SECRET)
+    return { problem: `names a file of over ${LONGEST_SECRET / 1024} KiB, which is no secret` };
+  return { text };
+}
+
+/** Paths of the secrets that stand in the value itself. */
+export function clearTextSecrets(
+  schema: Schema,
+  value: unknown,
+  references: ReadonlyMap<string, string>,
+): Path[] {
+  const found: Path[] = [];
+  function walk(schemas: readonly Schema[], current: unknown, path: Path): void {
+    if (typeof current === 'string') {
+      if (current !== '' && schemas.some(isSecret) && !references.has(formatPath(path))) found.push(path);
+    } else if (typeof current === 'object' && current !== null && schemas.some(holdsMore)) {
+      const steps = Array.isArray(current) ? current.keys() : Object.keys(current);
+      for (const step of steps)
+        walk(
+          schemas.flatMap(candidate => childSchemas(candidate, step, current)),
+          childOf(current, step),
+          [...path, step],
+        );
+    }
+  }
+  walk([schema], value, []);
+  return found;
+}
+
+const holdsMore = (schema: Schema): boolean =>
+  [...layers(schema)].some(
+    layer => layer instanceof z.ZodObject || layer instanceof z.ZodArray || layer instanceof z.ZodRecord,
+  );

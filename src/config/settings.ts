@@ -1,0 +1,111 @@
+import * as z from 'zod';
+import { createAddressGuard } from '../lib/address-guard.ts';
+import { duration, httpUrl } from '../lib/schemas.ts';
+import { pipelineSchema } from '../pipelines/settings.ts';
+
+const UNIT_MS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+
+/** So many in so much time; serialises as it was written. */
+export class Rate {
+  readonly text: string;
+  readonly count: number;
+  readonly perMs: number;
+
+  constructor(text: string, count: number, perMs: number) {
+    this.text = text;
+    this.count = count;
+    this.perMs = perMs;
+  }
+
+  toJSON(): string {
+    return this.text;
+  }
+}
+
+const rate = z.string().transform((text, context): Rate => {
+  const match = /^([1-9]\d{0,8})\/(second|minute|hour|day)$/.exec(text);
+  const unit = match?.[2];
+  if (unit === 'second' || unit === 'minute' || unit === 'hour' || unit === 'day')
+    return new Rate(text, Number(match?.[1]), UNIT_MS[unit]);
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a rate such as 2/second, 30/minute, 100/hour or 1000/day',
+    input: text,
+  });
+  return z.NEVER;
+});
+
+const addressRange = z.string().refine(isAddressRange, 'must be an address or a range such as 10.0.0.0/8');
+
+function isAddressRange(text: string): boolean {
+  try {
+    createAddressGuard({ privateAddresses: 'refuse', allowedAddresses: [text] });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const instance = z.strictObject({
+  name: z.string().min(1).max(255).default('headgate').describe('How this instance is called in events.'),
+  externalUrl: httpUrl
+    .optional()
+    .describe('Where people reach this server; links in messages begin with it.'),
+});
+
+const api = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on. Needs a restart.'),
+  port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(9000)
+    .describe('Port to listen on, 0 for any free one. Needs a restart.'),
+  authTokenTTL: z.int().min(1).default(3600).describe('Lifetime of new tokens in seconds.'),
+  loginRateLimit: rate
+    .prefault('2/second')
+    .describe('Failed logins that are answered before others have to wait: N/second, minute, hour or day.'),
+});
+
+const storage = z.strictObject({
+  url: z
+    .string()
+    .regex(/^sqlite:[^?#]+$/, 'must be sqlite: and the name of a file')
+    .default('sqlite:headgate.db')
+    .describe('The store, relative to the data folder. Needs a restart.'),
+  keyRing: z
+    .string()
+    .min(1)
+    .default('keys')
+    .describe('Folder of the keys that encrypt secrets, relative to the data folder. Needs a restart.'),
+});
+
+const RETRY_SCHEDULE = ['0s', '5s', '30s', '2m', '5m', '15m', '30m', '1h', '2h', '4h', '8h'];
+
+const delivery = z.strictObject({
+  privateAddresses: z
+    .enum(['allow', 'refuse'])
+    .default('allow')
+    .describe('Whether targets and pipelines may be at addresses that are not public.'),
+  allowedAddresses: z
+    .array(addressRange)
+    .default([])
+    .describe('Addresses and ranges that stay open when privateAddresses is refuse.'),
+  retrySchedule: z
+    .array(duration())
+    .min(1)
+    .max(100)
+    .prefault(RETRY_SCHEDULE)
+    .describe('Waits before each attempt of a delivery; after the last it is given up.'),
+});
+
+/** headgate.yml: every key has a default, so that an empty file is a whole configuration. */
+export const settingsSchema = z.strictObject({
+  instance: instance.prefault({}).describe('This installation.'),
+  api: api.prefault({}).describe('The management API.'),
+  storage: storage.prefault({}).describe('Where state is kept.'),
+  pipelines: z.array(pipelineSchema).default([]).describe('The pipelines to read.'),
+  delivery: delivery.prefault({}).describe('How messages are delivered.'),
+});
+
+export type Settings = z.infer<typeof settingsSchema>;

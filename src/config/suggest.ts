@@ -1,0 +1,49 @@
+const LONGEST = 64;
+
+/** The candidate a person most likely meant by `text`, or undefined when none is near. */
+export function suggest(text: string, candidates: Iterable<string>): string | undefined {
+  if (text.length > LONGEST) return undefined;
+  const wanted = text.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1;
+  for (const candidate of candidates) {
+    if (candidate.length > LONGEST || Math.abs(candidate.length - text.length) >= bestDistance) continue;
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** `; did you mean 'x'?`, or nothing. */
+export function didYouMean(text: string, candidates: Iterable<string>): string {
+  const candidate = suggest(text, candidates);
+  return candidate === undefined ? '' : `; did you mean '${candidate}'?`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      let cost = Math.min(
+        cell(last, column) + 1,
+        cell(current, column - 1) + 1,
+        cell(last, column - 1) + (same ? 0 : 1),
+      );
+      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1])
+        cost = Math.min(cost, cell(beforeLast, column - 2) + 1);
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return cell(last, to.length);
+}
+
+const cell = (row: readonly number[], column: number): number => row[column] ?? Number.POSITIVE_INFINITY;

@@ -1,0 +1,93 @@
+import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { codeOf } from '../lib/errors.ts';
+
+/** Told changes come at once where the system tells them; what it does not tell is found by looking this often. */
+const LOOK_MS = 3000;
+/** A file counts as written when it stays the same for so long: half a file may be valid, too. */
+const SETTLE_MS = 200;
+
+/** What a file was when it was looked at, by path. */
+export type Signatures = ReadonlyMap<string, string>;
+
+/**
+ * Follows symbolic links: a mounted volume swaps a link and leaves the file it led to as it was, an editor
+ * puts a new file in the old one's place.
+ */
+export const signaturesOf = (files: Iterable<string>): Signatures =>
+  new Map([...files].map(file => [file, signatureOf(file)]));
+
+function signatureOf(file: string): string {
+  try {
+    const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
+    return [realpathSync(file), dev, ino, size, mtimeNs].join('|');
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+export interface WatchOptions {
+  readonly folder: string;
+  /** The files as they were when they were last read. */
+  readonly seen: () => Signatures;
+  readonly clock: Pick<Clock, 'after'>;
+  /** Called when a file is no longer as it was seen, and settled. */
+  readonly changed: () => void;
+}
+
+/** Watches files until the returned call. Keeps no process alive. */
+export function watchFiles({ folder, seen, clock, changed }: WatchOptions): Cancel {
+  let watcher: FSWatcher | undefined;
+  let cancel: Cancel = () => {};
+  let settling = false;
+  let pending = '';
+
+  function look(): void {
+    settling = false;
+    const before = seen();
+    const now = textOf(signaturesOf(before.keys()));
+    const isChanged = now !== textOf(before);
+    if (isChanged && now !== pending) {
+      pending = now;
+      settle();
+      return;
+    }
+    pending = '';
+    lookIn(LOOK_MS);
+    if (!isChanged) return;
+    listen();
+    changed();
+  }
+
+  function lookIn(ms: number): void {
+    cancel();
+    cancel = clock.after(ms, look);
+  }
+
+  function settle(): void {
+    if (settling) return;
+    settling = true;
+    lookIn(SETTLE_MS);
+  }
+
+  /** Anew after each change: the folder itself may have been replaced. */
+  function listen(): void {
+    watcher?.close();
+    watcher = undefined;
+    try {
+      watcher = watch(folder, { persistent: false }, settle);
+      watcher.on('error', () => watcher?.close());
+    } catch {
+      // Looking goes on without being told.
+    }
+  }
+
+  listen();
+  lookIn(LOOK_MS);
+  return () => {
+    cancel();
+    watcher?.close();
+  };
+}
+
+const textOf = (signatures: Signatures): string => JSON.stringify([...signatures]);

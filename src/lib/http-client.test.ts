@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -183,6 +184,21 @@ test('an aborted request ends at once, also when it was aborted before', async (
   await expect(http.request(get(`http://127.0.0.1:${port}/`, { signal: controller.signal }))).rejects.toEqual(
     failure('aborted'),
   );
+});
+
+test('many requests may share a signal, and leave nothing on it when they are done', async () => {
+  const warnings: unknown[] = [];
+  const onWarning = (warning: unknown): unknown => warnings.push(warning);
+  process.on('warning', onWarning);
+  cleanups.push(() => process.off('warning', onWarning));
+  const { port } = await serve((_, response) => response.end());
+  const { signal } = new AbortController();
+  const http = client();
+  const request = get(`http://127.0.0.1:${port}/`, { signal });
+  await Promise.all(Array.from({ length: 20 }, () => http.request(request)));
+  await settle();
+  expect(warnings).toEqual([]);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('closing the client ends what is under way', async () => {

@@ -1,4 +1,5 @@
 import { type LookupAddress, lookup } from 'node:dns';
+import { EventEmitter, setMaxListeners } from 'node:events';
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -67,29 +68,46 @@ function guardedConnector(guard: AddressGuard, resolve: Resolve): buildConnector
   };
 }
 
+/**
+ * Races the answer against the clock and the caller. undici hears an abort only once the request has a connection, so a
+ * look-up that hangs is left behind here. An emitter is its cheapest signal.
+ */
 async function exchange(agent: Agent, request: HttpRequest, clock: Clock): Promise<HttpAnswer> {
   const url = parseUrl(request.url);
-  const deadline = new AbortController();
-  const giveUp = (): void =>
-    deadline.abort(new HttpFailure('aborted', `${url.origin}: the request was given up`));
-  const cancel = clock.after(request.timeoutMs, () =>
-    deadline.abort(
-      new HttpFailure(
-        'timeout',
-        `${url.origin}: no complete answer within ${formatDuration(request.timeoutMs)}`,
-      ),
-    ),
-  );
-  if (request.signal?.aborted) giveUp();
-  request.signal?.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([send(agent, url, request, deadline.signal), rejection(deadline.signal)]);
-  } catch (error) {
-    throw failureOf(error, url.origin);
-  } finally {
-    cancel();
-    request.signal?.removeEventListener('abort', giveUp);
-  }
+  const abort = new EventEmitter();
+  return new Promise((resolve, reject) => {
+    const abandon = (reason: 'timeout' | 'aborted', text: string): void => {
+      end();
+      reject(new HttpFailure(reason, `${url.origin}: ${text}`));
+      abort.emit('abort');
+    };
+    const giveUp = (): void => abandon('aborted', 'the request was given up');
+    const cancel = clock.after(request.timeoutMs, () =>
+      abandon('timeout', `no complete answer within ${formatDuration(request.timeoutMs)}`),
+    );
+    function end(): void {
+      cancel();
+      request.signal?.removeEventListener('abort', giveUp);
+    }
+    if (request.signal?.aborted) return giveUp();
+    if (request.signal) shareSignal(request.signal).addEventListener('abort', giveUp);
+    send(agent, url, request, abort).then(
+      answer => {
+        end();
+        resolve(answer);
+      },
+      error => {
+        end();
+        reject(failureOf(error, url.origin));
+      },
+    );
+  });
+}
+
+/** Any number of requests may hang on one signal: Node would warn of a leak from the eleventh on. */
+function shareSignal(signal: AbortSignal): AbortSignal {
+  setMaxListeners(0, signal);
+  return signal;
 }
 
 function parseUrl(text: string): URL {
@@ -100,15 +118,7 @@ function parseUrl(text: string): URL {
   }
 }
 
-/** undici hears a signal only once the request has a connection; a look-up that hangs must end too. */
-const rejection = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-
-async function send(agent: Agent, url: URL, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
-  signal.throwIfAborted();
+async function send(agent: Agent, url: URL, request: HttpRequest, signal: EventEmitter): Promise<HttpAnswer> {
   const response = await agent.request({
     origin: url.origin,
     path: url.pathname + url.search,

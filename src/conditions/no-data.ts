@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { formatDuration } from '../lib/duration.ts';
 import { duration } from '../lib/schemas.ts';
 import type { PipelineState } from '../pipelines/component.ts';
-import { defineCondition, type Evaluation, type Subject } from './condition.ts';
+import { defineCondition, type Evaluation, type OpenFor, type Subject } from './condition.ts';
 
 const schema = z.strictObject({
   name: z.string().min(1).describe('The input: `type:id`, an id, or a pattern with `*`.'),
@@ -29,7 +29,7 @@ export const noData = defineCondition({
     const { subject, components, open } = evaluation;
     const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;
     const fields = { _metric: 'total.in_bytes', timeWindow: conf.timeWindow.text };
-    if (silentMs < conf.timeWindow.ms && (open === undefined || silentMs < open.observedMs))
+    if (silentMs < conf.timeWindow.ms && (open === undefined || hadDataSince(evaluation, open)))
       return {
         state: 'ok',
         describe: () => ({
@@ -46,6 +46,11 @@ export const noData = defineCondition({
     };
   },
 });
+
+const hadDataSince = ({ subject: { component }, components }: Evaluation, open: OpenFor): boolean =>
+  component !== undefined &&
+  components.lastDataAt(component) !== null &&
+  components.silentMs(component) < open.observedMs;
 
 function sourceOf(subject: Subject): string {
   return `Source ${subject.name}${subject.group === 'default' ? '' : ` in group ${subject.group}`}`;

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { opening } from '../../test/helpers/transitions.ts';
+import type { Outcome } from '../targets/outcome.ts';
+import { settlement } from './settlement.ts';
+
+function book(outcome: Outcome, attemptsBefore = 0) {
+  const [delivery] = opening().operation.deliveries;
+  if (delivery === undefined) throw new Error('no delivery was made');
+  return settlement({
+    workspace: 'default',
+    delivery: { ...delivery, attempts: attemptsBefore },
+    outcome,
+    startedAt: 10_000,
+    durationMs: 250,
+    retrySchedule: [0, 5000, 30_000],
+    random: () => 0.5,
+  });
+}
+
+it('books a first success in the delivery alone', () => {
+  expect(book({ kind: 'sent', httpStatus: 204 })).toMatchObject({
+    state: 'sent',
+    attempts: 1,
+    lastStatus: 204,
+    lastError: null,
+    settledAt: 10_250,
+    attempt: null,
+  });
+});
+
+it('writes a row for a success that came after failures', () => {
+  expect(book({ kind: 'sent', httpStatus: 200 }, 1).attempt).toMatchObject({ number: 2, outcome: 'sent' });
+});
+
+it('tries again by the schedule, counted from the end of the attempt', () => {
+  expect(book({ kind: 'retry', reason: 'status 503', httpStatus: 503 })).toMatchObject({
+    state: 'waiting',
+    nextAt: 15_250,
+    settledAt: null,
+    attempt: { number: 1, outcome: 'retry', http_status: 503, reason: 'status 503' },
+  });
+});
+
+it('obeys a receiver that asks for more time', () => {
+  expect(book({ kind: 'retry', reason: 'status 429', retryAfterMs: 60_000 }).nextAt).toBe(70_250);
+});
+
+it('keeps the last error of a delivery whose schedule is exhausted', () => {
+  expect(book({ kind: 'retry', reason: 'status 500', httpStatus: 500 }, 2)).toMatchObject({
+    state: 'exhausted',
+    attempts: 3,
+    nextAt: null,
+    lastError: 'status 500',
+    settledAt: 10_250,
+  });
+});
+
+it('does not try again what was refused', () => {
+  expect(book({ kind: 'refused', reason: 'status 404', httpStatus: 404, answer: 'gone' })).toMatchObject({
+    state: 'refused',
+    nextAt: null,
+    attempt: { outcome: 'refused', answer: 'gone' },
+  });
+});

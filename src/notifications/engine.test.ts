@@ -1,0 +1,333 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
+import { eventually } from '../../test/helpers/eventually.ts';
+import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import type { HeadgateEvent } from '../events/event.ts';
+import { AppError } from '../lib/errors.ts';
+import { monotonicIds } from '../lib/ids.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { Component } from '../pipelines/component.ts';
+import type { IncidentRow, Operation } from '../storage/storage.ts';
+import type { Target } from '../targets/target.ts';
+import { createEngine, type Engine } from './engine.ts';
+import { configureNotification } from './notification.ts';
+
+interface Told {
+  readonly event: HeadgateEvent;
+  readonly targets: readonly string[];
+}
+
+let store: TestStorage;
+let clock: TestClock;
+let components: TestComponents;
+let engine: Engine;
+let told: Told[];
+let app: Component;
+let refuse: AppError | undefined;
+
+beforeEach(async () => {
+  store = await openTestStorage();
+  clock = testClock();
+  components = testComponents(clock);
+  app = components.add('app');
+  told = [];
+  refuse = undefined;
+  engine = create();
+});
+
+afterEach(async () => {
+  await engine.stop();
+  await store.close();
+});
+
+function create(): Engine {
+  const storage = {
+    ...store.storage,
+    commit: (operation: Operation) => (refuse ? Promise.reject(refuse) : store.storage.commit(operation)),
+  };
+  return createEngine({
+    workspace: 'default',
+    storage,
+    components,
+    clock,
+    ids: monotonicIds(clock),
+    logger: silentLogger,
+    enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
+    externalUrl: () => 'https://gate.example/',
+  });
+}
+
+const target = (id: string, text?: string): Target => ({
+  settings: { id, type: 'test', systemFields: [] },
+  concurrency: 1,
+  send: async () => ({ kind: 'sent' }),
+  bulletinText: () => text,
+});
+
+const silent = (change: object = {}, conf: object = {}) =>
+  configureNotification({
+    id: 'silent',
+    condition: 'no-data',
+    targets: ['hook'],
+    conf: { name: 'syslog:app', ...conf },
+    ...change,
+  });
+
+async function start(...notifications: ReturnType<typeof silent>[]): Promise<void> {
+  engine.configure(notifications, [target('hook'), target('second')]);
+  await engine.start();
+}
+
+/** Moves on, and waits until every transition of each second is on disk. */
+async function pass(seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(1000);
+    await engineIdle();
+  }
+}
+
+async function engineIdle(): Promise<void> {
+  // The writer answers in order: a read transaction behind the commits returns after them.
+  await store.storage.transaction(async () => {});
+  await clock.advance(0);
+}
+
+const statuses = (): string[] => told.map(one => one.event.status);
+const stored = async (): Promise<readonly IncidentRow[]> =>
+  (await store.storage.in('default').incidents.list({}, { offset: 0, limit: 100 })).rows;
+
+it('tells once that an input is silent and once that it is back', async () => {
+  await start(
+    silent({ description: 'call the team', runbookUrl: 'https://runbook.example/1', severity: 'error' }),
+  );
+  await pass(59);
+  expect(told).toEqual([]);
+  await pass(30);
+  expect(statuses()).toEqual(['ALARM']);
+  components.data(app);
+  await pass(5);
+  expect(statuses()).toEqual(['ALARM', 'OK']);
+  const [alarm, ok] = told.map(one => one.event);
+  expect(alarm).toMatchObject({
+    condition: 'no-data',
+    cribl_notification: 'silent',
+    input: 'syslog:app',
+    origin_metadata: { type: 'input', id: 'app', subType: 'syslog' },
+    _metric: 'total.in_bytes',
+    bytes: 0,
+    timeWindow: '60s',
+    severity: 'error',
+    description: 'call the team',
+    runbookUrl: 'https://runbook.example/1',
+    _raw: 'Source syslog:app had no data for 60s',
+    __pipeline: 'edge',
+  });
+  expect(alarm?.incidentUrl).toBe(`https://gate.example/#/incidents/${alarm?.incidentId}`);
+  expect((alarm?.endtime ?? 0) - (alarm?.starttime ?? 0)).toBe(60);
+  expect(ok).toMatchObject({ severity: 'info', incidentId: alarm?.incidentId });
+  expect(ok?._raw).toMatch(/^Source syslog:app is receiving data again after \d+s$/);
+  expect(await stored()).toMatchObject([{ state: 'closed', seq: 2, close_reason: 'resolved' }]);
+});
+
+it('opens an incident for each component that a pattern means', async () => {
+  const other = components.add('other', { group: 'west' });
+  await start(silent({}, { name: 'syslog:*' }));
+  await pass(61);
+  expect(told.map(one => one.event._raw)).toEqual([
+    'Source syslog:app had no data for 60s',
+    'Source syslog:other in group west had no data for 60s',
+  ]);
+  components.data(other);
+  await pass(2);
+  expect(told.at(-1)?.event).toMatchObject({ status: 'OK', input: 'syslog:other' });
+});
+
+it('reminds once a window while it lasts when the end alone is not enough', async () => {
+  await start(silent({}, { notifyOnResolution: false, timeWindow: '10s' }));
+  await pass(41);
+  expect(statuses()).toEqual(['ALARM', 'ALARM', 'ALARM', 'ALARM']);
+  components.data(app);
+  await pass(2);
+  expect(statuses().at(-1)).toBe('OK');
+  expect(new Set(told.map(one => one.event.incidentId)).size).toBe(1);
+  expect(new Set(told.map(one => one.event.id)).size).toBe(told.length);
+});
+
+it('reminds as often as repeatInterval says', async () => {
+  await start(silent({ repeatInterval: '30s' }));
+  await pass(121);
+  expect(statuses()).toEqual(['ALARM', 'ALARM', 'ALARM']);
+});
+
+it('waits for as long as the condition must hold', async () => {
+  await start(silent({ for: '20s' }));
+  await pass(79);
+  expect(told).toEqual([]);
+  await pass(3);
+  expect(statuses()).toEqual(['ALARM']);
+});
+
+it('forgets that a condition held when it stops holding before its time', async () => {
+  await start(silent({ for: '20s' }));
+  await pass(75);
+  components.data(app);
+  await pass(75);
+  expect(told).toEqual([]);
+});
+
+it('counts a name that was never seen as declared, and goes on with the component when it appears', async () => {
+  await start(silent({}, { name: 'syslog:never' }));
+  await pass(61);
+  expect(told[0]?.event).toMatchObject({
+    input: 'syslog:never',
+    _raw: 'Source syslog:never had no data for 60s: it was never seen',
+  });
+  const late = components.add('never');
+  await pass(3);
+  expect(statuses()).toEqual(['ALARM']);
+  components.data(late);
+  await pass(2);
+  expect(statuses()).toEqual(['ALARM', 'OK']);
+  await pass(70);
+  expect(told.at(-1)?.event._raw).toBe('Source syslog:never had no data for 60s');
+});
+
+it('says nothing of a pattern that nothing matches', async () => {
+  await start(silent({}, { name: 'tcp:*' }));
+  await pass(120);
+  expect(told).toEqual([]);
+});
+
+it('names the reason when the pipeline itself cannot be read', async () => {
+  await start(silent());
+  components.lose('edge', 'connection refused');
+  await pass(61);
+  expect(told[0]?.event._raw).toBe(
+    'Source syslog:app had no data for 60s: pipeline edge cannot be read (connection refused)',
+  );
+});
+
+it('keeps an incident open over a restart and closes it only with data seen since', async () => {
+  await start(silent());
+  await pass(61);
+  await engine.stop();
+  engine = create();
+  components.data(app); // The snapshot brought back a silence from before the incident.
+  await clock.advance(1);
+  await start(silent());
+  await pass(30);
+  expect(statuses()).toEqual(['ALARM']);
+  components.data(app);
+  await pass(2);
+  expect(statuses()).toEqual(['ALARM', 'OK']);
+});
+
+it('does not remind again at once after a restart', async () => {
+  await start(silent({ repeatInterval: '1h' }));
+  await pass(61);
+  await engine.stop();
+  engine = create();
+  await start(silent({ repeatInterval: '1h' }));
+  await pass(30);
+  expect(statuses()).toEqual(['ALARM']);
+});
+
+it.each([
+  ['disabled', () => [silent({ disabled: true })], 'the notification was disabled'],
+  ['removed', () => [], 'the notification was removed'],
+  ['changed in its conf', () => [silent({}, { timeWindow: '2h' })], 'the notification was changed'],
+])(
+  'closes the incident of a notification that was %s, and says so to whoever got the alarm',
+  async (_, next, reason) => {
+    await start(silent({ targets: ['second'] }));
+    await pass(61);
+    engine.configure(next(), [target('hook'), target('second')]);
+    await pass(2);
+    expect(told.at(-1)).toMatchObject({ targets: ['second'], event: { status: 'OK' } });
+    expect(told.at(-1)?.event._raw).toContain(reason);
+    expect(await stored()).toMatchObject([{ state: 'closed', close_reason: reason }]);
+  },
+);
+
+it('closes after a start the incidents of notifications that were taken out meanwhile', async () => {
+  await start(silent());
+  await pass(61);
+  await engine.stop();
+  engine = create();
+  await start();
+  await pass(2);
+  expect(told.at(-1)).toMatchObject({
+    targets: ['hook'],
+    event: { status: 'OK', cribl_notification: 'silent' },
+  });
+});
+
+it('lets any other edit change later messages only', async () => {
+  await start(silent());
+  await pass(61);
+  engine.configure([silent({ targets: ['second'], severity: 'fatal' })], [target('hook'), target('second')]);
+  await pass(5);
+  expect(statuses()).toEqual(['ALARM']);
+  components.data(app);
+  await pass(2);
+  expect(told.at(-1)?.targets).toEqual(['hook']);
+});
+
+it('closes incidents of a pipeline that was taken out of the configuration', async () => {
+  await start(silent({}, { name: '*' }));
+  await pass(61);
+  components.remove('edge');
+  await pass(2);
+  expect(told.at(-1)?.event).toMatchObject({ status: 'OK', input: 'syslog:app' });
+  expect(told.at(-1)?.event._raw).toContain('pipeline edge was removed from the configuration');
+});
+
+it('tells nothing that is not on disk, and tells it as soon as the disk takes it', async () => {
+  await start(silent());
+  refuse = new AppError('unavailable', 'disk full');
+  await pass(70);
+  expect(told).toEqual([]);
+  expect(await stored()).toEqual([]);
+  refuse = undefined;
+  await pass(2);
+  expect(statuses()).toEqual(['ALARM']);
+  expect(await stored()).toHaveLength(1);
+});
+
+it('keeps one row of the bulletin for a notification, counting what else is open', async () => {
+  components.add('other');
+  await start(silent({ targets: [] }, { name: '*' }));
+  await pass(61);
+  const messages = async () =>
+    (await store.storage.in('default').messages.list({ offset: 0, limit: 10 })).rows;
+  await eventually(async () => (await messages()).length === 1);
+  expect((await messages())[0]).toMatchObject({
+    id: 'silent',
+    severity: 'warn',
+    text: 'Source syslog:other had no data for 60s (1 more open)',
+  });
+});
+
+it('lets a bulletin_message target set the text of the bulletin', async () => {
+  engine.configure([silent({ targets: ['bell'] })], [target('bell', 'Wake up')]);
+  await engine.start();
+  await pass(61);
+  const { rows } = await store.storage.in('default').messages.list({ offset: 0, limit: 10 });
+  expect(rows).toMatchObject([{ id: 'silent', text: 'Wake up' }]);
+});
+
+it('is not moved by a step of the wall clock in either direction', async () => {
+  await start(silent());
+  clock.step(86_400_000);
+  await pass(30);
+  clock.step(-2 * 86_400_000);
+  await pass(20);
+  expect(told).toEqual([]);
+  await pass(12);
+  expect(statuses()).toEqual(['ALARM']);
+  clock.step(-3_600_000);
+  components.data(app);
+  await pass(2);
+  expect(statuses()).toEqual(['ALARM', 'OK']);
+});

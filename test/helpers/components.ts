@@ -1,0 +1,87 @@
+import type { Component, ComponentStatus, Components, PipelineState } from '../../src/pipelines/component.ts';
+import type { TestClock } from './clock.ts';
+
+/** A table of components whose silence follows the clock: what the pipelines room would say, without a pipeline. */
+export interface TestComponents extends Components {
+  /** A component of pipeline `edge` (or another) appears; it is silent from now on. */
+  add(engineId: string, options?: { readonly pipeline?: string; readonly group?: string }): Component;
+  /** Data arrives. */
+  data(component: Component): void;
+  /** The pipeline cannot be read. */
+  lose(pipeline: string, error: string): void;
+  /** The pipeline and its components are gone from the configuration. */
+  remove(pipeline: string): void;
+}
+
+export function testComponents(clock: TestClock): TestComponents {
+  /** On the monotonic clock: when data came last, or when it was first seen. */
+  const silentSince = new Map<Component, number>();
+  const hadData = new Set<Component>();
+  const pipelines = new Map<string, PipelineState>();
+  let revision = 0;
+
+  const status = (component: Component): ComponentStatus => ({
+    health: 'Green',
+    healthCounts: { Green: 1, Yellow: 0, Red: 0, Unknown: 0 },
+    timestamp: clock.now(),
+    metrics: {},
+    error: null,
+    replicas: 1,
+    lastDataAt: hadData.has(component) ? clock.now() : null,
+    silentMs: clock.monotonic() - (silentSince.get(component) ?? 0),
+  });
+
+  return {
+    get revision() {
+      return revision;
+    },
+    all: () => [...silentSince.keys()],
+    status,
+    silentMs: component => status(component).silentMs,
+    lastDataAt: component => status(component).lastDataAt,
+    pipeline: id => pipelines.get(id),
+    pipelines: () => [...pipelines.values()],
+    add(engineId, { pipeline = 'edge', group = 'default' } = {}) {
+      const component: Component = {
+        group,
+        pipeline,
+        engine: 'vector',
+        kind: 'input',
+        type: 'syslog',
+        engineId,
+        id: engineId,
+      };
+      silentSince.set(component, clock.monotonic());
+      pipelines.set(pipeline, {
+        id: pipeline,
+        engine: 'vector',
+        group,
+        mode: 'pull',
+        url: 'http://127.0.0.1:1/metrics',
+        state: 'reachable',
+        lastAt: clock.now(),
+        unreachableSince: null,
+        error: null,
+        instances: 1,
+        components: 1,
+      });
+      revision += 1;
+      return component;
+    },
+    data(component) {
+      silentSince.set(component, clock.monotonic());
+      hadData.add(component);
+    },
+    lose(id, error) {
+      const state = pipelines.get(id);
+      if (state !== undefined)
+        pipelines.set(id, { ...state, state: 'unreachable', unreachableSince: clock.now(), error });
+    },
+    remove(id) {
+      pipelines.delete(id);
+      for (const component of silentSince.keys())
+        if (component.pipeline === id) silentSince.delete(component);
+      revision += 1;
+    },
+  };
+}

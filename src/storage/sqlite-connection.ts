@@ -88,8 +88,8 @@ function connect(database: Sqlite.Database): Connection {
 
   function query(sql: string, parameters: readonly unknown[]) {
     const statement = prepare(sql);
-    if (statement.reader) return { rows: statement.all(...parameters), changes: 0 };
-    return { rows: [], changes: statement.run(...parameters).changes };
+    if (statement.reader) return { rows: statement.all(parameters), changes: 0 };
+    return { rows: [], changes: statement.run(parameters).changes };
   }
 
   function rollback(): void {
@@ -98,7 +98,7 @@ function connect(database: Sqlite.Database): Connection {
 
   function runSteps(steps: readonly Step[]): void {
     for (const { sql, parameters, expect } of steps) {
-      const { changes } = prepare(sql).run(...parameters);
+      const { changes } = prepare(sql).run(parameters);
       if (expect !== undefined && changes !== expect) {
         throw new Refusal({ code: NOT_AS_EXPECTED, message: `${changes} rows changed instead of ${expect}` });
       }

@@ -45,8 +45,8 @@ function linkDriver(link: Link): Driver {
       within = false;
     },
     async rollbackTransaction() {
-      within = false;
       await link.ask({ kind: 'rollback' });
+      within = false;
     },
     releaseConnection: async () => {},
     destroy: async () => {},

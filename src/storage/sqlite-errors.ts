@@ -46,6 +46,10 @@ const EXPLANATIONS: readonly (readonly [RegExp, (file: string, failure: Failure)
         RETRY,
       ),
   ],
+  [
+    /^SQLITE_ABORT/,
+    file => new AppError('unavailable', `a change of '${file}' was rolled back midway; try again`, RETRY),
+  ],
   [/^(SQLITE_NOMEM|ENOMEM|EMFILE|ENFILE)/, (file, { code }) => outOfResources(file, code)],
 ];
 

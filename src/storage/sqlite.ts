@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { Kysely, sql } from 'kysely';
 import { AppError, codeOf, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -8,8 +7,9 @@ import type { Backend } from './backend.ts';
 import type { Plan } from './operations.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { explainFailure, isConflict } from './sqlite-errors.ts';
-import { type Link, linkTo } from './sqlite-link.ts';
+import type { Link } from './sqlite-link.ts';
 import type { Failure } from './sqlite-protocol.ts';
+import { startWorkers } from './sqlite-workers.ts';
 import type { Database } from './tables.ts';
 
 /** The worker is a bundle even in tests, where this file is not. */
@@ -18,11 +18,16 @@ const WORKER = new URL(
   import.meta.url,
 );
 
+/** Step by step, because Node 20's recursive `mkdir` never returns below a folder such as /proc. */
 async function createFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    throw explainFailure({ code: codeOf(error), message: reasonOf(error) }, folder, folder);
+    const parent = dirname(folder);
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) !== 'ENOENT' || parent === folder) throw error;
+    await createFolder(parent);
+    await mkdir(folder, { mode: 0o700 });
   }
 }
 
@@ -57,42 +62,22 @@ function runOn(link: Link, explain: (failure: Failure) => AppError): Backend['ru
 /** Opens `file`, creating it and its folder when missing, and holds the folder's lock until closed. */
 export async function openSqlite(file: string, logger: Logger): Promise<Backend> {
   const folder = dirname(file);
-  await createFolder(folder);
   const explain = (failure: Failure): AppError => explainFailure(failure, file, folder);
-
-  function die(reason: unknown): void {
-    logger.error({ file, reason: reasonOf(reason) }, 'A storage worker has died; restart headgate.');
-    void end(
-      new AppError('unavailable', `the storage of '${file}' has died; restart headgate`, { cause: reason }),
-    );
-  }
-  async function end(error: AppError): Promise<void> {
-    await Promise.all([writing.end(error), reading.end(error)]);
-  }
-  const writing = linkTo(new Worker(WORKER), explain, die);
-  const reading = linkTo(new Worker(WORKER), explain, die);
-  const reader = new Kysely<Database>({ dialect: sqliteDialect(reading) });
+  await createFolder(folder).catch(error => {
+    throw explainFailure({ code: codeOf(error), message: reasonOf(error) }, folder, folder);
+  });
+  const { writing, reading, close } = startWorkers({ script: WORKER, file, explain, logger });
   const writer = new Kysely<Database>({ dialect: sqliteDialect(writing) });
-
-  async function close(): Promise<void> {
-    try {
-      await reading.ask({ kind: 'close' });
-      await writing.ask({ kind: 'close' });
-    } finally {
-      await end(new AppError('unavailable', 'the storage is closed'));
-    }
-  }
-
   try {
     await writing.ask({ kind: 'open-writer', database: file, lock: join(folder, 'lock') });
     await assertDurable(writer, file);
   } catch (error) {
-    await end(new AppError('unavailable', 'the storage is closed'));
+    await close();
     throw error;
   }
   return {
-    reader,
     writer,
+    reader: new Kysely<Database>({ dialect: sqliteDialect(reading) }),
     run: runOn(writing, explain),
     async openReader() {
       await reading.ask({ kind: 'open-reader', database: file });

@@ -99,20 +99,20 @@ async function createDeliveries(db: Kysely<Database>): Promise<void> {
     .addColumn('settled_at', 'bigint')
     .addPrimaryKeyConstraint('deliveries_key', ['workspace', 'id'])
     .execute();
-  // The incident comes first so that this index also serves a filter on it.
   await db.schema
     .createIndex('deliveries_once')
     .unique()
     .on('deliveries')
     .columns(['workspace', 'incident_id', 'target', 'seq'])
     .execute();
+  // SQLite prefers this index to the one by target because the state, though always the same, is one column more.
   await db.schema
     .createIndex('deliveries_waiting')
     .on('deliveries')
-    .columns(['workspace', 'target', 'id'])
+    .columns(['workspace', 'target', 'state', 'id'])
     .where(sql<boolean>`state = 'waiting'`)
     .execute();
-  for (const column of ['state', 'target', 'notification'] as const) {
+  for (const column of ['state', 'target', 'notification', 'incident_id'] as const) {
     await db.schema
       .createIndex(`deliveries_by_${column}`)
       .on('deliveries')

@@ -1,0 +1,149 @@
+import { monotonicIds } from '../../src/lib/ids.ts';
+import type {
+  AttemptRow,
+  DeliveryRow,
+  IncidentRow,
+  KeyRow,
+  SettleOperation,
+  TransitionOperation,
+  UserRow,
+} from '../../src/storage/storage.ts';
+import { testClock } from '../helpers/clock.ts';
+
+const ids = monotonicIds(testClock());
+const TIME = Date.UTC(2026, 0, 1);
+
+export function incidentRow(facts: Partial<IncidentRow> = {}): IncidentRow {
+  return {
+    id: ids.next(),
+    notification: 'app_silent',
+    condition: 'no-data',
+    subject: 'syslog:app',
+    state: 'open',
+    seq: 1,
+    opened_at: TIME,
+    closed_at: null,
+    close_reason: null,
+    severity: 'warn',
+    text: "input 'syslog:app' is silent",
+    rule: 'f00d',
+    told: '["hook"]',
+    last_event_at: TIME,
+    ...facts,
+  };
+}
+
+interface TransitionFacts {
+  readonly workspace?: string;
+  readonly targets?: readonly string[];
+  readonly body?: string;
+}
+
+/** An operation that brings the incident to the state it is given in, with one delivery a target. */
+export function transition(incident: IncidentRow, facts: TransitionFacts = {}): TransitionOperation {
+  const { workspace = 'default', targets = ['hook'], body = '{"status":"ALARM"}' } = facts;
+  const eventId = ids.next();
+  return {
+    kind: 'transition',
+    workspace,
+    expectedSeq: incident.seq - 1,
+    incident,
+    event: { id: eventId, incident_id: incident.id, body, created_at: TIME + incident.seq },
+    deliveries: targets.map(target => deliveryRow(incident, eventId, target)),
+    message: {
+      id: incident.notification,
+      severity: incident.severity,
+      title: incident.subject,
+      text: incident.text,
+      time: TIME + incident.seq,
+      hidden: 0,
+    },
+  };
+}
+
+function deliveryRow(incident: IncidentRow, eventId: string, target: string): DeliveryRow {
+  return {
+    id: ids.next(),
+    target,
+    notification: incident.notification,
+    subject: incident.subject,
+    incident_id: incident.id,
+    event_id: eventId,
+    seq: incident.seq,
+    status: incident.state === 'open' ? 'ALARM' : 'OK',
+    state: 'waiting',
+    attempts: 0,
+    next_at: null,
+    last_status: null,
+    last_error: null,
+    created_at: TIME,
+    settled_at: null,
+  };
+}
+
+/** The same incident one step on. */
+export const repeated = (incident: IncidentRow): IncidentRow => ({
+  ...incident,
+  seq: incident.seq + 1,
+  last_event_at: incident.last_event_at + 60_000,
+});
+
+export const closed = (incident: IncidentRow): IncidentRow => ({
+  ...repeated(incident),
+  state: 'closed',
+  closed_at: TIME + 90_000,
+  close_reason: 'resolved',
+});
+
+export function settle(deliveryId: string, facts: Partial<SettleOperation> = {}): SettleOperation {
+  return {
+    kind: 'settle',
+    workspace: 'default',
+    deliveryId,
+    state: 'sent',
+    attempts: 1,
+    nextAt: null,
+    lastStatus: 200,
+    lastError: null,
+    settledAt: TIME + 5,
+    attempt: null,
+    ...facts,
+  };
+}
+
+export function attemptRow(deliveryId: string, number: number): AttemptRow {
+  return {
+    delivery_id: deliveryId,
+    number,
+    started_at: TIME + number,
+    duration_ms: 12,
+    outcome: 'retry',
+    http_status: 503,
+    reason: 'the target answered 503',
+    answer: 'try later',
+  };
+}
+
+export const userRow = (username: string): UserRow => ({
+  id: ids.next(),
+  username,
+  password: '$argon2id$',
+  force_password_change: 0,
+  role: 'admin',
+  created_at: TIME,
+});
+
+export const keyRow = (kid: string, createdAt: number): KeyRow => ({
+  kid,
+  algorithm: 'ES256',
+  private_key: 'encrypted',
+  public_key: '{}',
+  created_at: createdAt,
+});
+
+/** The id of an operation's only delivery. */
+export function deliveryOf(operation: TransitionOperation): string {
+  const [delivery] = operation.deliveries;
+  if (delivery === undefined) throw new Error('the operation has no delivery');
+  return delivery.id;
+}

@@ -19,7 +19,7 @@ export interface ConfigDocument {
 /** Reads one file of the folder. A file that is missing counts as empty. */
 export function readDocument(folder: string, name: string): ConfigDocument {
   const file = join(folder, name);
-  const nowhere = createPlaces('', []);
+  const nowhere = createPlaces('', () => []);
   const unreadable = (problems: readonly Omit<ConfigProblem, 'file' | 'path'>[]): ConfigDocument => ({
     file,
     value: {},

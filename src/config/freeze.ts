@@ -1,9 +1,19 @@
 /** Freezes lists and plain maps all the way down; what has a class of its own looks after itself. */
 export function deepFreeze<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null) return value;
-  Object.freeze(value);
-  for (const entry of Object.values(value)) deepFreeze(entry);
+  freeze(value);
   return value;
+}
+
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    if (Object.isFrozen(value)) return;
+    Object.freeze(value);
+    for (const item of value) freeze(item);
+    return;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if ((prototype !== Object.prototype && prototype !== null) || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const key in value) freeze(Reflect.get(value, key));
 }

@@ -48,12 +48,15 @@ const nearestOption = (options: readonly (readonly Issue[])[]): readonly Issue[]
 
 function unknownKey(key: string, path: Path, { schema, value }: Reading): string {
   const here = valueAt(value, path);
-  const allowed = schemasAt(schema, path, value)
+  const known = schemasAt(schema, path, value)
     .flatMap(candidate => mapsFor(candidate, here))
     .flatMap(map => Object.keys(map.shape));
-  const known = [...new Set(allowed)];
-  const list = known.length === 0 ? '' : `; allowed: ${known.join(', ')}`;
-  return `unknown key ${quote(key)}${didYouMean(key, known).replace(/\?$/, '')}${list}`;
+  return unknownKeyText(key, [...new Set(known)]);
+}
+
+export function unknownKeyText(key: string, known: readonly string[]): string {
+  const list = known.length === 0 ? '' : ` Allowed: ${known.join(', ')}`;
+  return `unknown key ${quote(key)}${didYouMean(key, known) || '.'}${list}`;
 }
 
 function messageOf(issue: Issue, reading: Reading): string {
@@ -62,7 +65,7 @@ function messageOf(issue: Issue, reading: Reading): string {
   if (value === undefined) return missing(issue, own);
   const found = foundText(value, issue.path, reading);
   const near = nearValue(value, issue, reading);
-  if (own !== undefined) return `${own}, not ${found}${near}`;
+  if (own !== undefined) return `${own}${/^must be [^;]*$/.test(own) ? ', not' : '; found'} ${found}${near}`;
   switch (issue.code) {
     case 'invalid_type':
       return wrongType(issue, value, found, reading);
@@ -91,7 +94,7 @@ function missing(issue: Issue, own: string | undefined): string {
 function foundText(value: unknown, path: Path, { schema, value: whole, origin }: Reading): string {
   const reference = origin.reference(path);
   if (reference !== undefined) return `the value of ${reference}`;
-  if (typeof value === 'string' && isSecretAt(schema, path, whole)) return `'${MASK}'`;
+  if (typeof value !== 'object' && isSecretAt(schema, path, whole)) return `'${MASK}'`;
   return quote(value);
 }
 
@@ -114,23 +117,18 @@ function wrongType(
   if (value === null) return `must be ${TYPES[issue.expected] ?? issue.expected}, but nothing is given`;
   if (issue.expected !== 'string' || typeof value === 'object')
     return `must be ${TYPES[issue.expected] ?? issue.expected}, not ${found}`;
-  return `${asText(String(value), issue.path, reading)}, not the ${typeof value} ${found}`;
+  const asked = askedOf(String(value), issue.path, reading);
+  return `${asked ?? 'must be a text'}, not the ${typeof value} ${found}${asked === undefined ? '; put it in quotes' : ''}`;
 }
 
-/** What the schema says when a number or boolean is written as text: that tells a unit from missing quotes. */
-function asText(text: string, path: Path, { schema, value }: Reading): string {
+/** What the schema asks of a text in a number's place: tells a missing unit from missing quotes. */
+function askedOf(text: string, path: Path, { schema, value }: Reading): string | undefined {
   for (const candidate of schemasAt(schema, path, value)) {
-    const result = parseAs(candidate, text);
-    if (result !== undefined) return result;
+    const answer = candidate['~standard'].validate(text);
+    const message = answer instanceof Promise ? undefined : answer.issues?.[0]?.message;
+    if (message !== undefined && /^[a-z]/.test(message)) return message;
   }
-  return 'must be a text; put it in quotes';
-}
-
-function parseAs(schema: Schema, text: string): string | undefined {
-  const answer = schema['~standard'].validate(text);
-  if (answer instanceof Promise || answer.issues === undefined) return undefined;
-  const message = answer.issues[0]?.message ?? '';
-  return /^[a-z]/.test(message) ? message : undefined;
+  return undefined;
 }
 
 function oneOf(values: readonly unknown[]): string {

@@ -6,15 +6,13 @@ import type { Target } from '../targets/target.ts';
 import { checkWindow, unknownTargets } from './cross-checks.ts';
 import { type ConfigDocument, readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
-import type { Origin } from './issues.ts';
+import { type Origin, unknownKeyText } from './issues.ts';
 import { type Item, type Items, readItems } from './items.ts';
 import { originIn } from './origin.ts';
 import { type ConfigProblem, formatPath, inOrder } from './problems.ts';
-import { quote } from './quote.ts';
 import { readNotification, readTarget } from './read-notifications.ts';
 import { type Outside, pullIntervals, readSettings, type SettingsReading } from './read-settings.ts';
 import type { Settings } from './settings.ts';
-import { didYouMean } from './suggest.ts';
 import { whyOf } from './text.ts';
 
 export const SETTINGS_FILE = 'headgate.yml';
@@ -157,7 +155,7 @@ function unknownSections(document: ConfigDocument): ConfigProblem[] {
       file: document.file,
       path: formatPath([key]),
       ...document.places.ofKey([key]),
-      message: `unknown key ${quote(key)}${didYouMean(key, SECTIONS)}; allowed: ${SECTIONS.join(', ')}`,
+      message: unknownKeyText(key, SECTIONS),
     }));
 }
 

@@ -83,7 +83,7 @@ interface ScalarPath {
 
 /** The settings that hold a single value. */
 export function scalarPaths(schema: Schema, path: readonly string[] = []): ScalarPath[] {
-  const within = [...layers(schema)];
+  const within = layers(schema);
   const map = within.find(layer => layer instanceof z.ZodObject);
   if (map !== undefined)
     return Object.entries(map.shape).flatMap(([key, field]) => scalarPaths(field, [...path, key]));
@@ -93,7 +93,7 @@ export function scalarPaths(schema: Schema, path: readonly string[] = []): Scala
 
 /** A text as YAML would read it where a number or boolean is wanted; else the text. */
 export function readScalar(schemas: readonly Schema[], text: string): string | number | boolean {
-  const within = schemas.flatMap(schema => [...layers(schema)]);
+  const within = schemas.flatMap(schema => layers(schema));
   if (within.some(layer => layer instanceof z.ZodString)) return text;
   if (within.some(layer => layer instanceof z.ZodNumber) && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   if (within.some(layer => layer instanceof z.ZodBoolean) && /^(true|false)$/.test(text))

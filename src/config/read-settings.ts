@@ -70,7 +70,7 @@ export const clearText = (origin: Origin, path: Path): ConfigProblem => ({
 
 /** A known key without a value counts as one that was left out. */
 function withoutNulls(schema: Schema, value: unknown): unknown {
-  const map = [...layers(schema)].find(layer => layer instanceof z.ZodObject);
+  const map = layers(schema).find(layer => layer instanceof z.ZodObject);
   if (map === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(
     Object.entries(value)

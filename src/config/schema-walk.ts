@@ -3,9 +3,16 @@ import type { Path } from './yaml-places.ts';
 
 export type Schema = z.core.$ZodType;
 
+const known = new WeakMap<Schema, readonly Schema[]>();
+
 /** The schema and all that stand in its place: what it wraps, the sides of a pipe, the options of a union. */
-export function* layers(schema: Schema): Generator<Schema> {
-  yield schema;
+export function layers(schema: Schema): readonly Schema[] {
+  const found = known.get(schema) ?? [schema, ...within(schema).flatMap(layers)];
+  known.set(schema, found);
+  return found;
+}
+
+function within(schema: Schema): readonly Schema[] {
   if (
     schema instanceof z.ZodOptional ||
     schema instanceof z.ZodDefault ||
@@ -13,16 +20,14 @@ export function* layers(schema: Schema): Generator<Schema> {
     schema instanceof z.ZodNullable ||
     schema instanceof z.ZodReadonly
   )
-    yield* layers(schema.unwrap());
-  else if (schema instanceof z.ZodPipe) {
-    yield* layers(schema.in);
-    yield* layers(schema.out);
-  } else if (schema instanceof z.ZodUnion) for (const option of schema.options) yield* layers(option);
+    return [schema.unwrap()];
+  if (schema instanceof z.ZodPipe) return [schema.in, schema.out];
+  return schema instanceof z.ZodUnion ? schema.options : [];
 }
 
 /** The maps a value may be read as: options whose fixed values (`type: webhook`) contradict it are left out. */
 export function mapsFor(schema: Schema, value: unknown): z.ZodObject[] {
-  const maps = [...layers(schema)].filter(layer => layer instanceof z.ZodObject);
+  const maps = layers(schema).filter(layer => layer instanceof z.ZodObject);
   if (maps.length < 2) return maps;
   const fitting = maps.filter(map =>
     Object.entries(map.shape).every(([key, field]) => {
@@ -36,7 +41,7 @@ export function mapsFor(schema: Schema, value: unknown): z.ZodObject[] {
 
 /** The values a literal or enumeration allows; empty for what allows more. */
 export const fixedValues = (schema: Schema): unknown[] =>
-  [...layers(schema)].flatMap(layer => {
+  layers(schema).flatMap(layer => {
     if (layer instanceof z.ZodLiteral) return [...layer.values];
     return layer instanceof z.ZodEnum ? layer.options : [];
   });
@@ -71,7 +76,7 @@ export function isSecretAt(schema: Schema, path: Path, value: unknown): boolean 
 }
 
 export const isSecret = (schema: Schema): boolean =>
-  [...layers(schema)].some(layer => z.globalRegistry.get(layer)?.secret === true);
+  layers(schema).some(layer => z.globalRegistry.get(layer)?.secret === true);
 
 /** The own entry of a plain value; undefined where there is none. */
 export function childOf(value: unknown, step: PropertyKey): unknown {

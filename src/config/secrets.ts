@@ -121,6 +121,6 @@ export function clearTextSecrets(
 }
 
 const holdsMore = (schema: Schema): boolean =>
-  [...layers(schema)].some(
+  layers(schema).some(
     layer => layer instanceof z.ZodObject || layer instanceof z.ZodArray || layer instanceof z.ZodRecord,
   );

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens.ts';
 import { createAddressGuard } from '../lib/address-guard.ts';
 import { duration, httpUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
@@ -61,7 +62,12 @@ const api = z.strictObject({
     .max(65_535)
     .default(9000)
     .describe('Port to listen on, 0 for any free one. Needs a restart.'),
-  authTokenTTL: z.int().min(1).default(3600).describe('Lifetime of new tokens in seconds.'),
+  authTokenTTL: z
+    .int()
+    .min(1)
+    .max(MAX_TOKEN_TTL_SECONDS)
+    .default(3600)
+    .describe('Lifetime of new tokens in seconds.'),
   loginRateLimit: rate
     .prefault('2/second')
     .describe('Failed logins that are answered before others have to wait: N/second, minute, hour or day.'),

@@ -1,4 +1,5 @@
 const LONGEST = 64;
+const SHORTEST_START = 3;
 
 /** The candidate a person most likely meant by `text`, or undefined when none is near. */
 export function suggest(text: string, candidates: Iterable<string>): string | undefined {
@@ -7,8 +8,8 @@ export function suggest(text: string, candidates: Iterable<string>): string | un
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1;
   for (const candidate of candidates) {
-    if (candidate.length > LONGEST || Math.abs(candidate.length - text.length) >= bestDistance) continue;
-    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (candidate.length > LONGEST) continue;
+    const distance = distanceOf(wanted, candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -21,6 +22,15 @@ export function suggest(text: string, candidates: Iterable<string>): string | un
 export function didYouMean(text: string, candidates: Iterable<string>): string {
   const candidate = suggest(text, candidates);
   return candidate === undefined ? '' : `; did you mean '${candidate}'?`;
+}
+
+/** An abbreviation, or what one stands for, is as near as one wrong letter. */
+function distanceOf(wanted: string, candidate: string): number {
+  const [short, long] = wanted.length < candidate.length ? [wanted, candidate] : [candidate, wanted];
+  if (short.length >= SHORTEST_START && long.startsWith(short)) return 1;
+  return long.length - short.length > LONGEST / 3
+    ? Number.POSITIVE_INFINITY
+    : editDistance(wanted, candidate);
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

@@ -29,13 +29,13 @@ export interface Places {
   duplicates(): readonly Finding[];
 }
 
-/** The places in a text. Nothing is computed before the first question: most files have no errors. */
-export function createPlaces(text: string, events: readonly Event[]): Places {
+/** The places in a text. Nothing is computed, nor parsed again, before the first question: most files have no errors. */
+export function createPlaces(text: string, parse: () => readonly Event[]): Places {
   let tree: Tree | undefined;
   let lineStarts: readonly number[] | undefined;
 
   const drawn = (): Tree => {
-    tree ??= drawTree(text, events);
+    tree ??= drawTree(text, parse());
     return tree;
   };
 

@@ -46,6 +46,8 @@ export function mayHoldTooManyValues(text: string): boolean {
   let separators = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
+    // Nearly all characters of a file are letters and spaces.
+    if (code < COMMA || (code > QUESTION && code !== OPEN_LIST && code !== OPEN_MAP)) continue;
     if (code === COMMA || code === OPEN_LIST || code === OPEN_MAP) separators++;
     else if (code === DASH || code === QUESTION) separators += isBlank(text, index + 1) ? 1 : 0;
     else if (code === COLON) separators += isBlank(text, index + 1) || isQuote(text, index - 1) ? 1 : 0;

@@ -34,9 +34,14 @@ export function readYaml(text: string): YamlResult {
   if (mayHoldTooManyValues(text)) return refused([{ line: 1, column: 1, message: TOO_MANY_VALUES }]);
   const directive = directiveOffset(text);
   if (directive !== -1)
-    return refused(located(createPlaces(text, []), [{ offset: directive, message: DIRECTIVE }]));
+    return refused(
+      located(
+        createPlaces(text, () => []),
+        [{ offset: directive, message: DIRECTIVE }],
+      ),
+    );
   try {
-    return construct(text, parseEvents(text, { maxDepth: PARSER_DEPTH }));
+    return construct(text);
   } catch (error) {
     return refused([yamlProblem(error)]);
   }
@@ -47,8 +52,11 @@ const DIRECTIVE = 'directives (lines that begin with "%") are not supported; rem
 /** Above `MAX_DEPTH`, which is ours to report: the parser counts a level more while it tries a key. */
 const PARSER_DEPTH = 100;
 
-function construct(text: string, events: Event[]): YamlResult {
-  const places = createPlaces(text, events);
+const parse = (text: string): Event[] => parseEvents(text, { maxDepth: PARSER_DEPTH });
+
+function construct(text: string): YamlResult {
+  const events = parse(text);
+  const places = createPlaces(text, () => parse(text));
   const findings = inspectStructure(text, events);
   if (findings.length > 0) return refused(located(places, findings));
   try {

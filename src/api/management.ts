@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Identity } from '../auth/identity.ts';
 import type { Actor } from '../auth/permissions.ts';
 import { AppError } from '../lib/errors.ts';
+import type { House } from '../resources/verb.ts';
 import { readJsonBodies } from './bodies.ts';
-import { addHealth } from './health.ts';
+import { addHealth, type Health } from './health.ts';
 import { addLogin } from './login.ts';
 import { addNotFound } from './not-found.ts';
 import { routes } from './routes/index.ts';
-import type { ServerOptions } from './server.ts';
 
 /** The only two that answer without a token. */
 const PUBLIC = [
@@ -16,16 +17,19 @@ const PUBLIC = [
 const PREFIX = '/api/v1';
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(PUBLIC.map(row => PREFIX + row.path));
 
+export interface ManagementOptions {
+  readonly house: House;
+  readonly identity: Identity;
+  readonly health: () => Health;
+}
+
 /** `/api/v1`: a token first, then whether the path exists. */
-export async function addManagement(scope: FastifyInstance, options: ServerOptions): Promise<void> {
+export async function addManagement(scope: FastifyInstance, options: ManagementOptions): Promise<void> {
   const actors = new WeakMap<FastifyRequest, Actor>();
   readJsonBodies(scope);
   scope.addHook('onRequest', async request => {
     if (!request.is404 && PUBLIC_PATHS.has(request.routeOptions.url ?? '')) return;
-    actors.set(
-      request,
-      await options.identity.authenticate(authorizationOf(request)),
-    );
+    actors.set(request, await options.identity.authenticate(authorizationOf(request)));
   });
   addHealth(scope, options.health);
   addLogin(scope, options.identity);

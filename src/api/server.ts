@@ -1,21 +1,15 @@
 import { type FastifyInstance, fastify } from 'fastify';
-import type { Identity } from '../auth/identity.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
-import type { House } from '../resources/verb.ts';
 import { sendError } from './errors.ts';
-import type { Health } from './health.ts';
 import { addIngest } from './ingest.ts';
-import { addManagement } from './management.ts';
+import { addManagement, type ManagementOptions } from './management.ts';
 import { addNotFound } from './not-found.ts';
 import { addPage } from './page.ts';
 
-export interface ServerOptions {
-  readonly house: House;
-  readonly identity: Identity;
+export interface ServerOptions extends ManagementOptions {
   readonly monitor: Monitor;
-  readonly health: () => Health;
   readonly ids: Ids;
   readonly logger: Logger;
 }

@@ -64,8 +64,18 @@ export async function startApp(options: AppOptions): Promise<App> {
       path: resolve(dataFolder, storageSettings.keyRing),
       mayCreate: (await storage.keys()).length === 0,
     });
-    const identity = await createIdentity({ storage, keyRing, clock, ids, logger, settings: () => settings().api });
-    const generatedPassword = await identity.ensureFirstAdmin({ dataFolder, password: firstPassword(options) });
+    const identity = await createIdentity({
+      storage,
+      keyRing,
+      clock,
+      ids,
+      logger,
+      settings: () => settings().api,
+    });
+    const generatedPassword = await identity.ensureFirstAdmin({
+      dataFolder,
+      password: firstPassword(options),
+    });
     const http = createHttpClient({ ...delivery, clock });
     teardown.add('http', () => http.close());
     const monitor = createMonitor({ http, clock, logger, dataFolder, random });
@@ -145,7 +155,7 @@ async function loadConfiguration(options: AppOptions): Promise<ConfigurationHold
   const folder = resolve(options.configFolder);
   await writeFirstFiles(folder);
   const configuration = createConfiguration({ folder, environment, flags, clock, logger });
-  const loaded = await configuration.load();
+  const loaded = configuration.load();
   if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
   return configuration;
 }

@@ -2,25 +2,32 @@ import { AppError, codeOf } from '../lib/errors.ts';
 
 interface Listener {
   listen(where: { readonly host: string; readonly port: number }): Promise<string>;
-  addresses(): readonly { readonly port: number }[];
+  addresses(): readonly (string | { readonly port: number })[];
 }
 
 /** Opens the port and answers the URL with the real one. Throws `conflict` when it is taken. */
-export async function listen(server: Listener, where: { readonly host: string; readonly port: number }): Promise<string> {
+export async function listen(
+  server: Listener,
+  where: { readonly host: string; readonly port: number },
+): Promise<string> {
   const { host, port } = where;
   try {
     await server.listen({ host, port });
   } catch (error) {
     throw cannotListen(codeOf(error), host, port) ?? error;
   }
-  const real = server.addresses()[0]?.port ?? port;
+  const [first] = server.addresses();
+  const real = typeof first === 'object' ? first.port : port;
   return `http://${host.includes(':') ? `[${host}]` : host}:${real}`;
 }
 
 function cannotListen(code: string, host: string, port: number): AppError | undefined {
   const place = `port ${port} on ${host}`;
   if (code === 'EADDRINUSE')
-    return new AppError('conflict', `${place} is in use by another process; set api.port or --port to a free one`);
+    return new AppError(
+      'conflict',
+      `${place} is in use by another process; set api.port or --port to a free one`,
+    );
   if (code === 'EACCES')
     return new AppError('conflict', `this user may not open ${place}; choose a port from 1024 up`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')

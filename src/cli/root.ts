@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
+import { VERSION } from '../lib/version.ts';
 import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode } from './exit.ts';
 import { serveCommand } from './serve.ts';
-import { VERSION } from '../lib/version.ts';
 import { versionCommand } from './version.ts';
 
 /** Parses the arguments and runs the command; answers the exit code: 0 ok, 1 failed, 2 usage, 3 configuration invalid. */

@@ -66,7 +66,9 @@ function showPassword({ generatedPassword: generated }: App): void {
   if (generated === undefined) return;
   complain(`The first admin's password is in ${generated.file}`);
   if (process.stderr.isTTY)
-    complain(`Sign in as ${picocolors.bold(generated.username)} with ${picocolors.bold(generated.password.reveal())}`);
+    complain(
+      `Sign in as ${picocolors.bold(generated.username)} with ${picocolors.bold(generated.password.reveal())}`,
+    );
 }
 
 function explain(error: unknown): ExitCode {

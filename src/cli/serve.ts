@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { App } from '../app/app.ts';
 import type { Finish } from './exit.ts';
+import { configOption, dataOption } from './folders.ts';
 import { print } from './output.ts';
 import { runApp } from './run-app.ts';
 
@@ -14,8 +15,8 @@ interface ServeFlags {
 export const serveCommand = (finish: Finish): Command =>
   new Command('serve')
     .description('run the management API, the engine and the page')
-    .option('--config <dir>', 'folder of headgate.yml and notifications.yml', process.env.HEADGATE_CONFIG ?? './config')
-    .option('--data <dir>', 'folder of the store, the keys and the logs', process.env.HEADGATE_DATA ?? './data')
+    .addOption(configOption())
+    .addOption(dataOption())
     .option('--host <host>', 'address to listen on (api.host)')
     .option('--port <port>', 'port to listen on, 0 for any free one (api.port)')
     .action(async (flags: ServeFlags) => {

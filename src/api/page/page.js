@@ -1,0 +1,250 @@
+import { call } from './api.js';
+import { byId, element, say, showTable, update } from './drawing.js';
+import { forgetRates, withRates } from './rates.js';
+import { TABLES } from './tables.js';
+import { ago, count, HEALTH, serverNow } from './words.js';
+
+const REFRESH_MS = 2000;
+
+const LISTS = {
+  open: '/incidents?state=open&limit=100',
+  closed: '/incidents?state=closed&limit=15',
+  inputs: '/system/inputs?limit=200',
+  outputs: '/system/outputs?limit=200',
+  deliveries: '/deliveries?limit=25',
+  messages: '/system/messages?limit=50',
+  engines: '/system/engines?limit=100',
+};
+const CONFIGURATION = '/system/config/status';
+
+/** `{token, ends}` while somebody is signed in. The token is nowhere else: it ends with the tab. */
+let session;
+/** The incident of the address, once it was scrolled to. */
+let shownIncident;
+
+const pause = (ms, signal) =>
+  new Promise(resolve => {
+    setTimeout(resolve, ms);
+    signal?.addEventListener('abort', resolve, { once: true });
+  });
+
+const untilVisible = () =>
+  new Promise(resolve => {
+    if (!document.hidden) return resolve();
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+  });
+
+/* Signing in and out */
+
+function showLogin(note = '') {
+  session?.ends.abort();
+  session = undefined;
+  shownIncident = undefined;
+  forgetRates();
+  for (const name of Object.keys(TABLES)) showTable(name, undefined, {});
+  byId('summary').replaceChildren();
+  document.title = 'Headgate';
+  byId('board').hidden = true;
+  byId('sign-out').hidden = true;
+  say(byId('freshness'), '');
+  say(byId('login-note'), note);
+  say(byId('login-error'), '');
+  byId('login').hidden = false;
+  byId('username').focus();
+}
+
+async function signIn(event) {
+  event.preventDefault();
+  const button = byId('login-button');
+  button.disabled = true;
+  say(byId('login-error'), '');
+  const { username, password } = byId('login-form').elements;
+  try {
+    const body = { username: username.value, password: password.value };
+    const { token } = await call('/auth/login', { method: 'POST', body });
+    password.value = '';
+    showBoard(token);
+  } catch (error) {
+    await explainRefusal(error, password);
+  }
+  button.disabled = false;
+  if (session === undefined) password.focus();
+}
+
+async function explainRefusal({ message, waitSeconds = 0 }, password) {
+  password.select();
+  for (let left = waitSeconds; left > 0; left--) {
+    say(byId('login-error'), `${message} (in ${count(left, 'second')})`);
+    await pause(1000);
+  }
+  say(byId('login-error'), message);
+}
+
+function showBoard(token) {
+  session = { token, ends: new AbortController() };
+  byId('login').hidden = true;
+  byId('board').hidden = false;
+  byId('sign-out').hidden = false;
+  for (const name of Object.keys(TABLES)) showTable(name, undefined, {});
+  void watch(session);
+}
+
+/* Refreshing: one round at a time, none while nobody looks */
+
+async function watch(mine) {
+  const { signal } = mine.ends;
+  while (mine === session) {
+    const waitSeconds = await round(mine);
+    await pause(Math.max(REFRESH_MS, waitSeconds * 1000), signal);
+    await untilVisible();
+  }
+}
+
+/** Answers the seconds the server asked to wait before the next round. */
+async function round(mine) {
+  const names = [...Object.keys(LISTS), 'configuration', 'linked'];
+  const id = incidentOfAddress();
+  const calls = [
+    ...Object.values(LISTS).map(path => ask(mine, path)),
+    ask(mine, CONFIGURATION),
+    id === undefined ? undefined : ask(mine, `/incidents/${encodeURIComponent(id)}`),
+  ];
+  const settled = await Promise.all(calls);
+  if (mine !== session) return 0;
+  const answers = Object.fromEntries(names.map((name, index) => [name, settled[index]]));
+  const refusals = settled.filter(answer => answer?.error !== undefined);
+  if (refusals.some(({ status }) => status === 401)) {
+    showLogin('The session has ended. Please sign in again.');
+    return 0;
+  }
+  const isDown = refusals.length === settled.filter(Boolean).length;
+  say(byId('trouble'), isDown ? `${refusals[0].error} What is shown may be out of date.` : '');
+  if (!isDown) show(answers, id);
+  return Math.max(0, ...refusals.map(({ waitSeconds = 0 }) => waitSeconds));
+}
+
+async function ask(mine, path) {
+  try {
+    const { items, totalCount } = await call(path, { token: mine.token, signal: mine.ends.signal });
+    return { items, total: totalCount ?? items.length };
+  } catch ({ message, status, waitSeconds }) {
+    return { error: message, status, waitSeconds };
+  }
+}
+
+/* Showing a round */
+
+function show(answers, id) {
+  const openIncidents = answers.open.items ?? [];
+  const facts = { openIncidents, chosen: id };
+  showTable('incidents', incidentsOf(answers), facts);
+  for (const kind of ['input', 'output']) {
+    const answer = answers[`${kind}s`];
+    showTable(`${kind}s`, answer.items ? { ...answer, items: withRates(kind, answer.items) } : answer, facts);
+  }
+  for (const name of ['deliveries', 'messages', 'engines']) showTable(name, answers[name], {});
+  showConfiguration(answers.configuration);
+  showSummary(answers);
+  say(byId('freshness'), `Live · ${new Date(serverNow()).toLocaleTimeString()}`);
+  document.title = openIncidents.length > 0 ? `(${openIncidents.length}) Headgate` : 'Headgate';
+  say(byId('announcer'), count(answers.open.total ?? 0, 'open incident'));
+  showChosen(id, answers.linked);
+}
+
+/** Open ones first; the one of the address is there however old it is. */
+function incidentsOf({ open, closed, linked }) {
+  if (open.error) return open;
+  const listed = [...open.items, ...(closed.items ?? [])];
+  const missing = (linked?.items ?? []).filter(({ id }) => !listed.some(item => item.id === id));
+  return { items: [...missing, ...listed] };
+}
+
+function showConfiguration({ items: [status] = [] }) {
+  const box = byId('config-errors');
+  const problems = status?.state === 'error' ? status.errors : [];
+  box.hidden = problems.length === 0;
+  update(box.querySelector('ul'), problems.map(textOfProblem), lines =>
+    lines.map(line => element('li', '', line)),
+  );
+}
+
+function textOfProblem({ file, line, column, message, path }) {
+  const place = line > 0 ? `${file}:${line}:${column}` : file;
+  return `${place}: ${message}${path ? ` (${path})` : ''}`;
+}
+
+function showSummary({ open, inputs, outputs, deliveries, configuration }) {
+  const status = configuration.items?.[0];
+  const unsent = (deliveries.items ?? []).filter(
+    ({ state }) => state === 'refused' || state === 'exhausted',
+  ).length;
+  const waiting = (deliveries.items ?? []).filter(({ state }) => state === 'waiting').length;
+  const tiles = [
+    [
+      'Open incidents',
+      open.total,
+      open.total > 0 ? 'bad' : '',
+      open.total > 0 ? 'someone was told' : 'all quiet',
+    ],
+    ['Inputs', inputs.total, '', healthsOf(inputs)],
+    ['Outputs', outputs.total, '', healthsOf(outputs)],
+    ['Latest deliveries', deliveries.items?.length, '', `${unsent} failed, ${waiting} waiting`],
+    [
+      'Configuration',
+      status && (status.state === 'ok' ? 'Loaded' : count(status.errors.length, 'error')),
+      status?.state === 'error' ? 'bad' : '',
+      status?.warnings.length > 0 ? count(status.warnings.length, 'warning') : ago(status?.loadedAt).text,
+    ],
+  ];
+  update(byId('summary'), tiles, () => tiles.map(drawTile));
+}
+
+function healthsOf({ items = [] }) {
+  const words = Object.entries(HEALTH).map(([health, [, word]]) => {
+    const number = items.filter(({ status }) => status.health === health).length;
+    return number > 0 && `${number} ${word.toLowerCase()}`;
+  });
+  return words.filter(Boolean).join(', ') || 'none seen yet';
+}
+
+function drawTile([name, figure = '–', tone, note]) {
+  const tile = element('div', tone);
+  const value = element('dd');
+  value.append(element('span', 'figure', String(figure)), element('span', 'sub', note));
+  tile.append(element('dt', '', name), value);
+  return tile;
+}
+
+/* The incident of the address: /#/incidents/<id> */
+
+function incidentOfAddress() {
+  const found = /^#\/incidents\/([^/]+)$/.exec(location.hash)?.[1];
+  try {
+    return found && decodeURIComponent(found);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Goes there once for each address, and says so when there is no such incident. */
+function showChosen(id, linked) {
+  if (id === undefined) shownIncident = undefined;
+  if (id === undefined || id === shownIncident) return;
+  shownIncident = id;
+  if (linked?.error)
+    return say(byId('trouble'), `The incident of this address cannot be shown: ${linked.error}`);
+  const row = [...document.querySelectorAll('#incidents tbody tr')].find(({ dataset }) => dataset.id === id);
+  row?.setAttribute('tabindex', '-1');
+  row?.focus({ preventScroll: true });
+  row?.scrollIntoView({ block: 'center' });
+}
+
+byId('login-form').addEventListener('submit', signIn);
+byId('sign-out').addEventListener('click', () => showLogin());
+window.addEventListener('hashchange', () => session && void round(session));
+showLogin();

@@ -1,0 +1,117 @@
+import { ago, amount, count, DELIVERY, ENGINE, HEALTH, SEVERITY_TONE, serverNow, span } from './words.js';
+
+/**
+ * What each table says. `cell` answers the parts of a cell: `{text, tone?, href?, time?}` or `{trend}`; what is
+ * falsy is left out.
+ */
+
+const mark = ([tone, text] = ['idle', 'unknown']) => ({ text, tone: `tone ${tone}` });
+const small = text => text && { text, tone: 'sub' };
+
+export const incidentHref = id => `#/incidents/${encodeURIComponent(id)}`;
+
+const nameOf = item => `${item.type}:${item.headgate.engineId}`;
+
+const alarmsOn = (item, openIncidents) =>
+  openIncidents
+    .filter(incident => incident.subject === `${item.headgate.pipeline}/${nameOf(item)}`)
+    .map(({ id, condition }) => ({ text: `Alarm: ${condition}`, tone: 'alarm', href: incidentHref(id) }));
+
+const componentColumns = [
+  {
+    label: 'Name',
+    lead: true,
+    cell: item => [
+      { text: nameOf(item), tone: 'strong' },
+      small(`${item.headgate.pipeline}${item.group === 'default' ? '' : ` in ${item.group}`}`),
+    ],
+  },
+  {
+    label: 'Health',
+    cell: (item, { openIncidents }) => [
+      mark(HEALTH[item.status.health]),
+      small(item.status.error?.message),
+      ...alarmsOn(item, openIncidents),
+    ],
+  },
+  { label: 'Last data', short: true, cell: item => [ago(item.headgate.lastDataAt)] },
+  { label: 'Events/s', number: true, cell: item => [{ text: amount(item.rate.events, '') }] },
+  { label: 'Bytes/s', number: true, cell: item => [{ text: amount(item.rate.bytes, 'B') }] },
+  { label: 'Trend', short: true, cell: item => [{ trend: item.rate.trend }] },
+];
+
+const stateOfIncident = ({ state, severity }) =>
+  mark(state === 'open' ? [SEVERITY_TONE[severity] ?? 'bad', 'Open'] : ['good', 'Resolved']);
+
+const lasted = ({ openedAt, closedAt }) =>
+  span((closedAt === undefined ? serverNow() : Date.parse(closedAt)) - Date.parse(openedAt));
+
+export const TABLES = {
+  incidents: {
+    empty: 'Nothing has gone silent. Incidents show here while they last, and for a while after.',
+    columns: [
+      { label: 'State', short: true, cell: item => [stateOfIncident(item)] },
+      {
+        label: 'What',
+        wide: true,
+        cell: item => [
+          { text: item.text, href: incidentHref(item.id) },
+          small(item.notification),
+          item.closeReason !== 'resolved' && small(item.closeReason),
+        ],
+      },
+      { label: 'Severity', short: true, cell: item => [{ text: item.severity }] },
+      { label: 'Opened', short: true, cell: item => [ago(item.openedAt)] },
+      { label: 'Lasted', number: true, cell: item => [{ text: lasted(item) }] },
+    ],
+  },
+  inputs: {
+    empty: 'No input was seen yet. Name a pipeline in headgate.yml, and what it reads shows here.',
+    columns: componentColumns,
+  },
+  outputs: { empty: 'No output was seen yet.', columns: componentColumns },
+  deliveries: {
+    empty: 'Nothing was sent yet. Each alarm and each resolution shows here, once for every target.',
+    columns: [
+      { label: 'State', short: true, cell: item => [mark(DELIVERY[item.state])] },
+      {
+        label: 'Message',
+        wide: true,
+        cell: item => [{ text: `${item.status} ${item.notification}` }, small(item.subject)],
+      },
+      { label: 'Target', cell: item => [{ text: item.target }] },
+      { label: 'Attempts', number: true, cell: item => [{ text: String(item.attempts) }] },
+      { label: 'Last error', cell: item => [small(item.lastError)] },
+      { label: 'Made', short: true, cell: item => [ago(item.createdAt)] },
+    ],
+  },
+  messages: {
+    empty: 'No messages.',
+    columns: [
+      { label: 'Severity', cell: item => [mark([SEVERITY_TONE[item.severity] ?? 'idle', item.severity])] },
+      { label: 'Text', cell: item => [{ text: item.text }] },
+      { label: 'From', cell: item => [small(item.id), { ...ago(item.time), tone: 'sub' }] },
+    ],
+  },
+  engines: {
+    empty: 'No pipeline is configured. Name one in headgate.yml.',
+    columns: [
+      {
+        label: 'Pipeline',
+        cell: item => [{ text: item.id, tone: 'strong' }, small(item.engine)],
+      },
+      {
+        label: 'State',
+        cell: item => [
+          mark(ENGINE[item.state]),
+          item.error && { text: item.error, tone: 'alarm' },
+          { ...ago(item.lastAt), tone: 'sub' },
+        ],
+      },
+      {
+        label: 'Size',
+        cell: item => [small(`${count(item.components, 'component')}, ${count(item.instances, 'instance')}`)],
+      },
+    ],
+  },
+};

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { monotonicIds } from './ids.ts';
+
+const PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+it('makes UUIDs of version 7 that carry the time', () => {
+  const id = monotonicIds({ now: () => 0x018c_c251_f400 }).next();
+  expect(id).toMatch(PATTERN);
+  expect(id.startsWith('018cc251-f400-7')).toBe(true);
+});
+
+it('grows strictly though the clock stands still, jumps back or a millisecond holds thousands', () => {
+  let now = 1_700_000_000_000;
+  const ids = monotonicIds({ now: () => now });
+  const made: string[] = [];
+  for (let count = 0; count < 20_000; count++) {
+    if (count === 9000) now -= 3_600_000;
+    if (count === 15_000) now += 7_200_000;
+    made.push(ids.next());
+  }
+  expect(made.every(id => PATTERN.test(id))).toBe(true);
+  expect([...made].sort()).toEqual(made);
+  expect(new Set(made).size).toBe(made.length);
+});

@@ -7,7 +7,7 @@ import {
 } from './columns.ts';
 import type { Operation, SettleOperation, TransitionOperation } from './storage.ts';
 
-export type Value = string | number | null;
+type Value = string | number | null;
 
 /** One statement with `?` placeholders; `expect` is the number of rows it must change. */
 export interface Step {

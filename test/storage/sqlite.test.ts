@@ -183,8 +183,15 @@ describe('a disk that is full', () => {
     const list = async () => (await storage.in('default').incidents.list({}, { offset: 0, limit: 1 })).total;
     expect(await list()).toBe(refused.accepted);
 
-    const change = storage.transaction(tx => tx.setInstanceValue('big', 'x'.repeat(2 ** 20)));
+    // More than SQLite caches, so that it gives up, and rolls back, within the statement.
+    const change = storage.transaction(async tx => {
+      await tx.setInstanceValue('before', 'it');
+      await tx.setInstanceValue('big', 'x'.repeat(24 * 2 ** 20)).catch(() => {});
+      await tx.setInstanceValue('after', 'it');
+    });
     await expect(change).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await storage.instanceValue('before')).toBeUndefined();
+    expect(await storage.instanceValue('after')).toBeUndefined();
 
     await rm(join(folder, 'filler'));
     await storage.commit(transition(incidentRow({ subject: 'later' })));

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../lib/errors.ts';
+import { type Commits, groupCommits } from './commits.ts';
+import type { Plan } from './operations.ts';
+import type { Operation } from './storage.ts';
+import { createTurns } from './turns.ts';
+
+/** A disk that writes each batch when it is told to. */
+interface Disk {
+  readonly commits: Commits;
+  readonly batches: Plan[][];
+  finish(outcome?: Error): Promise<void>;
+}
+
+function slowDisk(): Disk {
+  const batches: Plan[][] = [];
+  let finishBatch: (outcome?: Error) => void = () => {};
+  const commits = groupCommits(createTurns(), plans => {
+    batches.push([...plans]);
+    return new Promise((resolve, reject) => {
+      finishBatch = error => (error === undefined ? resolve(plans.map(() => null)) : reject(error));
+    });
+  });
+  return {
+    commits,
+    batches,
+    async finish(outcome) {
+      finishBatch(outcome);
+      await new Promise(setImmediate);
+    },
+  };
+}
+
+function settlement(lastError: string | null = null): Operation {
+  return {
+    kind: 'settle',
+    workspace: 'default',
+    deliveryId: 'd',
+    state: 'sent',
+    attempts: 1,
+    nextAt: null,
+    lastStatus: 200,
+    lastError,
+    settledAt: 1,
+    attempt: null,
+  };
+}
+
+const many = (count: number): Operation[] => Array.from({ length: count }, () => settlement());
+
+describe('group commit', () => {
+  it('writes at once, and what comes meanwhile as the next batch', async () => {
+    const { commits, batches, finish } = slowDisk();
+    const first = commits.commit(settlement());
+    await new Promise(setImmediate);
+    const rest = many(3).map(commits.commit);
+    await new Promise(setImmediate);
+    expect(batches.map(batch => batch.length)).toEqual([1]);
+
+    await finish();
+    await first;
+    expect(batches.map(batch => batch.length)).toEqual([1, 3]);
+    await finish();
+    await Promise.all(rest);
+  });
+
+  it('limits a batch in operations and in the length of their texts', async () => {
+    const { commits, batches, finish } = slowDisk();
+    const long = 'x'.repeat(3 * 2 ** 20);
+    const all = [...many(501), settlement(long), settlement(long), settlement()].map(commits.commit);
+    await new Promise(setImmediate);
+    for (let batch = 0; batch < 3; batch++) await finish();
+    await Promise.all(all);
+    expect(batches.map(batch => batch.length)).toEqual([500, 2, 2]);
+  });
+
+  it.each([
+    ['operations', Array.from({ length: 50_000 }, () => settlement())],
+    ['text', Array.from({ length: 16 }, () => settlement('x'.repeat(8 * 2 ** 20 - 20)))],
+  ])('refuses more when too much %s waits, and goes on once it is written', async (_what, flood) => {
+    const { commits, finish } = slowDisk();
+    const accepted = flood.map(commits.commit);
+    const refused = commits.commit(settlement('y'.repeat(1000)));
+    await expect(refused).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 });
+
+    await finish();
+    const later = commits.commit(settlement());
+    let open = true;
+    const finishing = (async () => {
+      while (open) await finish();
+    })();
+    await Promise.all([...accepted, later]);
+    await commits.drained();
+    open = false;
+    await finishing;
+  });
+
+  it('refuses the whole batch when the writer is gone', async () => {
+    const { commits, finish } = slowDisk();
+    const all = Promise.allSettled(many(2).map(commits.commit));
+    await new Promise(setImmediate);
+    await finish(new AppError('unavailable', 'gone'));
+    for (const outcome of await all) expect(outcome).toMatchObject({ reason: { code: 'unavailable' } });
+  });
+});

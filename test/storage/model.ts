@@ -1,0 +1,90 @@
+import type {
+  AttemptRow,
+  DeliveryRow,
+  EventRow,
+  IncidentRow,
+  MessageRow,
+  Operation,
+  SettleOperation,
+  TransitionOperation,
+} from '../../src/storage/storage.ts';
+
+/** Storage as one would write it on paper: lists, and every rule a loop over them. */
+export interface Model {
+  /** Whether the operation is accepted; when it is not, nothing has changed. */
+  apply(operation: Operation): boolean;
+  readonly incidents: Map<string, IncidentRow>;
+  readonly events: Map<string, EventRow>;
+  readonly deliveries: Map<string, DeliveryRow>;
+  readonly attempts: AttemptRow[];
+  readonly messages: Map<string, MessageRow>;
+}
+
+export function createModel(): Model {
+  const incidents = new Map<string, IncidentRow>();
+  const events = new Map<string, EventRow>();
+  const deliveries = new Map<string, DeliveryRow>();
+  const attempts: AttemptRow[] = [];
+  const messages = new Map<string, MessageRow>();
+
+  function mayChange({ expectedSeq, incident }: TransitionOperation): boolean {
+    const present = incidents.get(incident.id);
+    if (expectedSeq > 0) return present?.state === 'open' && present.seq === expectedSeq;
+    const rival = [...incidents.values()].some(
+      other =>
+        other.state === 'open' &&
+        other.notification === incident.notification &&
+        other.subject === incident.subject,
+    );
+    return present === undefined && !rival;
+  }
+
+  function areNew(rows: readonly DeliveryRow[]): boolean {
+    const known = [...deliveries.values()];
+    return rows.every((row, index) =>
+      [...known, ...rows.slice(0, index)].every(
+        other =>
+          other.id !== row.id &&
+          (other.incident_id !== row.incident_id || other.target !== row.target || other.seq !== row.seq),
+      ),
+    );
+  }
+
+  function transition(operation: TransitionOperation): boolean {
+    const { incident, event, message } = operation;
+    if (!mayChange(operation) || !areNew(operation.deliveries) || events.has(event.id)) return false;
+    incidents.set(incident.id, incident);
+    events.set(event.id, event);
+    for (const row of operation.deliveries) deliveries.set(row.id, row);
+    messages.set(message.id, message);
+    return true;
+  }
+
+  function settle(operation: SettleOperation): boolean {
+    const row = deliveries.get(operation.deliveryId);
+    const { attempt } = operation;
+    if (row?.state !== 'waiting') return false;
+    const booked = (one: AttemptRow) => one.delivery_id === row.id && one.number === attempt?.number;
+    if (attempts.some(booked)) return false;
+    if (attempt !== null) attempts.push(attempt);
+    deliveries.set(row.id, {
+      ...row,
+      state: operation.state,
+      attempts: operation.attempts,
+      next_at: operation.nextAt,
+      last_status: operation.lastStatus,
+      last_error: operation.lastError,
+      settled_at: operation.settledAt,
+    });
+    return true;
+  }
+
+  return {
+    incidents,
+    events,
+    deliveries,
+    attempts,
+    messages,
+    apply: operation => (operation.kind === 'settle' ? settle(operation) : transition(operation)),
+  };
+}

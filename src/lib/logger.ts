@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { prettyLine } from './pretty-log.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -14,7 +15,7 @@ export interface Logger {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Writes JSON lines to stderr; stdout belongs to what a command prints. */
+/** Writes to stderr, JSON lines or, on a terminal, lines for a person; stdout belongs to what a command prints. */
 export function createLogger(level: LogLevel): Logger {
   return pino(
     {
@@ -23,9 +24,11 @@ export function createLogger(level: LogLevel): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
     },
-    pino.destination({ fd: 2, sync: true }),
+    process.stderr.isTTY ? terminal : pino.destination({ fd: 2, sync: true }),
   );
 }
+
+const terminal = { write: (line: string) => void process.stderr.write(`${prettyLine(line.trimEnd())}\n`) };
 
 const ignore = (): void => {};
 export const silentLogger: Logger = {

@@ -1,0 +1,34 @@
+import picocolors from 'picocolors';
+
+const COLOURS: Readonly<Record<string, (text: string) => string>> = {
+  error: picocolors.red,
+  warn: picocolors.yellow,
+  info: picocolors.green,
+  debug: picocolors.gray,
+};
+
+/** One log line for a person: time, level, message, then the fields. What is no JSON object stays as it is. */
+export function prettyLine(line: string): string {
+  const fields = parseFields(line);
+  if (fields === undefined) return line;
+  const { level, time, msg, ...rest } = fields;
+  const name = String(level);
+  const colour = COLOURS[name] ?? String;
+  const shown = Object.entries(rest).map(([key, value]) => `${key}=${valueText(value)}`);
+  const clock = String(time).slice(11, 19);
+  return `${picocolors.dim(clock)} ${colour(name.toUpperCase().padEnd(5))} ${String(msg)} ${picocolors.dim(shown.join(' '))}`.trimEnd();
+}
+
+function parseFields(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const valueText = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return /\s/.test(text) ? JSON.stringify(value) : text;
+};

@@ -14,6 +14,10 @@ it('keeps a value with a line break on its line', () => {
   expect(plain('{"level":"info","time":"","text":"a\\nb","msg":"m"}')).not.toContain('\n');
 });
 
+it('lets no value steer the terminal', () => {
+  expect(prettyLine('{"level":"info","time":"","id":"\\u001b[2J","msg":"m"}')).not.toContain('\u001b[2J');
+});
+
 it('leaves alone what is no log record', () => {
   expect(plain('not json')).toBe('not json');
 });

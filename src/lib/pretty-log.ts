@@ -28,7 +28,8 @@ function parseFields(line: string): Record<string, unknown> | undefined {
   }
 }
 
+/** Quoted where it holds white space or what could steer a terminal. */
 const valueText = (value: unknown): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return /\s/.test(text) ? JSON.stringify(value) : text;
+  return /[\s\p{Cc}]/u.test(text) ? JSON.stringify(value) : text;
 };

@@ -42,7 +42,10 @@ function within<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {
   });
 }
 
-/** Runs administration on the writer, one transaction at a time and never amid a batch. */
+/**
+ * Runs administration on the writer, one transaction at a time and never amid a batch. Work must not wait for a commit
+ * or another transaction: both wait for its own end. What it has written is seen by others once it has ended.
+ */
 export function runTransactions(
   turns: Turns,
   writer: Kysely<Database>,

@@ -1,0 +1,120 @@
+import type { Clock } from '../lib/clock.ts';
+import type { ComponentStatus, Components, Health } from './component.ts';
+import { overall } from './health.ts';
+import { COUNTERS } from './metric.ts';
+import { gaugeOf, queueOf, type Replica } from './replica.ts';
+import { knows, type Row, type Rows } from './rows.ts';
+
+/** A sender that was not heard for three of rsyslog's default intervals says nothing of how things are now. */
+const STALE_PUSH_MS = 15 * 60_000;
+
+/** What the other rooms may ask about single components. */
+export function describeComponents(
+  rows: Rows,
+  clock: Clock,
+): Pick<Components, 'all' | 'status' | 'silentMs' | 'lastDataAt'> {
+  const silence = (row: Row | undefined): number => (row ? clock.monotonic() - row.silentSince : 0);
+  return {
+    all: rows.all,
+    status: component => statusOf(rows.of(component), clock),
+    silentMs: component => silence(rows.of(component)),
+    lastDataAt: component => rows.of(component)?.lastDataAt ?? null,
+  };
+}
+
+const UNKNOWN: Omit<ComponentStatus, 'silentMs'> = {
+  health: 'Unknown',
+  healthCounts: { Green: 0, Yellow: 0, Red: 0, Unknown: 0 },
+  timestamp: null,
+  metrics: {},
+  error: null,
+  replicas: 0,
+  lastDataAt: null,
+};
+
+function statusOf(row: Row | undefined, clock: Clock): ComponentStatus {
+  if (row === undefined) return { ...UNKNOWN, silentMs: 0 };
+  const monotonic = clock.monotonic();
+  const healthCounts: Record<Health, number> = { Green: 0, Yellow: 0, Red: 0, Unknown: 0 };
+  const reasons = new Map<Health, string>();
+  for (const replica of row.replicas) {
+    const { health, reason } = replicaHealth(replica, monotonic);
+    healthCounts[health]++;
+    if (reason !== undefined && !reasons.has(health)) reasons.set(health, reason);
+  }
+  const health = overall(healthCounts);
+  return {
+    health,
+    healthCounts,
+    timestamp: row.timestamp,
+    metrics: metricsOf(row),
+    error: health === 'Green' ? null : errorOf(row, healthCounts, reasons),
+    replicas: row.replicas.size,
+    lastDataAt: row.lastDataAt,
+    silentMs: monotonic - row.silentSince,
+  };
+}
+
+interface Standing {
+  readonly health: Health;
+  readonly reason?: string;
+}
+
+function replicaHealth({ instance, finding }: Replica, monotonic: number): Standing {
+  const { feed } = instance;
+  if (feed.unreachable !== null) return { health: 'Red', reason: feed.unreachable };
+  if (feed.partial && monotonic - instance.lifeAt >= STALE_PUSH_MS)
+    return { health: 'Unknown', reason: `nothing came from ${instance.name} for a while` };
+  if (!feed.partial && instance.page !== feed.page)
+    return { health: 'Unknown', reason: `the last reading lacked ${instance.name}` };
+  return finding ?? { health: 'Unknown' };
+}
+
+function errorOf(
+  row: Row,
+  counts: Readonly<Record<Health, number>>,
+  reasons: ReadonlyMap<Health, string>,
+): string | null {
+  for (const health of ['Red', 'Yellow', 'Unknown'] as const) {
+    const reason = reasons.get(health);
+    if (reason === undefined) continue;
+    return row.replicas.size === 1 ? reason : `${counts[health]} of ${row.replicas.size} replicas: ${reason}`;
+  }
+  return null;
+}
+
+/** Only what some series told: a missing metric is not 0. */
+function metricsOf(row: Row): Record<string, number> {
+  const metrics: Record<string, number> = {};
+  COUNTERS.forEach((counter, at) => {
+    if (knows(row, counter)) metrics[counter] = row.totals[at] ?? 0;
+  });
+  const replicas = [...row.replicas];
+  const put = (name: string, values: number[], join: (known: number[]) => number): void => {
+    const known = values.filter(value => !Number.isNaN(value));
+    if (known.length > 0) metrics[name] = join(known);
+  };
+  const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+  const queues = replicas.map(queueOf);
+  put(
+    'blocked',
+    replicas.map(replica => gaugeOf(replica, 'blocked')),
+    values => Math.max(...values),
+  );
+  put(
+    'queue_size',
+    queues.map(queue => queue.size),
+    sum,
+  );
+  put(
+    'queue_capacity',
+    queues.map(queue => queue.capacity),
+    sum,
+  );
+  put(
+    'up',
+    replicas.map(replica => gaugeOf(replica, 'up')),
+    values => Math.min(...values),
+  );
+  return metrics;
+}

@@ -1,0 +1,126 @@
+import type { ComponentKind } from '../component.ts';
+import type { Counter, Gauge } from '../metric.ts';
+import { LONGEST_NAME } from '../pattern.ts';
+
+/** Some engines bound one queue by events and another by bytes; the pair in bytes is kept apart until both are known. */
+export type RuleGauge = Gauge | 'queue_bytes' | 'queue_capacity_bytes';
+
+export type Fold = 'sum' | 'max' | 'last' | 'product';
+
+interface CounterMeaning<Reads extends 'counter' | 'amount' | 'level'> {
+  readonly metric: Counter;
+  readonly reads: Reads;
+  /** Each increase is multiplied by it. */
+  readonly scale: number;
+}
+
+interface GaugeMeaning<Reads extends 'gauge' | 'grew'> {
+  readonly metric: RuleGauge;
+  readonly reads: Reads;
+  readonly fold: Fold;
+  /** The gauge is offset + scale × value. */
+  readonly scale: number;
+  readonly offset: number;
+}
+
+/**
+ * What the value of a series says.
+ * `counter`: it only grows, its increase counts. `amount`: it is an increase itself.
+ * `level`: it goes up and down, and its change, scaled, is added to a counter.
+ * `gauge`: it is what it says. `grew`: a gauge that is 1 when the counter grew.
+ */
+export type Meaning =
+  | CounterMeaning<'counter'>
+  | CounterMeaning<'amount'>
+  | CounterMeaning<'level'>
+  | GaugeMeaning<'gauge'>
+  | GaugeMeaning<'grew'>;
+
+export const counter = (
+  metric: Counter,
+  options: { scale?: number; reads?: 'amount' | 'level' } = {},
+): Meaning => ({
+  metric,
+  reads: options.reads ?? 'counter',
+  scale: options.scale ?? 1,
+});
+
+export const gauge = (
+  metric: RuleGauge,
+  fold: Fold,
+  options: { scale?: number; offset?: number; reads?: 'grew' } = {},
+): Meaning => ({
+  metric,
+  reads: options.reads ?? 'gauge',
+  fold,
+  scale: options.scale ?? 1,
+  offset: options.offset ?? 0,
+});
+
+/** Which series says it, and of which component. */
+export interface Rule {
+  readonly match: RegExp;
+  /** Labels and the values they must have. */
+  readonly where?: Readonly<Record<string, string>>;
+  readonly kind: ComponentKind;
+  /** The label that holds the engine's id. */
+  readonly id: string;
+  /** The label that holds the type. */
+  readonly type?: string;
+  /** Only adds to a component that other series named: this one does not know its type. */
+  readonly joins?: true;
+  readonly means: Meaning;
+}
+
+/** How to read one engine. */
+export interface Profile {
+  readonly engine: string;
+  readonly rules: readonly Rule[];
+  /** The type inside an id, for engines whose ids hold it. */
+  readonly typeOf?: (id: string) => string | undefined;
+  /** Ids of what the engine counts and nobody configured. */
+  readonly ignores?: RegExp;
+}
+
+/** One thing a series says. */
+export interface Statement {
+  readonly kind: ComponentKind;
+  /** Undefined joins whichever component of this kind and id exists. */
+  readonly type: string | undefined;
+  readonly engineId: string;
+  readonly means: Meaning;
+}
+
+/** The rules that could say something about a series of this name. Long names match nothing: patterns were judged for short ones. */
+export const rulesFor = (profile: Profile, name: string): readonly Rule[] =>
+  name.length > LONGEST_NAME ? [] : profile.rules.filter(rule => rule.match.test(name));
+
+/** What a series says under the given rules of the profile. */
+export function statementsOf(
+  profile: Profile,
+  rules: readonly Rule[],
+  labels: ReadonlyMap<string, string>,
+): Statement[] {
+  const statements: Statement[] = [];
+  for (const rule of rules) {
+    const engineId = labels.get(rule.id);
+    if (!engineId || profile.ignores?.test(engineId) || !meets(rule, labels)) continue;
+    const type = rule.joins ? undefined : typeFor(profile, rule, engineId, labels);
+    statements.push({ kind: rule.kind, type, engineId, means: rule.means });
+  }
+  return statements;
+}
+
+function meets(rule: Rule, labels: ReadonlyMap<string, string>): boolean {
+  return Object.entries(rule.where ?? {}).every(([name, value]) => labels.get(name) === value);
+}
+
+function typeFor(
+  profile: Profile,
+  rule: Rule,
+  engineId: string,
+  labels: ReadonlyMap<string, string>,
+): string {
+  const labelled = rule.type === undefined ? undefined : labels.get(rule.type);
+  return labelled || profile.typeOf?.(engineId) || profile.engine;
+}

@@ -1,0 +1,124 @@
+import type { StatsObject } from '../formats/impstats.ts';
+import { counter, gauge, type Meaning, type Statement } from './profile.ts';
+
+type Meanings = Readonly<Record<string, readonly Meaning[]>>;
+
+const INPUT: Meanings = {
+  submitted: [counter('in_events')],
+  'bytes.received': [counter('in_bytes')],
+};
+
+const lost: readonly Meaning[] = [counter('dropped'), counter('out_events', { scale: -1 })];
+
+/** `processed` counts entry to the action's queue: it grows while the destination is down. */
+const ACTION: Meanings = {
+  processed: [counter('out_events')],
+  failed: [counter('errors'), counter('out_events', { scale: -1 })],
+  suspended: [gauge('blocked', 'max', { reads: 'grew' })],
+};
+
+const QUEUE: Meanings = {
+  size: [gauge('queue_size', 'sum'), counter('out_events', { reads: 'level', scale: -1 })],
+  full: [gauge('blocked', 'max', { reads: 'grew' })],
+  'discarded.full': lost,
+  'discarded.nf': lost,
+};
+
+const FORWARD: Meanings = { 'bytes.sent': [counter('out_bytes')] };
+
+/** One counter of one object: what it is called, what it says, its value. */
+export interface Stat {
+  /** The same for the same counter of the same object. */
+  readonly series: string;
+  readonly statements: readonly Statement[];
+  readonly value: number;
+}
+
+/**
+ * Turns the objects one rsyslog sends into stats. It holds an action back until its queues of the
+ * same round have come too, because only together they say what was delivered; how many there are it
+ * learns from the rounds before. So statistics may come in any portions, down to one line each.
+ */
+export interface RsyslogReader {
+  /** Stats that are complete now, in order, and how many objects say something of an input or output. */
+  read(objects: readonly StatsObject[]): { readonly stats: readonly Stat[]; readonly known: number };
+}
+
+type Part = 'action' | 'queue' | 'queue[DA]';
+type Parts = Map<Part, StatsObject>;
+
+export function createRsyslogReader(): RsyslogReader {
+  const expected = new Map<string, Set<Part>>();
+  const pending = new Map<string, Parts>();
+
+  function release(action: string, stats: Stat[]): void {
+    for (const [part, object] of pending.get(action) ?? [])
+      stats.push(...statsOf(object, part === 'action' ? ACTION : QUEUE, actionIdentity(action)));
+    pending.delete(action);
+  }
+
+  /** An action that speaks again before its queues did has lost them: what came before stands alone. */
+  function hold(action: string, part: Part, object: StatsObject, stats: Stat[]): void {
+    const parts = pending.get(action) ?? new Map<Part, StatsObject>();
+    if (parts.has(part)) {
+      expected.set(action, new Set(parts.keys()));
+      release(action, stats);
+      parts.clear();
+    }
+    parts.set(part, object);
+    pending.set(action, parts);
+    expected.set(action, (expected.get(action) ?? new Set<Part>()).add(part));
+  }
+
+  return {
+    read(objects) {
+      const stats: Stat[] = [];
+      let known = 0;
+      for (const object of objects) {
+        const place = placeOf(object);
+        if (place === undefined) {
+          const own = ownStats(object);
+          stats.push(...own);
+          known += own.length > 0 ? 1 : 0;
+        } else if (place.part === 'action' || expected.has(place.action)) {
+          hold(place.action, place.part, object, stats);
+          known++;
+        }
+      }
+      for (const [action, parts] of pending)
+        if (parts.size === expected.get(action)?.size) release(action, stats);
+      return { stats, known };
+    },
+  };
+}
+
+/** Where in an action an object belongs; undefined when it belongs to none. */
+function placeOf({ origin, name }: StatsObject): { action: string; part: Part } | undefined {
+  if (origin === 'core.action') return { action: name, part: 'action' };
+  if (origin !== 'core.queue') return undefined;
+  for (const part of ['queue', 'queue[DA]'] as const)
+    if (name.endsWith(` ${part}`)) return { action: name.slice(0, -part.length - 1), part };
+  return undefined;
+}
+
+/** An action without a name is called after its module; one with a name does not tell it. */
+function actionIdentity(action: string): Omit<Statement, 'means'> {
+  const module = /^action-\d+-(?:builtin:)?(\w+)$/.exec(action)?.[1];
+  return { kind: 'output', type: module ?? 'core.action', engineId: action };
+}
+
+function ownStats(object: StatsObject): Stat[] {
+  const { origin, name } = object;
+  if (origin === 'omfwd') return statsOf(object, FORWARD, { kind: 'output', type: origin, engineId: name });
+  if (!origin.startsWith('im') || origin === 'impstats' || object.values.submitted === undefined) return [];
+  return statsOf(object, INPUT, { kind: 'input', type: origin, engineId: name });
+}
+
+function statsOf(object: StatsObject, meanings: Meanings, identity: Omit<Statement, 'means'>): Stat[] {
+  return Object.entries(meanings).flatMap(([key, means]) => {
+    const value = object.values[key];
+    if (value === undefined) return [];
+    const statements = means.map(meaning => ({ ...identity, means: meaning }));
+    return [{ series: `${object.origin}\n${object.name}\n${key}`, statements, value }];
+  });
+}

@@ -1,0 +1,61 @@
+import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+
+const source = {
+  kind: 'input',
+  id: 'component_id',
+  type: 'component_type',
+  where: { component_kind: 'source' },
+} as const;
+const sink = {
+  kind: 'output',
+  id: 'component_id',
+  type: 'component_type',
+  where: { component_kind: 'sink' },
+} as const;
+
+/**
+ * Both names of each gauge are accepted: 0.53 renamed them and emits both for now. The stages of a
+ * buffer are not added: one full stage blocks.
+ */
+const buffer = (match: RegExp, means: Meaning): Rule[] => [
+  { ...sink, match, means },
+  { match, kind: 'output', id: 'buffer_id', joins: true, means },
+];
+
+/**
+ * Vector's `internal_metrics`. A filter discards on purpose (`intentional="true"`), which is no loss.
+ * Idle series expire after 300 s since 0.43 and start again at 0.
+ */
+export const vector: Profile = {
+  engine: 'vector',
+  rules: [
+    { ...source, match: /^vector_component_received_events_total$/, means: counter('in_events') },
+    { ...source, match: /^vector_component_received_bytes_total$/, means: counter('in_bytes') },
+    { ...source, match: /^vector_component_errors_total$/, means: counter('errors') },
+    {
+      ...source,
+      match: /^vector_component_discarded_events_total$/,
+      where: { ...source.where, intentional: 'false' },
+      means: counter('dropped'),
+    },
+    { ...sink, match: /^vector_component_sent_events_total$/, means: counter('out_events') },
+    { ...sink, match: /^vector_component_sent_bytes_total$/, means: counter('out_bytes') },
+    { ...sink, match: /^vector_component_errors_total$/, means: counter('errors') },
+    {
+      ...sink,
+      match: /^vector_component_discarded_events_total$/,
+      where: { ...sink.where, intentional: 'false' },
+      means: counter('dropped'),
+    },
+    {
+      ...sink,
+      match: /^vector_buffer_discarded_events_total$/,
+      where: { ...sink.where, intentional: 'false' },
+      means: counter('dropped'),
+    },
+    ...buffer(/^vector_buffer_(size_)?events$/, gauge('queue_size', 'max')),
+    ...buffer(/^vector_buffer_max_(size_events|event_size)$/, gauge('queue_capacity', 'max')),
+    ...buffer(/^vector_buffer_(size_bytes|byte_size)$/, gauge('queue_bytes', 'max')),
+    ...buffer(/^vector_buffer_max_(size_bytes|byte_size)$/, gauge('queue_capacity_bytes', 'max')),
+  ],
+};

@@ -1,0 +1,224 @@
+/**
+ * Reads Prometheus and OpenMetrics text line by line without building an object per line: a series
+ * that was seen before is recognised by its text, and only a new one has its labels parsed.
+ * Text format 0.0.4 and OpenMetrics 1.0, with what engines really send: trailing commas, `Nan`,
+ * blank and comment lines anywhere, quoted UTF-8 names.
+ */
+
+const LONGEST_LINE = 64 * 1024;
+const MOST_LABELS = 64;
+const LONGEST_TEXT = 4096;
+const LONGEST_TAIL = 64;
+
+const QUOTE = 34;
+const HASH = 35;
+const COMMA = 44;
+const EQUALS = 61;
+const BACKSLASH = 92;
+const OPEN = 123;
+const CLOSE = 125;
+
+export interface PageReader {
+  /** Asked once for each run of lines with the same bare name; a name in quotes is always wanted. */
+  wants(name: string): boolean;
+  /** `series` is a slice of the page: copy it before keeping it. `time` is epoch ms, NaN when the line has none. */
+  sample(series: string, value: number, time: number): SampleFate;
+}
+
+/** Whether the series' own text could be read. */
+export type SampleFate = 'taken' | 'malformed';
+
+export interface PageResult {
+  /** Lines that hold a sample, wanted or not. */
+  readonly samples: number;
+  readonly bad: number;
+  /** What is wrong with the page as a whole, if it cannot be trusted. */
+  readonly error: string | undefined;
+}
+
+/** `openMetrics` follows the answer's content type: there timestamps are seconds and `# EOF` ends the page. */
+export function readPrometheus(text: string, openMetrics: boolean, reader: PageReader): PageResult {
+  // A page that was cut must not be read at all: what it lacks would seem to have vanished.
+  if (openMetrics && !/(?:^|\n)[ \t]*# EOF\s*$/.test(text.slice(-LONGEST_TAIL)))
+    return { samples: 0, bad: 0, error: 'cut short: OpenMetrics text without # EOF at its end' };
+  let samples = 0;
+  let bad = 0;
+  let firstBadLine = 0;
+  let number = 0;
+  let name = '';
+  let wanted = false;
+
+  for (let start = 0; start < text.length; ) {
+    let end = text.indexOf('\n', start);
+    if (end === -1) end = text.length;
+    number++;
+    const from = skipBlanks(text, start, end);
+    start = end + 1;
+    if (from === end || text.charCodeAt(from) === HASH) continue;
+    if (takeLine(from, end)) samples++;
+    else {
+      bad++;
+      firstBadLine ||= number;
+    }
+  }
+  const error =
+    samples === 0 && bad > 0
+      ? `not Prometheus text: line ${firstBadLine} is not a metric name and a value`
+      : undefined;
+  return { samples, bad, error };
+
+  function takeLine(from: number, end: number): boolean {
+    if (end - from > LONGEST_LINE) return false;
+    const nameEnd = endOfName(text, from, end);
+    const seriesEnd = endOfSeries(text, nameEnd, end);
+    if (seriesEnd === -1 || (nameEnd === from && text.charCodeAt(from) !== OPEN)) return false;
+    const valueAt = skipBlanks(text, seriesEnd, end);
+    const valueEnd = endOfToken(text, valueAt, end);
+    const value = numberOf(text.slice(valueAt, valueEnd));
+    if (value === undefined || (valueAt === seriesEnd && text.charCodeAt(seriesEnd - 1) !== CLOSE))
+      return false;
+    const time = timeAfter(text, valueEnd, end, openMetrics);
+    if (time === undefined) return false;
+    if (nameEnd === from) return reader.sample(text.slice(from, seriesEnd), value, time) === 'taken';
+    if (nameEnd - from !== name.length || !text.startsWith(name, from)) {
+      name = text.slice(from, nameEnd);
+      wanted = reader.wants(name);
+    }
+    return !wanted || reader.sample(text.slice(from, seriesEnd), value, time) === 'taken';
+  }
+}
+
+export interface Series {
+  readonly name: string;
+  readonly labels: ReadonlyMap<string, string>;
+}
+
+/** `name{a="b"}` or `{"name",a="b"}` in parts; undefined when malformed or over a limit. */
+export function parseSeries(text: string): Series | undefined {
+  let name = text.slice(0, endOfName(text, 0, text.length));
+  const labels = new Map<string, string>();
+  let at = skipBlanks(text, name.length, text.length);
+  if (at === text.length) return name === '' ? undefined : { name, labels };
+  if (text.charCodeAt(at) !== OPEN) return undefined;
+  at++;
+  for (;;) {
+    at = skipBlanks(text, at, text.length);
+    if (text.charCodeAt(at) === CLOSE) break;
+    const key = readKey(text, at);
+    if (key === undefined) return undefined;
+    at = skipBlanks(text, key.end, text.length);
+    if (text.charCodeAt(at) === EQUALS) {
+      const value = readQuoted(text, skipBlanks(text, at + 1, text.length));
+      if (value === undefined || labels.has(key.text) || labels.size === MOST_LABELS) return undefined;
+      labels.set(key.text, value.text);
+      at = skipBlanks(text, value.end, text.length);
+    } else if (name === '' && key.quoted) name = key.text;
+    else return undefined;
+    const after = text.charCodeAt(at);
+    if (after === COMMA) at++;
+    else if (after !== CLOSE) return undefined;
+  }
+  return name === '' || skipBlanks(text, at + 1, text.length) !== text.length ? undefined : { name, labels };
+}
+
+interface Piece {
+  readonly text: string;
+  readonly end: number;
+  readonly quoted: boolean;
+}
+
+function readKey(text: string, at: number): Piece | undefined {
+  if (text.charCodeAt(at) === QUOTE) return readQuoted(text, at);
+  const end = endOfName(text, at, text.length);
+  return end === at ? undefined : { text: text.slice(at, end), end, quoted: false };
+}
+
+/** An escape other than `\n`, `\"` and `\\` stands for itself, backslash included. */
+function readQuoted(text: string, at: number): Piece | undefined {
+  if (text.charCodeAt(at) !== QUOTE) return undefined;
+  const close = endOfQuoted(text, at + 1, text.length);
+  if (close === -1 || close - at > LONGEST_TEXT) return undefined;
+  const raw = text.slice(at + 1, close);
+  const plain = raw.includes('\\')
+    ? raw.replace(/\\([\\"n])/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped))
+    : raw;
+  return { text: plain, end: close + 1, quoted: true };
+}
+
+const BLANK = new Set([9, 13, 32]);
+
+function skipBlanks(text: string, from: number, end: number): number {
+  let at = from;
+  while (at < end && BLANK.has(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function endOfToken(text: string, from: number, end: number): number {
+  let at = from;
+  while (at < end && !BLANK.has(text.charCodeAt(at))) at++;
+  return at;
+}
+
+const NAME_FIRST = charTable(/[a-zA-Z_:]/);
+const NAME_REST = charTable(/[a-zA-Z0-9_:]/);
+
+function charTable(pattern: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 128 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 1 : 0));
+}
+
+function endOfName(text: string, from: number, end: number): number {
+  if (from >= end || NAME_FIRST[text.charCodeAt(from)] !== 1) return from;
+  let at = from + 1;
+  while (at < end && NAME_REST[text.charCodeAt(at)] === 1) at++;
+  return at;
+}
+
+/** Index of the quote that closes a text whose first character is at `from`, or -1. */
+function endOfQuoted(text: string, from: number, end: number): number {
+  for (let at = from; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at++;
+    else if (code === QUOTE) return at;
+  }
+  return -1;
+}
+
+/** One past the labels, or the end of the name where there are none; -1 when the braces never close. */
+function endOfSeries(text: string, nameEnd: number, end: number): number {
+  let at = skipBlanks(text, nameEnd, end);
+  if (text.charCodeAt(at) !== OPEN || at >= end) return nameEnd;
+  for (at++; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === CLOSE) return at + 1;
+    if (code !== QUOTE) continue;
+    at = endOfQuoted(text, at + 1, end);
+    if (at === -1) return -1;
+  }
+  return -1;
+}
+
+const SPECIAL = new Map([
+  ['nan', Number.NaN],
+  ['inf', Number.POSITIVE_INFINITY],
+  ['+inf', Number.POSITIVE_INFINITY],
+  ['-inf', Number.NEGATIVE_INFINITY],
+]);
+
+/** Undefined when the text is no number. */
+function numberOf(text: string): number | undefined {
+  if (text === '') return undefined;
+  const value = Number(text);
+  return Number.isNaN(value) ? SPECIAL.get(text.toLowerCase()) : value;
+}
+
+/** Epoch ms of the timestamp that follows the value; NaN when there is none, undefined when something else follows. */
+function timeAfter(text: string, from: number, end: number, openMetrics: boolean): number | undefined {
+  const at = skipBlanks(text, from, end);
+  if (at === end || text.charCodeAt(at) === HASH) return Number.NaN;
+  const tokenEnd = endOfToken(text, at, end);
+  const time = numberOf(text.slice(at, tokenEnd));
+  const rest = skipBlanks(text, tokenEnd, end);
+  if (time === undefined || !Number.isFinite(time)) return undefined;
+  if (rest !== end && text.charCodeAt(rest) !== HASH) return undefined;
+  return openMetrics ? time * 1000 : time;
+}

@@ -1,0 +1,208 @@
+import type { Clock } from '../lib/clock.ts';
+import { delta, firstDelta, isLate } from './delta.ts';
+import type { Meaning, Statement } from './engines/profile.ts';
+import type { Feed, Restored } from './feed.ts';
+import { createInstance, type Instance } from './instance.ts';
+import { addIncrease, addValue, createReplica, dropReplica, type Replica, settle } from './replica.ts';
+import { bitOf, type Row, type Rows } from './rows.ts';
+import { type Slots, takeSlot } from './slots.ts';
+
+/** What a series turned out to say. */
+export interface Discovery {
+  /** The instance its labels name; undefined for the feed's own. */
+  readonly instance: string | undefined;
+  readonly statements: readonly Statement[];
+}
+
+/** `refused`: there is no room for one series more. */
+export type Fate = 'taken' | 'refused' | 'malformed';
+
+/** Takes the readings of feeds one after the other: begin, take for each value, end. */
+export interface Intake {
+  begin(feed: Feed): void;
+  /** Counts the reading for the feed's own instance, which exists though no series may name it. */
+  enterOwn(feed: Feed): Instance;
+  /** `discover` is asked once for each series; undefined when its text cannot be read. */
+  take(
+    feed: Feed,
+    series: string,
+    value: number,
+    time: number,
+    discover: (series: string) => Discovery | undefined,
+  ): Fate;
+  end(feed: Feed): void;
+}
+
+interface Parts {
+  readonly clock: Clock;
+  readonly rows: Rows;
+  readonly slots: Slots;
+  /** Told when there was no room. */
+  readonly refuse: (what: 'components' | 'series') => void;
+}
+
+export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
+  let now = 0;
+  let monotonic = 0;
+  let touched: Replica[] = [];
+
+  function enter(feed: Feed, instance: Instance): void {
+    if (instance.page === feed.page) return;
+    instance.page = feed.page;
+    instance.readings++;
+    instance.lifeAt = monotonic;
+  }
+
+  function instanceOf(feed: Feed, name: string): Instance {
+    let instance = feed.instances.get(name);
+    if (instance === undefined) {
+      instance = createInstance(name, feed);
+      feed.instances.set(name, instance);
+    }
+    enter(feed, instance);
+    return instance;
+  }
+
+  function touch(replica: Replica): void {
+    if (replica.page === replica.instance.feed.page) return;
+    replica.page = replica.instance.feed.page;
+    replica.row.timestamp = now;
+    replica.row.lifeAt = monotonic;
+    touched.push(replica);
+  }
+
+  function discovered(feed: Feed, series: string, value: number, time: number, found: Discovery): Fate {
+    const instance = instanceOf(feed, found.instance ?? feed.name);
+    const restored = feed.restored.get(series);
+    let head = -1;
+    let waiting = false;
+    for (const statement of found.statements) {
+      if (value < 0 && statement.means.reads !== 'gauge') return 'taken';
+      const row = rowOf(feed, statement);
+      if (row === undefined) {
+        waiting = true;
+        continue;
+      }
+      const replica = instance.replicas.get(row) ?? createReplica(row, instance);
+      const slot = takeSlot(slots, replica, statement.means, head);
+      if (slot === -1) {
+        if (replica.slots === 0) dropReplica(replica);
+        refuse('series');
+        waiting = true;
+        break;
+      }
+      head = slot;
+      first(feed, slot, replica, statement.means, value, time, restored);
+    }
+    if (head === -1 && !waiting) head = takeSlot(slots, undefined, undefined, -1);
+    if (head === -1) return 'refused';
+    // A slice would keep the whole page alive.
+    feed.series.set(Buffer.from(series).toString(), head);
+    feed.restored.delete(series);
+    return 'taken';
+  }
+
+  function rowOf(feed: Feed, statement: Statement): Row | undefined {
+    const { kind, type, engineId } = statement;
+    const row = rows.find(feed.pipeline.pipeline, kind, type, engineId);
+    if (row !== undefined || type === undefined) return row;
+    const added = rows.add({ ...feed.pipeline, kind, type, engineId });
+    if (added === undefined) refuse('components');
+    return added;
+  }
+
+  /** The first value since the process began. */
+  function first(
+    feed: Feed,
+    slot: number,
+    replica: Replica,
+    meaning: Meaning,
+    value: number,
+    time: number,
+    restored: Restored | undefined,
+  ): void {
+    const { instance } = replica;
+    touch(replica);
+    replica.row.known |= bitOf(meaning.metric);
+    keep(slot, instance, value, time);
+    const wasRead = feed.partial ? instance.repeated : instance.readings > 1;
+    if (meaning.reads === 'gauge') addValue(replica, meaning, value);
+    else if (meaning.reads === 'amount') {
+      const told = restored !== undefined && isLate(restored.time, time, false);
+      addIncrease(replica, meaning, (feed.partial || wasRead) && !told ? value : 0);
+    } else if ((wasRead && !(feed.partial && restored !== undefined)) || !(restored || instance.restored)) {
+      addIncrease(replica, meaning, firstDelta(value, wasRead));
+    } else {
+      replica.quiet = true;
+      grow(replica, meaning, restored?.value ?? 0, value, feed.restarted);
+    }
+  }
+
+  function next(feed: Feed, slot: number, value: number, time: number): void {
+    slots.age[slot] = 0;
+    const replica = slots.replica[slot];
+    const meaning = slots.meaning[slot];
+    if (replica === undefined || meaning === undefined) return;
+    const { instance } = replica;
+    enter(feed, instance);
+    touch(replica);
+    const seen = slots.seen[slot] ?? 0;
+    if (!feed.partial && seen === instance.readings) return;
+    if (value < 0 && meaning.reads !== 'gauge') return;
+    const last = slots.last[slot] ?? 0;
+    const late = isLate(slots.time[slot] ?? Number.NaN, time, isCumulative(meaning) && value > last);
+    const present = late ? last : value;
+    if (meaning.reads === 'gauge') addValue(replica, meaning, present);
+    else if (meaning.reads === 'amount') addIncrease(replica, meaning, late ? 0 : value);
+    else {
+      const vanished = !feed.partial && seen < instance.readings - 1;
+      const restarted = feed.restarted && instance.name === feed.name;
+      grow(replica, meaning, last, present, !late && (vanished || restarted));
+    }
+    keep(slot, instance, present, late ? Number.NaN : time);
+  }
+
+  function grow(replica: Replica, meaning: Increasing, last: number, value: number, reborn: boolean): void {
+    if (meaning.reads !== 'level' && (reborn || value < last)) replica.restarted = true;
+    addIncrease(replica, meaning, meaning.reads === 'level' ? value - last : delta(last, value, reborn));
+  }
+
+  function keep(slot: number, instance: Instance, value: number, time: number): void {
+    slots.last[slot] = value;
+    slots.seen[slot] = instance.readings;
+    if (!Number.isNaN(time)) slots.time[slot] = time;
+  }
+
+  return {
+    begin(feed) {
+      now = clock.now();
+      monotonic = clock.monotonic();
+      touched = [];
+      feed.page++;
+    },
+    enterOwn: feed => instanceOf(feed, feed.name),
+    take(feed, series, value, time, discover) {
+      if (!Number.isFinite(value)) return 'taken';
+      const head = feed.series.get(series);
+      if (head === undefined) {
+        const found = discover(series);
+        return found === undefined ? 'malformed' : discovered(feed, series, value, time, found);
+      }
+      for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) next(feed, slot, value, time);
+      return 'taken';
+    },
+    end(feed) {
+      if (feed.partial) for (const replica of touched) settle(replica, now, monotonic, true);
+      else
+        for (const instance of feed.instances.values())
+          if (instance.page === feed.page)
+            for (const replica of instance.replicas.values()) settle(replica, now, monotonic, false);
+      touched = [];
+      feed.unreachable = null;
+    },
+  };
+}
+
+type Increasing = Exclude<Meaning, { reads: 'gauge' }>;
+
+const isCumulative = (meaning: Meaning): boolean => meaning.reads === 'counter' || meaning.reads === 'grew';

@@ -1,0 +1,233 @@
+/**
+ * Watches the configured pipelines: reads the ones with a url, takes what the others push, and keeps
+ * how every input and output is. It knows counters and silence over a restart by a snapshot.
+ */
+import { join } from 'node:path';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { notFound, reasonOf } from '../lib/errors.ts';
+import type { HttpClient } from '../lib/http.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Component, Components } from './component.ts';
+import { describeComponents } from './components.ts';
+import { FORGET_MS, SWEEP_MS } from './feed.ts';
+import { parseImpstats } from './formats/impstats.ts';
+import { parseSamples } from './formats/samples.ts';
+import { createIntake } from './intake.ts';
+import { createPipeline, type Pipeline, type Shared } from './pipeline.ts';
+import { createTokenLookup } from './push-tokens.ts';
+import { valuesOf } from './pushed.ts';
+import { createRows, type Row } from './rows.ts';
+import type { PipelineSettings, PushSettings } from './settings.ts';
+import { createSlots } from './slots.ts';
+import { readSnapshot, writeSnapshot } from './snapshot.ts';
+
+export interface MonitorOptions {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The snapshot is kept in its file `snapshot`. */
+  readonly dataFolder: string;
+  /** 0 to 1; spreads first readings. */
+  readonly random?: () => number;
+}
+
+export interface Monitor {
+  readonly components: Components;
+  /** Components for which the predicate says true are never forgotten, however long they are gone. */
+  pin(predicate: (component: Component) => boolean): void;
+  /** Adds, keeps, restarts and removes pipelines as the settings say; a removed one's components go with it. */
+  configure(pipelines: readonly PipelineSettings[]): void;
+  /** Restores the snapshot, then begins to read. */
+  start(): Promise<void>;
+  /** Stops reading and writes the snapshot. */
+  stop(): Promise<void>;
+  pipelineOfToken(presented: string): PushSettings | undefined;
+  /** Throws `invalid-request` naming each bad place; then nothing was taken. */
+  ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number };
+  /** Lines of rsyslog's impstats; `ignored` are lines and objects that tell nothing of an input or output. */
+  ingestImpstats(
+    pipelineId: string,
+    instance: string | undefined,
+    text: string,
+  ): { readonly accepted: number; readonly ignored: number };
+}
+
+const MOST_COMPONENTS = 200_000;
+const MOST_SERIES = 2_000_000;
+
+const SNAPSHOT_MS = 30_000;
+/** The pause after a snapshot is at least that many times as long as writing it took. */
+const SNAPSHOT_PAUSE = 20;
+
+export function createMonitor(options: MonitorOptions): Monitor {
+  const { clock, http } = options;
+  const logger = options.logger.child({ component: 'pipelines' });
+  const path = join(options.dataFolder, 'snapshot');
+  const rows = createRows(clock, MOST_COMPONENTS);
+  const slots = createSlots(MOST_SERIES);
+  const refused = { components: 0, series: 0 };
+  const pipelines = new Map<string, Pipeline>();
+  const timers = new Set<Cancel>();
+  let tokens = createTokenLookup([]);
+  let isPinned: (component: Component) => boolean = () => false;
+  let started = false;
+  let writing: Promise<void> = Promise.resolve();
+
+  const shared: Shared = {
+    http,
+    clock,
+    logger,
+    rows,
+    slots,
+    random: options.random ?? Math.random,
+    intake: createIntake({ clock, rows, slots, refuse }),
+  };
+
+  function refuse(what: 'components' | 'series'): void {
+    if (refused[what]++ === 0)
+      logger.warn(
+        { what, components: rows.size, series: slots.count },
+        'There is no room for more; new ones are refused',
+      );
+  }
+
+  function repeat(delay: () => number, run: () => void | Promise<void>): void {
+    const cancel = clock.after(delay(), async () => {
+      timers.delete(cancel);
+      await run();
+      if (started) repeat(delay, run);
+    });
+    timers.add(cancel);
+  }
+
+  let snapshotTookMs = 0;
+  let snapshotFault: string | undefined;
+
+  /** One after the other; a fault is logged once until it changes, and the file of before stays. */
+  function saveSnapshot(): Promise<void> {
+    writing = writing.then(async () => {
+      const begun = clock.monotonic();
+      const fault = await writeSnapshot(path, records()).then(() => undefined, reasonOf);
+      snapshotTookMs = clock.monotonic() - begun;
+      if (fault !== undefined && fault !== snapshotFault)
+        logger.error(
+          { path, reason: fault },
+          'The snapshot cannot be written; a restart would begin with the one before',
+        );
+      snapshotFault = fault;
+    });
+    return writing;
+  }
+
+  function* records() {
+    for (const pipeline of [...pipelines.values()]) yield pipeline.record();
+  }
+
+  async function restore(): Promise<void> {
+    try {
+      for (const record of await readSnapshot(path)) {
+        const pipeline = pipelines.get(record.pipeline);
+        if (pipeline?.settings.engine === record.engine && pipeline.settings.group === record.group)
+          pipeline.restore(record);
+      }
+    } catch (error) {
+      logger.error(
+        { path, reason: reasonOf(error) },
+        'The snapshot cannot be read and is ignored; counting begins anew',
+      );
+    }
+  }
+
+  function sweep(): void {
+    const monotonic = clock.monotonic();
+    const forgotten = new Set<Row>();
+    for (const component of rows.all()) {
+      const row = rows.of(component);
+      if (row && monotonic - row.lifeAt >= FORGET_MS && !isPinned(component)) forgotten.add(row);
+    }
+    for (const pipeline of pipelines.values()) pipeline.sweep(forgotten);
+    for (const row of forgotten) rows.remove(row);
+  }
+
+  function required(id: string): Pipeline {
+    const pipeline = pipelines.get(id);
+    if (pipeline === undefined) throw notFound('pipeline', id);
+    return pipeline;
+  }
+
+  function replace(before: Pipeline | undefined, settings: PipelineSettings): void {
+    if (before !== undefined && fingerprint(before.settings) === fingerprint(settings)) return;
+    const kept = before && readsOn(before.settings, settings) ? before.release() : undefined;
+    if (kept === undefined) before?.drop(sameIdentity(before.settings, settings) ? 'counters' : 'components');
+    const pipeline = createPipeline(settings, shared, kept);
+    pipelines.set(settings.id, pipeline);
+    if (started) pipeline.start();
+  }
+
+  return {
+    components: {
+      ...describeComponents(rows, clock),
+      get revision() {
+        return rows.revision;
+      },
+      pipeline: id => pipelines.get(id)?.state(),
+      pipelines: () => [...pipelines.values()].map(pipeline => pipeline.state()),
+    },
+    pin(predicate) {
+      isPinned = predicate;
+    },
+    configure(all) {
+      const wanted = new Set(all.map(settings => settings.id));
+      for (const [id, pipeline] of pipelines) {
+        if (wanted.has(id)) continue;
+        pipeline.drop('components');
+        pipelines.delete(id);
+      }
+      for (const settings of all) replace(pipelines.get(settings.id), settings);
+      tokens = createTokenLookup(all);
+    },
+    async start() {
+      await restore();
+      started = true;
+      for (const pipeline of pipelines.values()) pipeline.start();
+      repeat(() => Math.max(SNAPSHOT_MS, SNAPSHOT_PAUSE * snapshotTookMs), saveSnapshot);
+      repeat(() => SWEEP_MS, sweep);
+    },
+    async stop() {
+      if (!started) return;
+      started = false;
+      for (const cancel of timers) cancel();
+      timers.clear();
+      for (const pipeline of pipelines.values()) pipeline.stop();
+      await saveSnapshot();
+    },
+    pipelineOfToken: presented => tokens(presented),
+    ingestSamples(pipelineId, body) {
+      const pipeline = required(pipelineId);
+      const pushed = parseSamples(body);
+      return { accepted: pipeline.push(pushed.instance, [valuesOf(pushed, pipeline.settings.engine)]) };
+    },
+    ingestImpstats(pipelineId, instance, text) {
+      const pipeline = required(pipelineId);
+      const { rounds, ignored } = parseImpstats(text);
+      const objects = rounds.reduce((count, round) => count + round.length, 0);
+      const accepted = pipeline.pushStats(instance, rounds);
+      return { accepted, ignored: ignored + objects - accepted };
+    },
+  };
+}
+
+/** Differs whenever anything a pipeline works with does, its token included. */
+function fingerprint(settings: PipelineSettings): string {
+  return JSON.stringify([settings, settings.token?.reveal()]);
+}
+
+/** True when the counters of before go on: only when, how long or as whom it is read has changed. */
+const readsOn = (a: PipelineSettings, b: PipelineSettings): boolean =>
+  sameIdentity(a, b) && JSON.stringify(sourceOf(a)) === JSON.stringify(sourceOf(b));
+
+const sourceOf = (settings: PipelineSettings): unknown =>
+  settings.push ? [] : [settings.url, 'rules' in settings ? settings.rules : []];
+
+const sameIdentity = (a: PipelineSettings, b: PipelineSettings): boolean =>
+  a.engine === b.engine && a.group === b.group && Boolean(a.push) === Boolean(b.push);

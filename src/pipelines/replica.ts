@@ -1,0 +1,199 @@
+import type { Fold, Meaning, RuleGauge } from './engines/profile.ts';
+import { type Evidence, type Finding, findingOf, standing } from './health.ts';
+import type { Instance } from './instance.ts';
+import type { Counter } from './metric.ts';
+import type { Row } from './rows.ts';
+
+export const COUNTER_AT = {
+  in_events: 0,
+  in_bytes: 1,
+  out_events: 2,
+  out_bytes: 3,
+  errors: 4,
+  dropped: 5,
+} as const satisfies Record<Counter, number>;
+
+const GAUGE_AT = {
+  blocked: 0,
+  queue_size: 1,
+  queue_capacity: 2,
+  up: 3,
+  queue_bytes: 4,
+  queue_capacity_bytes: 5,
+} as const satisfies Record<RuleGauge, number>;
+
+/** At this fill a queue blocks, whether its engine says so or not. */
+const BLOCKING_FILL = 0.95;
+
+/** A component in one instance. Its numbers are added up during a reading and settled at its end. */
+export interface Replica {
+  readonly row: Row;
+  readonly instance: Instance;
+  /** Slots that lead here; without any the replica is gone. */
+  slots: number;
+  /** The reading that last named it. */
+  page: number;
+  /** Increases of the present reading, by `COUNTER_AT`. */
+  readonly sums: number[];
+  /** Changes of levels in the present reading, scaled. */
+  level: number;
+  /** What `out_events` still owes: it was counted as sent and came back. Never above 0. */
+  debt: number;
+  /** A counter started again in the present reading, so levels of before say nothing. */
+  restarted: boolean;
+  /** The present reading is compared with a snapshot: volume, but no data. */
+  quiet: boolean;
+  /** Gauges as they stand, and those of the present reading, NaN when unknown. */
+  readonly gauges: number[];
+  readonly fresh: number[];
+  finding: Finding | undefined;
+  /** Monotonic ms of the last evidence for `finding`. */
+  foundAt: number;
+}
+
+export function createReplica(row: Row, instance: Instance): Replica {
+  const replica: Replica = {
+    row,
+    instance,
+    slots: 0,
+    page: 0,
+    sums: [0, 0, 0, 0, 0, 0],
+    level: 0,
+    debt: 0,
+    restarted: false,
+    quiet: false,
+    gauges: new Array<number>(6).fill(Number.NaN),
+    fresh: new Array<number>(6).fill(Number.NaN),
+    finding: undefined,
+    foundAt: 0,
+  };
+  row.replicas.add(replica);
+  if (instance.replicas.size === 0) instance.feed.active++;
+  instance.replicas.set(row, replica);
+  return replica;
+}
+
+export function dropReplica(replica: Replica): void {
+  const { row, instance } = replica;
+  row.replicas.delete(replica);
+  instance.replicas.delete(row);
+  if (instance.replicas.size === 0) instance.feed.active--;
+}
+
+export const gaugeOf = (replica: Replica, gauge: RuleGauge): number =>
+  replica.gauges[GAUGE_AT[gauge]] ?? Number.NaN;
+
+/** The queue as size and capacity in one unit: bytes where only those are bounded. NaN when unknown. */
+export function queueOf(replica: Replica): { readonly size: number; readonly capacity: number } {
+  const capacity = gaugeOf(replica, 'queue_capacity');
+  const bytes = gaugeOf(replica, 'queue_capacity_bytes');
+  return bytes > 0 && !(capacity > 0)
+    ? { size: gaugeOf(replica, 'queue_bytes'), capacity: bytes }
+    : { size: gaugeOf(replica, 'queue_size'), capacity };
+}
+
+/** Adds an increase of a counter, or the change of a level that belongs to one. */
+export function addIncrease(
+  replica: Replica,
+  meaning: Exclude<Meaning, { reads: 'gauge' }>,
+  increase: number,
+): void {
+  if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
+  else if (meaning.reads === 'level') replica.level += meaning.scale * increase;
+  else {
+    const at = COUNTER_AT[meaning.metric];
+    replica.sums[at] = (replica.sums[at] ?? 0) + meaning.scale * increase;
+  }
+}
+
+/** Adds the value of a gauge. */
+export function addValue(
+  replica: Replica,
+  meaning: Extract<Meaning, { reads: 'gauge' }>,
+  value: number,
+): void {
+  fold(replica, meaning.metric, meaning.fold, meaning.offset + meaning.scale * value);
+}
+
+function fold(replica: Replica, gauge: RuleGauge, by: Fold, value: number): void {
+  const at = GAUGE_AT[gauge];
+  const before = replica.fresh[at] ?? Number.NaN;
+  replica.fresh[at] = Number.isNaN(before) ? value : folded(by, before, value);
+}
+
+function folded(fold: Fold, before: number, value: number): number {
+  if (fold === 'sum') return before + value;
+  if (fold === 'product') return before * value;
+  return fold === 'max' ? Math.max(before, value) : value;
+}
+
+/**
+ * Ends a reading for a replica: its increases go to the component, its health is judged anew.
+ * `partial`: a gauge that did not come keeps its value, as a push need not hold everything.
+ */
+export function settle(replica: Replica, now: number, monotonic: number, partial: boolean): void {
+  const { row, sums } = replica;
+  payDebt(replica);
+  for (let at = 0; at < sums.length; at++) row.totals[at] = (row.totals[at] ?? 0) + (sums[at] ?? 0);
+  if (!replica.quiet && moved(replica, row.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
+    row.lastDataAt = now;
+    row.silentSince = monotonic;
+  }
+  const queueBefore = queueOf(replica).size;
+  for (let at = 0; at < replica.gauges.length; at++) {
+    const value = replica.fresh[at] ?? Number.NaN;
+    if (!partial || !Number.isNaN(value)) replica.gauges[at] = value;
+    replica.fresh[at] = Number.NaN;
+  }
+  judge(replica, queueBefore, monotonic);
+  sums.fill(0);
+  replica.level = 0;
+  replica.restarted = false;
+  replica.quiet = false;
+}
+
+const INPUT_DATA = [COUNTER_AT.in_events, COUNTER_AT.in_bytes];
+const OUTPUT_DATA = [COUNTER_AT.out_events, COUNTER_AT.out_bytes];
+
+const moved = (replica: Replica, counters: readonly number[]): boolean =>
+  counters.some(at => (replica.sums[at] ?? 0) > 0);
+
+/**
+ * `out_events` may be made of what went in, less what came back or still waits, and these are not
+ * counted at one instant: it can run ahead. What it ran ahead is taken off later, never counted twice.
+ */
+function payDebt(replica: Replica): void {
+  const sent = replica.sums[COUNTER_AT.out_events] ?? 0;
+  const net = replica.restarted ? sent : sent + replica.level + replica.debt;
+  replica.sums[COUNTER_AT.out_events] = Math.max(0, net);
+  replica.debt = Math.min(0, net);
+}
+
+function judge(replica: Replica, queueBefore: number, monotonic: number): void {
+  const evidence = evidenceOf(replica, queueBefore);
+  const found = findingOf(evidence);
+  const finding = standing(found, replica.finding, monotonic - replica.foundAt, evidence);
+  if (finding === found) replica.foundAt = monotonic;
+  replica.finding = finding;
+}
+
+/** Bytes tell more than events where both are known: attempts are counted as events, and bytes only when they left. */
+function evidenceOf(replica: Replica, queueBefore: number): Evidence {
+  const { kind } = replica.row.component;
+  const { size, capacity } = queueOf(replica);
+  const fill = capacity > 0 && size >= 0 ? size / capacity : 0;
+  const bytesKnown = (replica.row.known & (1 << COUNTER_AT.out_bytes)) !== 0;
+  const signs = kind === 'input' ? INPUT_DATA : bytesKnown ? [COUNTER_AT.out_bytes] : OUTPUT_DATA;
+  const blocked = gaugeOf(replica, 'blocked');
+  return {
+    kind,
+    up: gaugeOf(replica, 'up'),
+    errors: replica.sums[COUNTER_AT.errors] ?? 0,
+    dropped: replica.sums[COUNTER_AT.dropped] ?? 0,
+    blocked: fill >= BLOCKING_FILL ? 1 : Number.isNaN(blocked) ? 0 : blocked,
+    moved: moved(replica, signs),
+    queueSize: Number.isNaN(size) ? 0 : size,
+    queueGrowth: size > queueBefore ? size - queueBefore : 0,
+    fill,
+  };
+}

@@ -280,9 +280,10 @@ export function describeStorage(dialect: TestDialect): void {
 
     describe('transactions', () => {
       it('keeps users, keys and values', async () => {
+        const admin = userRow('admin');
         await storage.transaction(async tx => {
           expect(await tx.countUsers()).toBe(0);
-          await tx.addUser(userRow('admin'));
+          await tx.addUser(admin);
           await tx.addKey(keyRow('second', 2));
           await tx.addKey(keyRow('first', 1));
           await tx.setInstanceValue('key-ring', 'one');
@@ -293,7 +294,9 @@ export function describeStorage(dialect: TestDialect): void {
         });
 
         expect(await storage.users.count()).toBe(1);
-        expect(await storage.users.byName('admin')).toMatchObject({ username: 'admin', role: 'admin' });
+        expect(await storage.users.byName('admin')).toEqual(admin);
+        expect(await storage.users.byId(admin.id)).toEqual(admin);
+        expect(await storage.users.byId('unknown')).toBeUndefined();
         expect(await storage.users.byName('nobody')).toBeUndefined();
         expect((await storage.keys()).map(key => key.kid)).toEqual(['first', 'second']);
         expect(await storage.instanceValue('key-ring')).toBe('two');

@@ -4,9 +4,13 @@ import type { FastifyInstance } from 'fastify';
 /** The page's files, from the folder beside this module; the build lays them beside the bundle. */
 const FILES = [
   { path: '/', file: 'index.html', type: 'text/html; charset=utf-8' },
-  { path: '/page.css', file: 'page.css', type: 'text/css; charset=utf-8' },
-  { path: '/page.js', file: 'page.js', type: 'text/javascript; charset=utf-8' },
-] as const;
+  ...['page.css', 'board.css'].map(file => ({ path: `/${file}`, file, type: 'text/css; charset=utf-8' })),
+  ...['page.js', 'api.js', 'drawing.js', 'rates.js', 'tables.js', 'words.js'].map(file => ({
+    path: `/${file}`,
+    file,
+    type: 'text/javascript; charset=utf-8',
+  })),
+];
 
 /** Nothing but our own files and our own API, and no frame around it. */
 const POLICY =

@@ -56,7 +56,7 @@ function svg(tag, attributes) {
   return made;
 }
 
-const classOf = column => ['number', 'short', 'lead', 'wide'].filter(name => column[name]).join(' ');
+const classOf = column => ['number', 'short', 'wide', 'full'].filter(name => column[name]).join(' ');
 
 /** Roles are spelled out because a table laid out as cards loses its own. */
 function withRole(node, role) {

@@ -2,7 +2,7 @@ import { call } from './api.js';
 import { byId, element, say, showTable, update } from './drawing.js';
 import { forgetRates, withRates } from './rates.js';
 import { TABLES } from './tables.js';
-import { ago, count, HEALTH, serverNow } from './words.js';
+import { ago, count, HEALTH, serverNow, span } from './words.js';
 
 const REFRESH_MS = 2000;
 
@@ -22,10 +22,13 @@ let session;
 /** The incident of the address, once it was scrolled to. */
 let shownIncident;
 
-const pause = (ms, signal) =>
+/** Ends the pause between two rounds. */
+let wake = () => {};
+
+const pause = ms =>
   new Promise(resolve => {
+    wake = resolve;
     setTimeout(resolve, ms);
-    signal?.addEventListener('abort', resolve, { once: true });
   });
 
 const untilVisible = () =>
@@ -44,6 +47,7 @@ const untilVisible = () =>
 function showLogin(note = '') {
   session?.ends.abort();
   session = undefined;
+  wake();
   shownIncident = undefined;
   forgetRates();
   for (const name of Object.keys(TABLES)) showTable(name, undefined, {});
@@ -79,10 +83,10 @@ async function signIn(event) {
 async function explainRefusal({ message, waitSeconds = 0 }, password) {
   password.select();
   for (let left = waitSeconds; left > 0; left--) {
-    say(byId('login-error'), `${message} (in ${count(left, 'second')})`);
+    say(byId('login-error'), `${message} (${count(left, 'second')})`);
     await pause(1000);
   }
-  say(byId('login-error'), message);
+  say(byId('login-error'), waitSeconds > 0 ? 'You can try again now.' : message);
 }
 
 function showBoard(token) {
@@ -90,25 +94,24 @@ function showBoard(token) {
   byId('login').hidden = true;
   byId('board').hidden = false;
   byId('sign-out').hidden = false;
-  for (const name of Object.keys(TABLES)) showTable(name, undefined, {});
+  byId('overview').focus({ preventScroll: true });
   void watch(session);
 }
 
 /* Refreshing: one round at a time, none while nobody looks */
 
 async function watch(mine) {
-  const { signal } = mine.ends;
   while (mine === session) {
-    const waitSeconds = await round(mine);
-    await pause(Math.max(REFRESH_MS, waitSeconds * 1000), signal);
+    const id = incidentOfAddress();
+    const waitSeconds = await round(mine, id);
+    if (id === incidentOfAddress()) await pause(Math.max(REFRESH_MS, waitSeconds * 1000));
     await untilVisible();
   }
 }
 
 /** Answers the seconds the server asked to wait before the next round. */
-async function round(mine) {
+async function round(mine, id) {
   const names = [...Object.keys(LISTS), 'configuration', 'linked'];
-  const id = incidentOfAddress();
   const calls = [
     ...Object.values(LISTS).map(path => ask(mine, path)),
     ask(mine, CONFIGURATION),
@@ -123,7 +126,10 @@ async function round(mine) {
     return 0;
   }
   const isDown = refusals.length === settled.filter(Boolean).length;
-  say(byId('trouble'), isDown ? `${refusals[0].error} What is shown may be out of date.` : '');
+  say(
+    byId('trouble'),
+    isDown ? `${refusals[0].error} What is shown may be out of date.` : faultOfAddress(answers),
+  );
   if (!isDown) show(answers, id);
   return Math.max(0, ...refusals.map(({ waitSeconds = 0 }) => waitSeconds));
 }
@@ -153,7 +159,7 @@ function show(answers, id) {
   say(byId('freshness'), `Live · ${new Date(serverNow()).toLocaleTimeString()}`);
   document.title = openIncidents.length > 0 ? `(${openIncidents.length}) Headgate` : 'Headgate';
   say(byId('announcer'), count(answers.open.total ?? 0, 'open incident'));
-  showChosen(id, answers.linked);
+  showChosen(id);
 }
 
 /** Open ones first; the one of the address is there however old it is. */
@@ -185,12 +191,7 @@ function showSummary({ open, inputs, outputs, deliveries, configuration }) {
   ).length;
   const waiting = (deliveries.items ?? []).filter(({ state }) => state === 'waiting').length;
   const tiles = [
-    [
-      'Open incidents',
-      open.total,
-      open.total > 0 ? 'bad' : '',
-      open.total > 0 ? 'someone was told' : 'all quiet',
-    ],
+    ['Open incidents', open.total, open.total > 0 ? 'bad' : '', longestOf(open)],
     ['Inputs', inputs.total, '', healthsOf(inputs)],
     ['Outputs', outputs.total, '', healthsOf(outputs)],
     ['Latest deliveries', deliveries.items?.length, '', `${unsent} failed, ${waiting} waiting`],
@@ -202,6 +203,11 @@ function showSummary({ open, inputs, outputs, deliveries, configuration }) {
     ],
   ];
   update(byId('summary'), tiles, () => tiles.map(drawTile));
+}
+
+function longestOf({ items = [] }) {
+  const oldest = Math.min(...items.map(({ openedAt }) => Date.parse(openedAt)));
+  return items.length > 0 ? `the longest for ${span(serverNow() - oldest)}` : 'all quiet';
 }
 
 function healthsOf({ items = [] }) {
@@ -231,7 +237,10 @@ function incidentOfAddress() {
   }
 }
 
-/** Goes there once for each address, and says so when there is no such incident. */
+const faultOfAddress = ({ linked }) =>
+  linked?.error ? `The incident of this address cannot be shown: ${linked.error}` : '';
+
+/** Goes there once for each address. */
 function showChosen(id, linked) {
   if (id === undefined) shownIncident = undefined;
   if (id === undefined || id === shownIncident) return;
@@ -246,5 +255,5 @@ function showChosen(id, linked) {
 
 byId('login-form').addEventListener('submit', signIn);
 byId('sign-out').addEventListener('click', () => showLogin());
-window.addEventListener('hashchange', () => session && void round(session));
+window.addEventListener('hashchange', () => wake());
 showLogin();

@@ -1,8 +1,9 @@
 import { ago, amount, count, DELIVERY, ENGINE, HEALTH, SEVERITY_TONE, serverNow, span } from './words.js';
 
 /**
- * What each table says. `cell` answers the parts of a cell: `{text, tone?, href?, time?}` or `{trend}`; what is
- * falsy is left out.
+ * What each table says. `wide` columns take the room that is left, `short` and `number` ones as much as they need;
+ * `full` cells have a line of their own where rows are cards. `cell` answers the parts of a cell:
+ * `{text, tone?, href?, time?}` or `{trend}`; what is falsy is left out.
  */
 
 const mark = ([tone, text] = ['idle', 'unknown']) => ({ text, tone: `tone ${tone}` });
@@ -15,12 +16,17 @@ const nameOf = item => `${item.type}:${item.headgate.engineId}`;
 const alarmsOn = (item, openIncidents) =>
   openIncidents
     .filter(incident => incident.subject === `${item.headgate.pipeline}/${nameOf(item)}`)
-    .map(({ id, condition }) => ({ text: `Alarm: ${condition}`, tone: 'alarm', href: incidentHref(id) }));
+    .map(({ id, condition }) => ({
+      text: `Alarm: ${condition}`,
+      tone: 'tone bad alarm',
+      href: incidentHref(id),
+    }));
 
 const componentColumns = [
   {
     label: 'Name',
-    lead: true,
+    wide: true,
+    full: true,
     cell: item => [
       { text: nameOf(item), tone: 'strong' },
       small(`${item.headgate.pipeline}${item.group === 'default' ? '' : ` in ${item.group}`}`),
@@ -28,16 +34,17 @@ const componentColumns = [
   },
   {
     label: 'Health',
+    full: true,
     cell: (item, { openIncidents }) => [
+      ...alarmsOn(item, openIncidents),
       mark(HEALTH[item.status.health]),
       small(item.status.error?.message),
-      ...alarmsOn(item, openIncidents),
     ],
   },
   { label: 'Last data', short: true, cell: item => [ago(item.headgate.lastDataAt)] },
   { label: 'Events/s', number: true, cell: item => [{ text: amount(item.rate.events, '') }] },
   { label: 'Bytes/s', number: true, cell: item => [{ text: amount(item.rate.bytes, 'B') }] },
-  { label: 'Trend', short: true, cell: item => [{ trend: item.rate.trend }] },
+  { label: 'Trend', short: true, full: true, cell: item => [{ trend: item.rate.trend }] },
 ];
 
 const stateOfIncident = ({ state, severity }) =>
@@ -50,10 +57,11 @@ export const TABLES = {
   incidents: {
     empty: 'Nothing has gone silent. Incidents show here while they last, and for a while after.',
     columns: [
-      { label: 'State', short: true, cell: item => [stateOfIncident(item)] },
+      { label: 'State', short: true, full: true, cell: item => [stateOfIncident(item)] },
       {
         label: 'What',
         wide: true,
+        full: true,
         cell: item => [
           { text: item.text, href: incidentHref(item.id) },
           small(item.notification),
@@ -73,16 +81,17 @@ export const TABLES = {
   deliveries: {
     empty: 'Nothing was sent yet. Each alarm and each resolution shows here, once for every target.',
     columns: [
-      { label: 'State', short: true, cell: item => [mark(DELIVERY[item.state])] },
+      { label: 'State', short: true, full: true, cell: item => [mark(DELIVERY[item.state])] },
       {
         label: 'Message',
         wide: true,
+        full: true,
         cell: item => [{ text: `${item.status} ${item.notification}` }, small(item.subject)],
       },
       { label: 'Target', cell: item => [{ text: item.target }] },
       { label: 'Attempts', number: true, cell: item => [{ text: String(item.attempts) }] },
-      { label: 'Last error', cell: item => [small(item.lastError)] },
       { label: 'Made', short: true, cell: item => [ago(item.createdAt)] },
+      { label: 'Last error', full: true, cell: item => [small(item.lastError)] },
     ],
   },
   messages: {

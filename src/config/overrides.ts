@@ -82,7 +82,7 @@ interface ScalarPath {
 }
 
 /** The settings that hold a single value. */
-export function scalarPaths(schema: Schema, path: readonly string[] = []): ScalarPath[] {
+function scalarPaths(schema: Schema, path: readonly string[] = []): ScalarPath[] {
   const within = layers(schema);
   const map = within.find(layer => layer instanceof z.ZodObject);
   if (map !== undefined)

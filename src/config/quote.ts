@@ -6,7 +6,7 @@ const LONGEST = 60;
 export function quote(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return `'${shorten(oneLine(value).replace(/\/\/\S*@/g, `//${MASK}@`))}'`;
+      return `'${shorten(oneLine(withoutUser(value)))}'`;
     case 'number':
     case 'boolean':
       return String(value);
@@ -14,6 +14,13 @@ export function quote(value: unknown): string {
       if (value === null || value === undefined) return 'nothing';
       return Array.isArray(value) ? 'a list' : 'a map';
   }
+}
+
+/** Whatever stands between `//` and the last `@` may be a password, however long and odd it is. */
+function withoutUser(text: string): string {
+  const start = text.indexOf('//');
+  const end = text.lastIndexOf('@');
+  return start === -1 || end < start ? text : `${text.slice(0, start)}//${MASK}${text.slice(end)}`;
 }
 
 const oneLine = (text: string): string =>

@@ -87,6 +87,7 @@ function wholeSchema(conditionId: unknown): z.ZodType {
   return notificationSchema.extend({ conf: optionalMap(condition.schema) });
 }
 
+/** Every map's schema may be asked about an empty map: what is missing in it is then told. */
 const optionalMap = <Map extends Schema>(schema: Map) => z.prefault(schema, {} as z.input<Map>);
 
 interface Attempt<Result> {

@@ -65,7 +65,7 @@ export function readSettings(document: ConfigDocument, { environment, flags }: O
 
 export const clearText = (origin: Origin, path: Path): ConfigProblem => ({
   ...origin.place(path),
-  message: `this secret is readable for whoever sees the file; write $\{env:NAME} or $\{file:/path} instead`,
+  message: 'this secret is readable for whoever sees the file; write ${env:NAME} or ${file:/path} instead',
 });
 
 /** A known key without a value counts as one that was left out. */

@@ -7,7 +7,7 @@ import { readFileText } from './text.ts';
 import type { Path } from './yaml-places.ts';
 
 const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
-const REMEDY = `write $\{env:NAME} or $\{file:/path}`;
+const REMEDY = 'write ${env:NAME} or ${file:/path}';
 const LONGEST_SECRET = 64 * 1024;
 
 /** A value whose references were replaced by what they stand for. */

@@ -7,7 +7,7 @@ import { pipelineSchema } from '../pipelines/settings.ts';
 const UNIT_MS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
 /** So many in so much time; serialises as it was written. */
-export class Rate {
+class Rate {
   readonly text: string;
   readonly count: number;
   readonly perMs: number;

@@ -4,15 +4,16 @@ import {
   type Event,
   getScalarValue,
   type MappingEvent,
+  SCALAR_STYLE,
   type ScalarEvent,
   type SequenceEvent,
 } from 'js-yaml';
 
 /** Values in a document, an alias counting as often as what it stands for. */
-export const MAX_VALUES = 1_000_000;
+const MAX_VALUES = 1_000_000;
 /** Characters of all texts together, counted alike: a long text behind many aliases is work for every check. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 const MAX_FINDINGS = 100;
 
 /** Something refused at an offset of the text. */
@@ -24,7 +25,7 @@ export interface Finding {
 interface Frame {
   readonly mapping: boolean;
   atKey: boolean;
-  /** Levels of collections inside. */
+  /** Levels of collections, this one included. */
   height: number;
   readonly anchor: string | undefined;
   readonly before: Total;
@@ -103,7 +104,7 @@ export function inspectStructure(text: string, events: readonly Event[]): Findin
   function open(offset: number, mapping: boolean, anchor: string | undefined): void {
     if (frames.length > MAX_DEPTH) stop(offset, TOO_DEEP);
     if (anchor !== undefined) anchors.set(anchor, undefined);
-    frames.push({ mapping, atKey: mapping, height: 0, anchor, before: { values, characters } });
+    frames.push({ mapping, atKey: mapping, height: 1, anchor, before: { values, characters } });
   }
 
   /** A value has ended: in a mapping keys and values take turns. */
@@ -119,7 +120,7 @@ export function inspectStructure(text: string, events: readonly Event[]): Findin
     values++;
     characters += length;
     const refusal = frames.at(-1)?.atKey === true ? refusedKey(text, event) : undefined;
-    if (refusal !== undefined) report(event.valueStart, refusal);
+    if (refusal !== undefined) report(offsetOf(event), refusal);
     if (anchor !== undefined) anchors.set(anchor, { values: 1, characters: length, height: 0 });
     end(0);
   }
@@ -186,7 +187,7 @@ const TOO_DEEP = `is nested too deeply: at most ${MAX_DEPTH} levels`;
 export function offsetOf(event: Event): number {
   switch (event.type) {
     case EVENT_ID.SCALAR:
-      return event.valueStart;
+      return isQuoted(event) ? event.valueStart - 1 : event.valueStart;
     case EVENT_ID.ALIAS:
       return event.anchorStart - 1;
     case EVENT_ID.MAPPING:
@@ -197,12 +198,16 @@ export function offsetOf(event: Event): number {
   }
 }
 
+const isQuoted = ({ style }: ScalarEvent): boolean =>
+  style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED;
+
 function refusedKey(text: string, event: ScalarEvent): string | undefined {
   const length = event.valueEnd - event.valueStart;
   if (length === 2 && text.startsWith('<<', event.valueStart))
     return "merge keys ('<<') are not supported; write the keys out";
   // Only a double-quoted key can hide the name behind escapes.
-  const maybePrototype = text.startsWith('__proto__', event.valueStart) || text[event.valueStart - 1] === '"';
+  const maybePrototype =
+    text.startsWith('__proto__', event.valueStart) || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
   if (maybePrototype && getScalarValue(text, event) === '__proto__')
     return "the key '__proto__' is not allowed";
   return undefined;

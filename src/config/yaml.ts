@@ -9,12 +9,12 @@ import {
   TOO_MANY_VALUES,
 } from './yaml-structure.ts';
 
-export interface YamlProblem extends Place {
+interface YamlProblem extends Place {
   readonly message: string;
 }
 
 /** A text that was read. `value` is undefined when the text holds nothing but comments. */
-export interface YamlDocument {
+interface YamlDocument {
   readonly value: unknown;
   readonly places: Places;
 }

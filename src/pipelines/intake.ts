@@ -173,6 +173,17 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
     if (!Number.isNaN(time)) slots.time[slot] = time;
   }
 
+  /** What an instance did not show counts as 0. Series from before the start that none showed are gone. */
+  function settleInstances(feed: Feed): void {
+    let unread = false;
+    for (const instance of feed.instances.values()) {
+      unread ||= instance.readings === 0;
+      if (instance.page !== feed.page) continue;
+      for (const replica of instance.replicas.values()) settle(replica, now, monotonic, false);
+    }
+    if (!unread) feed.restored.clear();
+  }
+
   return {
     begin(feed) {
       now = clock.now();
@@ -193,10 +204,7 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
     },
     end(feed) {
       if (feed.partial) for (const replica of touched) settle(replica, now, monotonic, true);
-      else
-        for (const instance of feed.instances.values())
-          if (instance.page === feed.page)
-            for (const replica of instance.replicas.values()) settle(replica, now, monotonic, false);
+      else settleInstances(feed);
       touched = [];
       feed.unreachable = null;
     },

@@ -40,7 +40,7 @@ function componentRecord(row: Row, monotonic: number): PipelineRecord['component
 }
 
 function feedRecord(feed: Feed, slots: Slots): PipelineRecord['feeds'][number] {
-  const known = [...feed.series].filter(([, head]) => slots.replica[head] !== undefined);
+  const known = [...feed.series].filter(([, head]) => stands(feed, head, slots));
   const size = known.length + feed.restored.size;
   const record = {
     name: feed.name,
@@ -60,6 +60,12 @@ function feedRecord(feed: Feed, slots: Slots): PipelineRecord['feeds'][number] {
   for (const [series, head] of known) put(series, slots.last[head] ?? 0, slots.time[head] ?? Number.NaN);
   for (const [series, { value, time }] of feed.restored) put(series, value, time);
   return record;
+}
+
+/** A series the last reading lacked would be born again, so its value is no longer one to compare with. */
+function stands(feed: Feed, head: number, slots: Slots): boolean {
+  const instance = slots.replica[head]?.instance;
+  return instance !== undefined && (feed.partial || slots.seen[head] === instance.readings);
 }
 
 /** Brings back the components of a record. */

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { sample } from '../../../test/helpers/pages.ts';
+import { parseImpstats, type StatsObject } from '../formats/impstats.ts';
+import { createRsyslogReader } from './rsyslog.ts';
+
+const action = (processed: number): StatsObject => ({
+  name: 'out',
+  origin: 'core.action',
+  values: { processed },
+});
+const queue = (size: number): StatsObject => ({ name: 'out queue', origin: 'core.queue', values: { size } });
+const series = (objects: readonly StatsObject[], reader = createRsyslogReader()): string[] =>
+  reader.read(objects).stats.map(stat => stat.series.replaceAll('\n', ' '));
+
+describe('createRsyslogReader', () => {
+  it('knows inputs, actions with their queues, and forwarders; the rest is ignored', () => {
+    const [round = []] = parseImpstats(sample('rsyslog-8.2302-impstats-json.txt')).rounds;
+    const { stats, known } = createRsyslogReader().read(round);
+    const named = stats.flatMap(stat =>
+      stat.statements.map(one => `${one.kind} ${one.type}:${one.engineId}`),
+    );
+    expect([...new Set(named)].sort()).toEqual([
+      'input imtcp:tcp_in(10514)',
+      'input imudp:udp_in(127.0.0.1/10515/IPv4)',
+      'output core.action:out_file',
+      'output core.action:out_fwd',
+      'output omfwd:TCP-127.0.0.1-19999',
+    ]);
+    expect(known).toBe(7);
+  });
+
+  it('tells the type of an action nobody named', () => {
+    const object = { name: 'action-3-builtin:omfwd', origin: 'core.action', values: { processed: 1 } };
+    expect(createRsyslogReader().read([object]).stats[0]?.statements[0]?.type).toBe('omfwd');
+  });
+
+  it('holds an action back until its queues have come, however the lines are cut', () => {
+    const reader = createRsyslogReader();
+    series([action(0), queue(0)], reader);
+    expect(series([action(5)], reader)).toEqual([]);
+    expect(series([queue(5)], reader)).toEqual(['core.action out processed', 'core.queue out queue size']);
+  });
+
+  it('does not wait for ever for a queue that is gone', () => {
+    const reader = createRsyslogReader();
+    series([action(0), queue(0)], reader);
+    series([action(5)], reader);
+    expect(series([action(6)], reader)).toEqual(['core.action out processed', 'core.action out processed']);
+    expect(series([action(7)], reader)).toEqual(['core.action out processed']);
+  });
+});

@@ -1,0 +1,43 @@
+import * as z from 'zod';
+
+/** A notification as the viewer received it. */
+export interface Notice {
+  /** Epoch ms. */
+  readonly receivedAt: number;
+  /** The delivery's id; a repeated delivery has the same. */
+  readonly deliveryId: string;
+  readonly status: 'ALARM' | 'OK';
+  readonly text: string;
+  readonly notification: string;
+  readonly incidentId: string;
+  /** The whole event, as it came. */
+  readonly event: Readonly<Record<string, unknown>>;
+}
+
+const eventSchema = z.looseObject({
+  status: z.enum(['ALARM', 'OK']),
+  _raw: z.string(),
+  cribl_notification: z.string(),
+  incidentId: z.string(),
+});
+
+/** The notices of a webhook's body, an event in each line; undefined when it holds anything else. */
+export function noticesOf(body: string, deliveryId: string, receivedAt: number): Notice[] | undefined {
+  const notices: Notice[] = [];
+  for (const line of body.split('\n').filter(text => text.trim() !== '')) {
+    const parsed = eventSchema.safeParse(parseOrUndefined(line));
+    if (!parsed.success) return undefined;
+    const { status, _raw, cribl_notification, incidentId } = parsed.data;
+    const shown = { text: _raw, notification: cribl_notification, incidentId };
+    notices.push({ receivedAt, deliveryId, status, ...shown, event: parsed.data });
+  }
+  return notices;
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

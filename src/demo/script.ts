@@ -1,0 +1,131 @@
+import type { ComponentKind } from '../pipelines/component.ts';
+
+/** An input or output of the simulated pipeline, and when in each round nothing passes through it. */
+export interface Part {
+  readonly kind: ComponentKind;
+  readonly type: string;
+  readonly id: string;
+  readonly eventsPerSecond: number;
+  readonly bytesPerEvent: number;
+  /** Milliseconds since the round began. */
+  readonly outage?: { readonly fromMs: number; readonly toMs: number };
+}
+
+/** What a part has counted since the pipeline began. */
+export interface Totals {
+  readonly events: number;
+  readonly bytes: number;
+  readonly errors: number;
+  /** Events an output still has to send. */
+  readonly queued: number;
+}
+
+const ROUND_MS = 120_000;
+
+const seconds = (from: number, to: number) => ({ fromMs: from * 1000, toMs: to * 1000 });
+
+export const PARTS: readonly Part[] = [
+  {
+    kind: 'input',
+    type: 'syslog',
+    id: 'app',
+    eventsPerSecond: 85,
+    bytesPerEvent: 210,
+    outage: seconds(15, 45),
+  },
+  {
+    kind: 'input',
+    type: 'http_server',
+    id: 'checkout',
+    eventsPerSecond: 24,
+    bytesPerEvent: 640,
+    outage: seconds(50, 65),
+  },
+  {
+    kind: 'input',
+    type: 'http_server',
+    id: 'payments',
+    eventsPerSecond: 9,
+    bytesPerEvent: 720,
+    outage: seconds(55, 70),
+  },
+  {
+    kind: 'input',
+    type: 'kafka',
+    id: 'orders',
+    eventsPerSecond: 310,
+    bytesPerEvent: 480,
+    outage: seconds(80, 110),
+  },
+  {
+    kind: 'output',
+    type: 'elasticsearch',
+    id: 'search',
+    eventsPerSecond: 120,
+    bytesPerEvent: 350,
+    outage: seconds(75, 90),
+  },
+  { kind: 'output', type: 'aws_s3', id: 'archive', eventsPerSecond: 400, bytesPerEvent: 130 },
+];
+
+/** How far the rate swings around its mean, and how long a swing takes. */
+const SWING = 0.25;
+const SWING_MS = 23_000;
+/** How long an output takes to send what waited. */
+const DRAIN_MS = 6000;
+const ERRORS_PER_SECOND = 2;
+
+/** A part's counters after `elapsedMs`: they follow from the time alone and never go down. */
+export function totalsOf(part: Part, elapsedMs: number): Totals {
+  const outageMs = msInOutage(part, elapsedMs);
+  const passing = part.kind === 'input' ? elapsedMs - outageMs : elapsedMs;
+  const arrived = (part.eventsPerSecond * swung(passing)) / 1000;
+  const queued = part.kind === 'input' ? 0 : waiting(part, elapsedMs);
+  const events = Math.floor(arrived - queued);
+  return {
+    events,
+    bytes: events * part.bytesPerEvent,
+    errors: part.kind === 'input' ? 0 : Math.floor((outageMs * ERRORS_PER_SECOND) / 1000),
+    queued: Math.floor(queued),
+  };
+}
+
+/** Milliseconds at the mean rate that let as much through as the swinging one does. */
+function swung(ms: number): number {
+  const perMs = (2 * Math.PI) / SWING_MS;
+  return ms + (SWING / perMs) * (1 - Math.cos(perMs * ms));
+}
+
+function msInOutage({ outage }: Part, elapsedMs: number): number {
+  if (outage === undefined) return 0;
+  const { fromMs, toMs } = outage;
+  const rounds = Math.floor(elapsedMs / ROUND_MS);
+  const inThis = Math.min(Math.max(elapsedMs - rounds * ROUND_MS - fromMs, 0), toMs - fromMs);
+  return rounds * (toMs - fromMs) + inThis;
+}
+
+/** What came in during the present outage, or what is left of the last one. */
+function waiting({ eventsPerSecond, outage }: Part, elapsedMs: number): number {
+  if (outage === undefined) return 0;
+  const { fromMs, toMs } = outage;
+  const at = elapsedMs % ROUND_MS;
+  if (at < fromMs || at >= toMs + DRAIN_MS) return 0;
+  const start = elapsedMs - at + fromMs;
+  const came = (swung(Math.min(elapsedMs, start + toMs - fromMs)) - swung(start)) * (eventsPerSecond / 1000);
+  return at < toMs ? came : came * (1 - (at - toMs) / DRAIN_MS);
+}
+
+/** What happens in a round, a line each, in order. */
+export function outline(): string[] {
+  return PARTS.flatMap(({ kind, type, id, outage }) =>
+    outage === undefined ? [] : [{ ...outage, name: `${type}:${id}`, kind }],
+  )
+    .sort((one, other) => one.fromMs - other.fromMs)
+    .map(({ fromMs, toMs, name, kind }) => {
+      const what = kind === 'input' ? 'stops' : 'is stuck';
+      return `${minutes(fromMs)} to ${minutes(toMs)}  ${kind} ${name} ${what}`;
+    });
+}
+
+const minutes = (ms: number): string =>
+  `${Math.floor(ms / 60_000)}:${String((ms / 1000) % 60).padStart(2, '0')}`;

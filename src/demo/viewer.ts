@@ -1,0 +1,109 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
+import { type Listening, listenOnLoopback } from './loopback.ts';
+import { type Notice, noticesOf } from './notice.ts';
+import { CSS, HTML, SCRIPT } from './viewer-page.ts';
+
+const MOST_NOTICES = 200;
+const MOST_READERS = 20;
+const MOST_BYTES = 1024 * 1024;
+
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
+const FILES = new Map([
+  ['/', { type: 'text/html', text: HTML }],
+  ['/viewer.css', { type: 'text/css', text: CSS }],
+  ['/viewer.js', { type: 'text/javascript', text: SCRIPT }],
+]);
+
+export interface Viewer extends Listening {
+  /** Where people reach Headgate's page, for links to incidents. */
+  linkTo(pageUrl: string): void;
+}
+
+/**
+ * A receiver of webhooks at `/hook`, on a free port of loopback, whose page shows them as they arrive. `received` is
+ * told each one.
+ */
+export async function startViewer(options: {
+  readonly clock: Clock;
+  readonly received: (notice: Notice) => void;
+}): Promise<Viewer> {
+  const { clock, received } = options;
+  const kept: Notice[] = [];
+  const readers = new Set<ServerResponse>();
+  let pageUrl: string | undefined;
+
+  function take(notice: Notice): void {
+    kept.push(notice);
+    if (kept.length > MOST_NOTICES) kept.shift();
+    for (const reader of readers) reader.write(messageOf(notice));
+    received(notice);
+  }
+
+  /** One message of the event stream (HTML Standard, 9.2). */
+  function messageOf(notice: Notice): string {
+    const link = pageUrl && { incidentUrl: `${pageUrl}/#/incidents/${notice.incidentId}` };
+    return `data: ${JSON.stringify({ ...notice, ...link })}\n\n`;
+  }
+
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodyOf(request);
+    if (body === undefined) return answer(response, 413, 'The body is over 1 MiB');
+    const deliveryId = request.headers['webhook-id'];
+    const notices = noticesOf(body, typeof deliveryId === 'string' ? deliveryId : '', clock.now());
+    if (notices === undefined) return answer(response, 400, 'The body must hold an event in each line');
+    notices.forEach(take);
+    answer(response, 200, 'received');
+  }
+
+  function stream(response: ServerResponse): void {
+    if (readers.size >= MOST_READERS) {
+      answer(response, 503, 'Too many viewers are open; close one');
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.write(`retry: 1000\n\n${kept.map(messageOf).join('')}`);
+    readers.add(response);
+    response.on('close', () => readers.delete(response));
+  }
+
+  const listening = await listenOnLoopback(
+    createServer((request, response) => {
+      const place = `${request.method} ${request.url}`;
+      const file = request.method === 'GET' ? FILES.get(request.url ?? '') : undefined;
+      if (place === 'POST /hook') receive(request, response).catch(() => response.destroy());
+      else if (place === 'GET /notices') stream(response);
+      else if (file === undefined) answer(response, 404, 'Webhooks go to POST /hook, the page is at /');
+      else response.writeHead(200, headersOf(file.type)).end(file.text);
+    }),
+  );
+  return {
+    ...listening,
+    linkTo(url) {
+      pageUrl = url;
+    },
+  };
+}
+
+const headersOf = (type: string) => ({
+  'content-type': `${type}; charset=utf-8`,
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+});
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, headersOf('text/plain')).end(`${text}\n`);
+}
+
+/** Undefined when it is too long. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > MOST_BYTES) return undefined;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -51,7 +51,7 @@ it('says after how long the data came back', async () => {
   components.data(component);
   expect(judge({ open: { ms: 3_900_000, observedMs: 1000 } }).state).toBe('ok');
   expect(judge({ open: { ms: 3_900_000, observedMs: 1000 } })).toMatchObject({
-    text: 'Source syslog:app in group west is receiving data again after 1h 5m',
+    text: 'Source syslog:app in group west is receiving data again after 1h 10m',
   });
 });
 

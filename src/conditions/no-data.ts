@@ -34,7 +34,7 @@ export const noData = defineCondition({
         state: 'ok',
         describe: () => ({
           fields,
-          text: `${sourceOf(subject)} is receiving data again after ${formatDuration(open?.ms ?? 0)}`,
+          text: `${sourceOf(subject)} is receiving data again after ${formatDuration(conf.timeWindow.ms + (open?.ms ?? 0))}`,
         }),
       };
     return {

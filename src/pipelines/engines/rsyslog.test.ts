@@ -41,6 +41,10 @@ describe('createRsyslogReader', () => {
     expect(series([queue(5)], reader)).toEqual(['core.action out processed', 'core.queue out queue size']);
   });
 
+  it('takes a queue that stands before its action', () => {
+    expect(series([queue(0), action(0)])).toHaveLength(2);
+  });
+
   it('does not wait for ever for a queue that is gone', () => {
     const reader = createRsyslogReader();
     series([action(0), queue(0)], reader);

@@ -44,49 +44,62 @@ export interface RsyslogReader {
   read(objects: readonly StatsObject[]): { readonly stats: readonly Stat[]; readonly known: number };
 }
 
+const MOST_ACTIONS = 10_000;
+
 type Part = 'action' | 'queue' | 'queue[DA]';
-type Parts = Map<Part, StatsObject>;
+
+interface Round {
+  readonly parts: Map<Part, StatsObject>;
+  /** A part came that no round before had: the rest of this round has been let go already, or is here. */
+  learnt: boolean;
+}
 
 export function createRsyslogReader(): RsyslogReader {
   const expected = new Map<string, Set<Part>>();
-  const pending = new Map<string, Parts>();
+  const pending = new Map<string, Round>();
 
   function release(action: string, stats: Stat[]): void {
-    for (const [part, object] of pending.get(action) ?? [])
+    for (const [part, object] of pending.get(action)?.parts ?? [])
       stats.push(...statsOf(object, part === 'action' ? ACTION : QUEUE, actionIdentity(action)));
     pending.delete(action);
   }
 
   /** An action that speaks again before its queues did has lost them: what came before stands alone. */
   function hold(action: string, part: Part, object: StatsObject, stats: Stat[]): void {
-    const parts = pending.get(action) ?? new Map<Part, StatsObject>();
-    if (parts.has(part)) {
-      expected.set(action, new Set(parts.keys()));
+    const before = pending.get(action);
+    if (before?.parts.has(part)) {
+      expected.set(action, new Set(before.parts.keys()));
       release(action, stats);
-      parts.clear();
     }
-    parts.set(part, object);
-    pending.set(action, parts);
-    expected.set(action, (expected.get(action) ?? new Set<Part>()).add(part));
+    const round = pending.get(action) ?? { parts: new Map(), learnt: false };
+    const known = expected.get(action) ?? new Set();
+    round.learnt ||= !known.has(part);
+    round.parts.set(part, object);
+    pending.set(action, round);
+    expected.set(action, known.add(part));
   }
 
   return {
     read(objects) {
       const stats: Stat[] = [];
       let known = 0;
+      // A queue may stand before its action.
+      for (const { origin, name } of objects)
+        if (origin === 'core.action' && !expected.has(name) && expected.size < MOST_ACTIONS)
+          expected.set(name, new Set());
       for (const object of objects) {
         const place = placeOf(object);
         if (place === undefined) {
           const own = ownStats(object);
           stats.push(...own);
           known += own.length > 0 ? 1 : 0;
-        } else if (place.part === 'action' || expected.has(place.action)) {
+        } else if (expected.has(place.action)) {
           hold(place.action, place.part, object, stats);
           known++;
         }
       }
-      for (const [action, parts] of pending)
-        if (parts.size === expected.get(action)?.size) release(action, stats);
+      for (const [action, round] of pending)
+        if (round.learnt || round.parts.size === expected.get(action)?.size) release(action, stats);
       return { stats, known };
     },
   };

@@ -117,7 +117,11 @@ describe('readPrometheus', () => {
   });
 
   const text = fc.string({ unit: 'binary', maxLength: 12 });
-  const entry = fc.record({ a: text, b: text, value: fc.double({ min: 0, noNaN: true }) });
+  const entry = fc.record({
+    a: text,
+    b: text,
+    value: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+  });
 
   it("reads back whatever prom-client's own text says", async () => {
     await fc.assert(

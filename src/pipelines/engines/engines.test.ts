@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { type Bench, startBench, URL_OF } from '../../../test/helpers/monitor.ts';
+import { sample } from '../../../test/helpers/pages.ts';
+
+/** Reads `before`, then `after`; where only one page was recorded, `before` is the same page with counters at 0. */
+async function readTwice(engine: string, before: string, after: string): Promise<Bench> {
+  const bench = await startBench({ id: 'edge', engine, url: URL_OF('edge') });
+  await bench.scrape(before);
+  await bench.scrape(after);
+  return bench;
+}
+
+const names = (bench: Bench): string[] =>
+  bench.monitor.components.all().map(({ kind, type, engineId }) => `${kind} ${type}:${engineId}`);
+
+describe('fluent-bit', () => {
+  const page = sample('fluent-bit-5.1-api-v2-metrics-prometheus.txt');
+  const atStart = page.replace(/(_total\{.*\}) \d+/g, '$1 0');
+
+  it('lists plugins by alias or type, without the inputs nobody configured', async () => {
+    const bench = await readTwice(
+      'fluent-bit',
+      atStart,
+      `${page}fluentbit_input_records_total{name="tail.0"} 1\n`,
+    );
+    expect(names(bench)).toEqual([
+      'input fluent-bit:app_tcp',
+      'input fluent-bit:flood',
+      'output fluent-bit:ok_file',
+      'output fluent-bit:dead_http',
+      'output fluent-bit:rw',
+      'output fluent-bit:otlp',
+      'input tail:tail.0',
+    ]);
+  });
+
+  it('tells a dead output by its retries, though its error counter stays 0', async () => {
+    const bench = await readTwice('fluent-bit', atStart, page);
+    expect(bench.status('dead_http')).toMatchObject({
+      health: 'Red',
+      metrics: { out_events: 0, out_bytes: 0, errors: 13, dropped: 2786, queue_size: 0, queue_capacity: 100 },
+      lastDataAt: null,
+    });
+    expect(bench.status('ok_file')).toMatchObject({
+      health: 'Green',
+      metrics: { out_events: 500, out_bytes: 17890 },
+    });
+  });
+
+  it('shows a paused input as blocked', async () => {
+    const bench = await readTwice('fluent-bit', atStart, page);
+    expect(bench.status('flood')).toMatchObject({
+      health: 'Yellow',
+      metrics: { in_events: 4572, blocked: 1 },
+    });
+    expect(bench.status('app_tcp')).toMatchObject({
+      health: 'Green',
+      metrics: { in_bytes: 17890, blocked: 0 },
+    });
+  });
+});
+
+describe('prometheus', () => {
+  const page = sample('prometheus-2.42-self-remote_write-one-down.txt');
+  const atStart = page.replace(/(_total\{.*\}) \d+/g, '$1 0').replace(/(pending\{.*\}) \d+/g, '$1 0');
+
+  it('does not take attempts for deliveries', async () => {
+    const bench = await readTwice('prometheus', atStart, page);
+    expect(bench.status('down')).toMatchObject({
+      health: 'Red',
+      metrics: { out_events: 100, out_bytes: 0, errors: 8200, queue_size: 699, queue_capacity: 500 },
+    });
+    expect(bench.status('good')).toMatchObject({
+      health: 'Green',
+      metrics: { out_events: 8695, out_bytes: 188391, errors: 0, queue_size: 60, queue_capacity: 500 },
+    });
+  });
+
+  it('takes back what an attempt in flight counted too early', async () => {
+    const sent = (total: number, retried: number): string =>
+      page
+        .replace(/(samples_total\{remote_name="down".*\}) \d+/, `$1 ${total}`)
+        .replace(/(retried_total\{remote_name="down".*\}) \d+/, `$1 ${retried}`);
+    const bench = await readTwice('prometheus', sent(8300, 8200), sent(8400, 8200));
+    expect(bench.status('down').metrics.out_events).toBe(100);
+    await bench.scrape(sent(8400, 8300));
+    await bench.scrape(sent(8500, 8300));
+    expect(bench.status('down').metrics.out_events).toBe(100);
+  });
+
+  it('counts the samples of each new federated scrape, and sees a job that is down', async () => {
+    const page = sample('prometheus-2.42-federate.txt');
+    const next = page.replaceAll('1795824483', '1795824498');
+    const bench = await readTwice('prometheus', page, next);
+    await bench.scrape(next);
+    expect(bench.status('node')).toMatchObject({ health: 'Green', metrics: { in_events: 505, up: 1 } });
+    expect(bench.status('dead')).toMatchObject({
+      health: 'Red',
+      error: 'it reports that it is down',
+      metrics: { in_events: 0, up: 0 },
+    });
+  });
+});
+
+describe('otelcol', () => {
+  it.each([
+    'otelcol_receiver_accepted_log_records',
+    'otelcol_receiver_accepted_log_records_total',
+    'otelcol_receiver_accepted_spans__spans__total',
+    'otelcol_receiver_accepted_metric_points',
+  ])('reads %s', async name => {
+    const page = (value: number): string =>
+      `${name}{receiver="syslog/app",transport="tcp",otel_scope_name="x"} ${value}\n`;
+    const bench = await readTwice('otelcol', page(1200), page(1205));
+    expect(names(bench)).toEqual(['input syslog:syslog/app']);
+    expect(bench.status('syslog/app').metrics.in_events).toBe(5);
+    expect(bench.find('syslog/app').id).toBe('syslog_app');
+  });
+
+  it("reads the page of OpenTelemetry's own exporter", async () => {
+    const page = sample('otel-js-prometheus-exporter.txt');
+    const bench = await readTwice(
+      'otelcol',
+      page,
+      page.replace('otel_scope_name="x"} 5', 'otel_scope_name="x"} 9'),
+    );
+    expect(bench.status('syslog/app').metrics.in_events).toBe(4);
+  });
+
+  it('adds the signals, takes refusals for errors and blocking, and shows the fullest queue', async () => {
+    const page = (n: number): string => `
+otelcol_receiver_accepted_log_records{receiver="otlp",transport="grpc"} ${n}
+otelcol_receiver_accepted_spans{receiver="otlp",transport="grpc"} ${n}
+otelcol_receiver_refused_spans{receiver="otlp",transport="grpc"} ${n}
+otelcol_exporter_sent_log_records{exporter="otlp/prod"} ${n}
+otelcol_exporter_send_failed_log_records{exporter="otlp/prod"} ${n}
+otelcol_exporter_enqueue_failed_log_records{exporter="otlp/prod"} ${n}
+otelcol_exporter_queue_size{exporter="otlp/prod",data_type="logs"} 990
+otelcol_exporter_queue_size{exporter="otlp/prod",data_type="traces"} 0
+otelcol_exporter_queue_capacity{exporter="otlp/prod",data_type="logs"} 1000
+otelcol_exporter_queue_capacity{exporter="otlp/prod",data_type="traces"} 1000
+`;
+    const bench = await readTwice('otelcol', page(0), page(3));
+    expect(bench.status('otlp')).toMatchObject({
+      health: 'Yellow',
+      metrics: { in_events: 6, errors: 3, blocked: 1 },
+    });
+    expect(bench.status('otlp/prod')).toMatchObject({
+      health: 'Yellow',
+      metrics: { out_events: 3, errors: 3, dropped: 3, queue_size: 990, queue_capacity: 1000 },
+    });
+  });
+});
+
+describe('vector', () => {
+  const source = 'component_id="app",component_kind="source",component_type="syslog",host="h1"';
+  const sink = 'component_id="out",component_kind="sink",component_type="http",host="h1"';
+  const page = (n: number): string => `
+vector_component_received_events_total{${source}} ${n} 17958244831${n}
+vector_component_received_bytes_total{${source},peer_addr="a"} ${n}
+vector_component_received_bytes_total{${source},peer_addr="b"} ${n}
+vector_component_received_events_total{component_id="parse",component_kind="transform",component_type="remap"} ${n}
+vector_component_sent_events_total{${sink}} ${n}
+vector_component_sent_bytes_total{${sink}} ${n}
+vector_component_errors_total{${sink},error_type="request_failed",stage="sending"} ${n}
+vector_component_discarded_events_total{${sink},intentional="true"} ${n}
+vector_component_discarded_events_total{${sink},intentional="false"} ${n}
+vector_buffer_events{${sink},stage="0"} 40
+vector_buffer_size_events{${sink},stage="0"} 40
+vector_buffer_byte_size{buffer_id="out",stage="0"} 99
+vector_buffer_max_size_bytes{buffer_id="out",stage="0"} 100
+`;
+
+  it('lists sources and sinks, adds over labels of no meaning, and leaves out what was dropped on purpose', async () => {
+    const bench = await readTwice('vector', page(10), page(12));
+    expect(names(bench)).toEqual(['input syslog:app', 'output http:out']);
+    expect(bench.status('app').metrics).toEqual({ in_events: 2, in_bytes: 4 });
+    expect(bench.status('out').metrics).toMatchObject({ out_events: 2, out_bytes: 2, errors: 2, dropped: 2 });
+  });
+
+  it('shows a buffer in the unit it is bounded in, under its old and new names, joined by its id', async () => {
+    const bench = await readTwice('vector', page(10), page(12));
+    await bench.scrape(page(13).replaceAll('_total', '_other'));
+    expect(bench.status('out')).toMatchObject({
+      health: 'Yellow',
+      metrics: { queue_size: 99, queue_capacity: 100 },
+    });
+    expect(bench.monitor.components.all()).toHaveLength(2);
+  });
+});
+
+describe('custom', () => {
+  it('follows the rules of its user', async () => {
+    const bench = await startBench({
+      id: 'edge',
+      engine: 'custom',
+      url: URL_OF('edge'),
+      rules: [
+        {
+          match: '^in_total$',
+          where: { dir: 'in' },
+          id: 'name',
+          type: 'kind',
+          kind: 'input',
+          metric: 'in_events',
+        },
+        { match: '^depth$', id: 'name', kind: 'output', metric: 'queue_size', fold: 'sum' },
+      ],
+    });
+    const page = (n: number): string =>
+      `in_total{dir="in",name="a",kind="udp"} ${n}\nin_total{dir="out",name="b"} ${n}\ndepth{name="q",p="1"} 2\ndepth{name="q",p="2"} 3\n`;
+    await bench.scrape(page(1));
+    await bench.scrape(page(4));
+    expect(names(bench)).toEqual(['input udp:a', 'output custom:q']);
+    expect(bench.status('a').metrics).toEqual({ in_events: 3 });
+    expect(bench.status('q').metrics).toEqual({ queue_size: 5 });
+  });
+});

@@ -1,0 +1,74 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../src/lib/logger.ts';
+import type { Component, ComponentStatus } from '../../src/pipelines/component.ts';
+import { createMonitor, type Monitor } from '../../src/pipelines/monitor.ts';
+import { pipelineSchema } from '../../src/pipelines/settings.ts';
+import { type TestClock, testClock } from './clock.ts';
+import { type Pages, type Served, testPages } from './pages.ts';
+
+/** Where the pipelines of these tests are read. */
+export const URL_OF = (id: string): string => `http://${id}.test/metrics`;
+
+/** A monitor over pages and a clock that tests move. */
+export interface Bench {
+  readonly clock: TestClock;
+  readonly pages: Pages;
+  readonly monitor: Monitor;
+  readonly folder: string;
+  configure(...pipelines: object[]): void;
+  /** Puts the page there and lets one interval of 10 s pass. */
+  scrape(page: Served, id?: string): Promise<void>;
+  find(engineId: string): Component;
+  status(engineId: string): ComponentStatus;
+  /** Stops it and starts another on the same folder, after a time in which nothing ran. */
+  restart(downMs?: number): Promise<void>;
+}
+
+export const vectorAt = (id: string): object => ({ id, engine: 'vector', url: URL_OF(id) });
+
+export async function startBench(...pipelines: object[]): Promise<Bench> {
+  const clock = testClock();
+  const pages = testPages();
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-pipelines-'));
+  const create = (): Monitor =>
+    createMonitor({ http: pages, clock, logger: silentLogger, dataFolder: folder, random: () => 0.5 });
+  let monitor = create();
+  let configured = pipelines;
+  const configure = (...items: object[]): void => {
+    configured = items;
+    monitor.configure(items.map(item => pipelineSchema.parse(item)));
+  };
+  configure(...pipelines);
+  await monitor.start();
+
+  function find(engineId: string): Component {
+    const found = monitor.components.all().find(component => component.engineId === engineId);
+    if (found === undefined) throw new Error(`no component ${engineId}`);
+    return found;
+  }
+
+  return {
+    clock,
+    pages,
+    folder,
+    configure,
+    find,
+    get monitor() {
+      return monitor;
+    },
+    status: engineId => monitor.components.status(find(engineId)),
+    async scrape(page, id = 'edge') {
+      pages.serve(URL_OF(id), page);
+      await clock.advance(10_000);
+    },
+    async restart(downMs = 0) {
+      await monitor.stop();
+      await clock.advance(downMs);
+      monitor = create();
+      configure(...configured);
+      await monitor.start();
+    },
+  };
+}

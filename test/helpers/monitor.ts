@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -22,8 +22,8 @@ export interface Bench {
   scrape(page: Served, id?: string): Promise<void>;
   find(engineId: string): Component;
   status(engineId: string): ComponentStatus;
-  /** Stops it and starts another on the same folder, after a time in which nothing ran. */
-  restart(downMs?: number): Promise<void>;
+  /** Stops it and starts another on the same folder, after a time in which nothing ran; without a snapshot if asked. */
+  restart(downMs?: number, snapshot?: boolean): Promise<void>;
 }
 
 export const vectorAt = (id: string): object => ({ id, engine: 'vector', url: URL_OF(id) });
@@ -63,8 +63,9 @@ export async function startBench(...pipelines: object[]): Promise<Bench> {
       pages.serve(URL_OF(id), page);
       await clock.advance(10_000);
     },
-    async restart(downMs = 0) {
+    async restart(downMs = 0, snapshot = true) {
       await monitor.stop();
+      if (!snapshot) rmSync(join(folder, 'snapshot'));
       await clock.advance(downMs);
       monitor = create();
       configure(...configured);

@@ -1,0 +1,168 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fastify } from 'fastify';
+import { expect, test } from 'vitest';
+import { pages, stalePages } from '../scripts/generate.ts';
+import { addIngest } from '../src/api/ingest.ts';
+import { addManagement } from '../src/api/management.ts';
+import { routes } from '../src/api/routes/index.ts';
+import type { Identity } from '../src/auth/identity.ts';
+import type { Actor, Role } from '../src/auth/permissions.ts';
+import { checkConfiguration } from '../src/config/check.ts';
+import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/load.ts';
+import { SYSTEM_FIELDS } from '../src/events/system-fields.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { AppError, reasonOf } from '../src/lib/errors.ts';
+import { parseSamples } from '../src/pipelines/formats/samples.ts';
+import type { Monitor } from '../src/pipelines/monitor.ts';
+import type { House } from '../src/resources/verb.ts';
+import { configFolder } from './helpers/config-folder.ts';
+import { codeBlocks, exampleOf, readText, sectionOf, tableRows } from './helpers/markdown.ts';
+import { story } from './helpers/story.ts';
+
+const API = readText('docs/reference/api.md');
+const EVENTS = readText('docs/reference/events.md');
+
+function untouched(): never {
+  throw new Error('a verb went on without its permission');
+}
+
+const house: House = {
+  get stores() {
+    return untouched();
+  },
+  get components() {
+    return untouched();
+  },
+  configuration: untouched,
+  configurationStatus: untouched,
+};
+
+const actor = (role: Role): Actor => ({ kind: 'user', id: 'u1', name: 'somebody', role });
+
+/** The refusal of somebody without any permission names the one that is missing. */
+async function permissionOf(route: (typeof routes)[number]): Promise<string> {
+  const refusal = await route.run({ actor: actor('user'), house }, {}).catch(reasonOf);
+  return /permission '([^']+)'/.exec(String(refusal))?.[1] ?? `none is asked for: ${refusal}`;
+}
+
+const asDocumented = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
+
+test('api.md lists every path of the API with the permission it asks for', async () => {
+  const documented = tableRows(sectionOf(API, 'Paths')).map(([method, path, permission]) =>
+    [method, path, permission].join(' '),
+  );
+  const guarded = await Promise.all(
+    routes.map(
+      async route => `${route.method} /api/v1${asDocumented(route.path)} ${await permissionOf(route)}`,
+    ),
+  );
+  expect(documented.filter(row => !/ (none|ingest token)$/.test(row)).sort()).toEqual(guarded.sort());
+});
+
+test('api.md lists every path that the server knows', async () => {
+  const identity: Identity = { login: untouched, authenticate: untouched, ensureFirstAdmin: untouched };
+  const monitor: Monitor = {
+    get components() {
+      return untouched();
+    },
+    pin: untouched,
+    configure: untouched,
+    start: untouched,
+    stop: untouched,
+    pipelineOfToken: untouched,
+    ingestSamples: untouched,
+    ingestImpstats: untouched,
+  };
+  const known: string[] = [];
+  const server = fastify();
+  server.addHook('onRoute', ({ method, url }) => {
+    if (method !== 'HEAD') known.push(`${method} ${asDocumented(url)}`);
+  });
+  await server.register(scope => addManagement(scope, { house, identity, health: untouched }), {
+    prefix: '/api/v1',
+  });
+  await server.register(scope => addIngest(scope, monitor), { prefix: '/ingest' });
+  await server.close();
+  const documented = tableRows(sectionOf(API, 'Paths')).map(([method, path]) => `${method} ${path}`);
+  expect(documented.sort()).toEqual(known.sort());
+});
+
+test('the examples of api.md are what the API answers', async () => {
+  const told = await story();
+  const answers = {
+    Input: told.input,
+    Status: told.status,
+    Notification: told.notification,
+    Target: told.target,
+    Incident: told.incident,
+    Delivery: told.delivery,
+    Message: told.message,
+    Engine: told.engine,
+  };
+  for (const [title, answer] of Object.entries(answers))
+    expect(exampleOf(API, title), title).toEqual(JSON.parse(JSON.stringify(answer)));
+  expect(() => parseSamples(exampleOf(API, 'Ingest'))).not.toThrow();
+});
+
+test('the examples of events.md are what targets send', async () => {
+  const { alarm, ok } = await story();
+  expect(exampleOf(EVENTS, 'ALARM')).toEqual(alarm);
+  expect(exampleOf(EVENTS, 'OK')).toEqual(ok);
+});
+
+test('events.md describes every field of an event, and no other', async () => {
+  const { alarm, ok } = await story();
+  const own = new Set([...Object.keys(alarm), ...Object.keys(ok)].filter(field => field !== 'cribl_host'));
+  expect(tableRows(sectionOf(EVENTS, 'Fields')).map(([field]) => field)).toEqual([...own]);
+  expect(tableRows(sectionOf(EVENTS, 'System fields')).map(([field]) => field)).toEqual([...SYSTEM_FIELDS]);
+});
+
+test('the example of errors.md is what a wrong query is answered', async () => {
+  const route = routes.find(({ path }) => path === '/incidents');
+  const error: unknown = await route?.run({ actor: actor('admin'), house }, { limit: '0' }).catch(one => one);
+  if (!(error instanceof AppError)) throw new Error(`not refused: ${reasonOf(error)}`);
+  const { code, message, problems: errors } = error;
+  expect(exampleOf(readText('docs/reference/errors.md'), 'Errors')).toMatchObject({ code, message, errors });
+});
+
+test.each(['README.md', 'docs/guide/rsyslog.md', 'docs/guide/vector.md'])(
+  'the configuration that %s shows is valid',
+  path => {
+    const blocks = codeBlocks(readText(path)).filter(({ language }) => language === 'yaml');
+    const fileOf = (key: RegExp): string => blocks.find(({ text }) => key.test(text))?.text ?? '';
+    const folder = configFolder({
+      [SETTINGS_FILE]: fileOf(/^pipelines:/m),
+      [NOTIFICATIONS_FILE]: fileOf(/^notifications:/m),
+    });
+    const environment = { SYSLOG_TOKEN: 'change-me-please' };
+    const check = checkConfiguration({ folder, environment, flags: {} }, systemClock);
+    expect(check.errors).toEqual([]);
+    expect(check.warnings).toEqual([]);
+    expect(check.configuration?.settings.pipelines.length).toBeGreaterThan(0);
+  },
+);
+
+test('the generated references say what the code says', async () => {
+  expect(await stalePages('.', await pages())).toEqual([]);
+});
+
+test('a generated reference that is missing or was edited counts as stale', async () => {
+  const expected = await pages();
+  const folder = configFolder();
+  for (const { path, text } of expected.slice(1)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), path.endsWith('errors.md') ? `${text}edited` : text);
+  }
+  expect(await stalePages(folder, expected)).toEqual([
+    'docs/reference/configuration.md',
+    'docs/reference/errors.md',
+  ]);
+});
+
+test('the generated references mark secrets, durations and what a variable sets', async () => {
+  const [configuration] = await pages();
+  expect(configuration?.text).toContain('| `password` | secret text | no |');
+  expect(configuration?.text).toContain('| `conf.timeWindow` | duration | no | `60s` |');
+  expect(configuration?.text).toContain('`HEADGATE_API_AUTH_TOKEN_TTL`');
+});

@@ -1,0 +1,125 @@
+import { wireComponent, wireComponentStatus } from '../../src/api/wire/component.ts';
+import { wireDelivery } from '../../src/api/wire/delivery.ts';
+import { wireEngine } from '../../src/api/wire/engine.ts';
+import { wireIncident } from '../../src/api/wire/incident.ts';
+import { wireMessage } from '../../src/api/wire/message.ts';
+import type { OpenFor, Verdict } from '../../src/conditions/condition.ts';
+import { outgoing } from '../../src/delivery/outgoing.ts';
+import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
+import type { Ids } from '../../src/lib/ids.ts';
+import { bulletinRow } from '../../src/notifications/bulletin.ts';
+import { configureNotification } from '../../src/notifications/notification.ts';
+import { subjectOf } from '../../src/notifications/subjects.ts';
+import { transition } from '../../src/notifications/transition.ts';
+import { createWatch } from '../../src/notifications/watch.ts';
+import type { IncidentRow } from '../../src/storage/storage.ts';
+import { findTargetType } from '../../src/targets/index.ts';
+import { testClock } from './clock.ts';
+import { testComponents } from './components.ts';
+
+const HOST = 'headgate';
+const EXTERNAL_URL = 'https://headgate.example';
+
+function countingIds(): Ids {
+  let last = 0;
+  return {
+    next() {
+      last += 1;
+      return `019b7754-b6e0-7000-8000-${String(last).padStart(12, '0')}`;
+    },
+  };
+}
+
+function describe(verdict: Verdict) {
+  if (verdict.state === 'unknown') throw new Error(`the condition does not know: ${verdict.reason}`);
+  return verdict.describe();
+}
+
+/**
+ * What the references tell their examples of, made by the product's own functions: the input `syslog:app` falls
+ * silent, an incident opens, a webhook is told, data comes again.
+ */
+export async function story() {
+  const clock = testClock();
+  const begin = clock.now();
+  const ids = countingIds();
+  const components = testComponents(clock);
+  const target = findTargetType('webhook')?.configure({
+    id: 'ops',
+    type: 'webhook',
+    url: 'https://hooks.example/ops',
+    authType: 'token',
+    token: 'not-to-be-shown',
+  });
+  const notification = configureNotification({
+    id: 'app_silent',
+    condition: 'no-data',
+    targets: ['ops'],
+    conf: { name: 'syslog:app' },
+    description: 'The application of the shop.',
+    runbookUrl: 'https://wiki.example/app-silent',
+  });
+  const watch = createWatch(notification, clock.monotonic());
+  const app = components.add('app');
+  const subject = subjectOf(app);
+  components.data(app);
+
+  function tell(status: 'ALARM' | 'OK', incident: IncidentRow | undefined, open: OpenFor | undefined) {
+    return transition({
+      workspace: 'default',
+      origin: watch.origin,
+      subject,
+      status,
+      description: describe(notification.rule.evaluate({ subject, components, open })),
+      incident,
+      closeReason: undefined,
+      recipients: ['ops'],
+      now: clock.now(),
+      ids,
+      externalUrl: EXTERNAL_URL,
+      bulletin: event => bulletinRow(watch.origin, [], event, status === 'ALARM' ? 1 : 0),
+    });
+  }
+
+  await clock.advance(60_000);
+  const alarm = tell('ALARM', undefined, undefined);
+  const silent = {
+    component: app,
+    status: {
+      ...components.status(app),
+      metrics: { in_events: 1840, in_bytes: 262_144 },
+      lastDataAt: begin,
+    },
+    notifications: [notification.settings],
+  };
+  const engine = components.pipeline('edge');
+  await clock.advance(75_000);
+  components.data(app);
+  await clock.advance(1000);
+  const ok = tell('OK', alarm.operation.incident, { ms: 76_000, observedMs: 76_000 });
+
+  const [waiting] = alarm.operation.deliveries;
+  if (waiting === undefined || engine === undefined || target === undefined)
+    throw new Error('the story lacks a part');
+  const sent = {
+    ...waiting,
+    state: 'sent' as const,
+    attempts: 1,
+    last_status: 200,
+    settled_at: waiting.created_at + 12,
+  };
+  return {
+    alarm: outgoing(alarm.event, target.settings.systemFields, HOST),
+    ok: outgoing(ok.event, target.settings.systemFields, HOST),
+    /** The alarm with every system field there is. */
+    whole: outgoing(alarm.event, SYSTEM_FIELDS, HOST),
+    input: wireComponent(silent),
+    status: wireComponentStatus(silent),
+    notification: notification.settings,
+    target: target.settings,
+    incident: wireIncident(ok.operation.incident),
+    delivery: wireDelivery(sent),
+    message: wireMessage(alarm.operation.message),
+    engine: wireEngine({ ...engine, url: 'http://127.0.0.1:9598/metrics', lastAt: silent.status.timestamp }),
+  };
+}

@@ -14,13 +14,16 @@ export interface RunOptions {
   readonly configFolder: string;
   readonly dataFolder: string;
   readonly flags: Readonly<Record<string, string>>;
+  /** In place of the variables of the process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Called once requests are accepted; its end does not end the process. */
   readonly ready: (app: App) => Promise<void>;
 }
 
 /** Runs the server until SIGTERM or SIGINT, then stops it gracefully; a second signal ends the process at once. */
 export async function runApp(options: RunOptions): Promise<ExitCode> {
-  const level = logLevel(process.env.HEADGATE_LOG_LEVEL);
+  const environment = options.environment ?? process.env;
+  const level = logLevel(environment.HEADGATE_LOG_LEVEL);
   if (level === undefined) {
     complain(`HEADGATE_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
     return EXIT.usage;
@@ -32,7 +35,7 @@ export async function runApp(options: RunOptions): Promise<ExitCode> {
       configFolder: options.configFolder,
       dataFolder: options.dataFolder,
       flags: options.flags,
-      environment: process.env,
+      environment,
       clock: systemClock,
       ids: monotonicIds(systemClock),
       random: Math.random,

@@ -11,10 +11,10 @@ export interface Notice {
   readonly notification: string;
   readonly incidentId: string;
   /** The whole event, as it came. */
-  readonly event: Readonly<Record<string, unknown>>;
+  readonly event: unknown;
 }
 
-const eventSchema = z.looseObject({
+const eventSchema = z.object({
   status: z.enum(['ALARM', 'OK']),
   _raw: z.string(),
   cribl_notification: z.string(),
@@ -25,11 +25,12 @@ const eventSchema = z.looseObject({
 export function noticesOf(body: string, deliveryId: string, receivedAt: number): Notice[] | undefined {
   const notices: Notice[] = [];
   for (const line of body.split('\n').filter(text => text.trim() !== '')) {
-    const parsed = eventSchema.safeParse(parseOrUndefined(line));
+    const event = parseOrUndefined(line);
+    const parsed = eventSchema.safeParse(event);
     if (!parsed.success) return undefined;
     const { status, _raw, cribl_notification, incidentId } = parsed.data;
     const shown = { text: _raw, notification: cribl_notification, incidentId };
-    notices.push({ receivedAt, deliveryId, status, ...shown, event: parsed.data });
+    notices.push({ receivedAt, deliveryId, status, ...shown, event });
   }
   return notices;
 }

@@ -74,19 +74,24 @@ const SWING_MS = 23_000;
 /** How long an output takes to send what waited. */
 const DRAIN_MS = 6000;
 const ERRORS_PER_SECOND = 2;
+/** Keeps a count that stands still from going down by a rounding error. */
+const ROUNDING = 1e-6;
 
 /** A part's counters after `elapsedMs`: they follow from the time alone and never go down. */
 export function totalsOf(part: Part, elapsedMs: number): Totals {
   const outageMs = msInOutage(part, elapsedMs);
-  const passing = part.kind === 'input' ? elapsedMs - outageMs : elapsedMs;
-  const arrived = (part.eventsPerSecond * swung(passing)) / 1000;
-  const queued = part.kind === 'input' ? 0 : waiting(part, elapsedMs);
-  const events = Math.floor(arrived - queued);
+  const count = (ms: number): number => Math.floor((part.eventsPerSecond * ms) / 1000 + ROUNDING);
+  if (part.kind === 'input') {
+    const events = count(swung(elapsedMs - outageMs));
+    return { events, bytes: events * part.bytesPerEvent, errors: 0, queued: 0 };
+  }
+  const queuedMs = msQueued(part, elapsedMs);
+  const events = count(swung(elapsedMs) - queuedMs);
   return {
     events,
     bytes: events * part.bytesPerEvent,
-    errors: part.kind === 'input' ? 0 : Math.floor((outageMs * ERRORS_PER_SECOND) / 1000),
-    queued: Math.floor(queued),
+    errors: Math.floor((outageMs * ERRORS_PER_SECOND) / 1000),
+    queued: count(queuedMs),
   };
 }
 
@@ -99,20 +104,20 @@ function swung(ms: number): number {
 function msInOutage({ outage }: Part, elapsedMs: number): number {
   if (outage === undefined) return 0;
   const { fromMs, toMs } = outage;
-  const rounds = Math.floor(elapsedMs / ROUND_MS);
-  const inThis = Math.min(Math.max(elapsedMs - rounds * ROUND_MS - fromMs, 0), toMs - fromMs);
-  return rounds * (toMs - fromMs) + inThis;
+  const round = Math.floor(elapsedMs / ROUND_MS);
+  const inThis = Math.min(Math.max(elapsedMs - round * ROUND_MS - fromMs, 0), toMs - fromMs);
+  return round * (toMs - fromMs) + inThis;
 }
 
-/** What came in during the present outage, or what is left of the last one. */
-function waiting({ eventsPerSecond, outage }: Part, elapsedMs: number): number {
+/** What came in during the present outage, or what is left of the last one, as milliseconds at the mean rate. */
+function msQueued({ outage }: Part, elapsedMs: number): number {
   if (outage === undefined) return 0;
-  const { fromMs, toMs } = outage;
-  const at = elapsedMs % ROUND_MS;
-  if (at < fromMs || at >= toMs + DRAIN_MS) return 0;
-  const start = elapsedMs - at + fromMs;
-  const came = (swung(Math.min(elapsedMs, start + toMs - fromMs)) - swung(start)) * (eventsPerSecond / 1000);
-  return at < toMs ? came : came * (1 - (at - toMs) / DRAIN_MS);
+  const begin = Math.floor(elapsedMs / ROUND_MS) * ROUND_MS;
+  const from = begin + outage.fromMs;
+  const to = begin + outage.toMs;
+  if (elapsedMs < from || elapsedMs >= to + DRAIN_MS) return 0;
+  const came = swung(Math.min(elapsedMs, to)) - swung(from);
+  return elapsedMs < to ? came : came * (1 - (elapsedMs - to) / DRAIN_MS);
 }
 
 /** What happens in a round, a line each, in order. */

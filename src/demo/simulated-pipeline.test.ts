@@ -1,60 +1,59 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
-import { rulesFor, statementsOf } from '../pipelines/engines/profile.ts';
-import { vector } from '../pipelines/engines/vector.ts';
-import { parseSeries, readPrometheus } from '../pipelines/formats/prometheus.ts';
+import { startBench, vectorAt } from '../../test/helpers/monitor.ts';
 import { PARTS } from './script.ts';
-import { type SimulatedPipeline, startSimulatedPipeline } from './simulated-pipeline.ts';
+import { startSimulatedPipeline } from './simulated-pipeline.ts';
 
-let pipeline: SimulatedPipeline | undefined;
-afterEach(() => pipeline?.close());
-
-/** What Headgate's own profile understands of the page: metric values by component. */
-async function understood(url: string): Promise<Map<string, Map<string, number>>> {
-  const answer = await fetch(`${url}/metrics`);
-  const components = new Map<string, Map<string, number>>();
-  const result = readPrometheus(await answer.text(), false, {
-    wants: () => true,
-    sample(text, value) {
-      const series = parseSeries(text);
-      if (series === undefined) return 'malformed';
-      for (const statement of statementsOf(vector, rulesFor(vector, series.name), series.labels)) {
-        const metrics = components.get(statement.engineId) ?? new Map<string, number>();
-        components.set(statement.engineId, metrics.set(statement.means.metric, value));
-      }
-      return 'taken';
+/** The pipeline on a clock of its own, and a monitor that reads what the pipeline serves. */
+async function setup() {
+  const clock = testClock();
+  const pipeline = await startSimulatedPipeline(clock);
+  onTestFinished(pipeline.close);
+  const bench = await startBench(vectorAt('edge'));
+  onTestFinished(() => bench.monitor.stop());
+  return {
+    pipeline,
+    bench,
+    async readAfter(ms: number) {
+      await clock.advance(ms);
+      const answer = await fetch(`${pipeline.url}/metrics`);
+      await bench.scrape(await answer.text());
     },
-  });
-  expect(result).toMatchObject({ bad: 0, error: undefined });
-  return components;
+  };
 }
 
 it('is read as a Vector: every input and output with its events, bytes, errors and queue', async () => {
-  const clock = testClock();
-  pipeline = await startSimulatedPipeline(clock);
+  const { pipeline, bench, readAfter } = await setup();
+  await readAfter(0);
   pipeline.begin();
-  await clock.advance(80_000);
-  const components = await understood(pipeline.url);
-  expect([...components.keys()].sort()).toEqual(PARTS.map(part => part.id).sort());
-  for (const { id, kind } of PARTS) {
-    const metrics = components.get(id);
+  await readAfter(76_000);
+  await readAfter(10_000);
+  expect(bench.monitor.components.all()).toHaveLength(PARTS.length);
+  for (const { id, kind, type } of PARTS) {
+    const { metrics, health } = bench.status(id);
     const way = kind === 'input' ? 'in' : 'out';
-    expect(metrics?.get(`${way}_events`)).toBeGreaterThan(0);
-    expect(metrics?.get(`${way}_bytes`)).toBeGreaterThan(0);
+    expect(bench.find(id)).toMatchObject({ kind, type });
+    expect(metrics[`${way}_events`]).toBeGreaterThan(0);
+    expect(metrics[`${way}_bytes`]).toBeGreaterThan(0);
+    expect(health).toBe(id === 'search' ? 'Red' : 'Green');
   }
-  expect(components.get('search')?.get('errors')).toBe(10);
-  expect(components.get('search')?.get('queue_size')).toBeGreaterThan(0);
+  expect(bench.status('search').metrics).toMatchObject({ errors: 22, queue_capacity: 10_000 });
+  expect(bench.status('search').metrics.queue_size).toBeGreaterThan(0);
+  await readAfter(20_000);
+  await readAfter(1000);
+  expect(bench.status('search').health).toBe('Green');
 });
 
 it('lets nothing flow before it begins', async () => {
-  const clock = testClock();
-  pipeline = await startSimulatedPipeline(clock);
-  await clock.advance(10_000);
-  expect((await understood(pipeline.url)).get('app')?.get('in_events')).toBe(0);
+  const { bench, readAfter } = await setup();
+  await readAfter(0);
+  await readAfter(10_000);
+  expect(bench.status('app').metrics.in_events).toBe(0);
+  expect(bench.status('app').lastDataAt).toBeNull();
 });
 
 it('says where its metrics are to whoever asks elsewhere', async () => {
-  pipeline = await startSimulatedPipeline(testClock());
+  const { pipeline } = await setup();
   const answer = await fetch(`${pipeline.url}/`);
   expect(answer.status).toBe(404);
   expect(await answer.text()).toContain('/metrics');

@@ -73,7 +73,7 @@ function element(tag, text = '', className = '') {
 
 function show({ receivedAt, status, text, incidentUrl, deliveryId, event }) {
   const at = new Date(receivedAt);
-  const time = element('time', at.toLocaleTimeString());
+  const time = element('time', at.toTimeString().slice(0, 8));
   time.dateTime = at.toISOString();
   const summary = element('summary');
   summary.append(time, element('strong', status), element('span', text, 'text'));

@@ -11,7 +11,7 @@ const LISTS = {
   closed: '/incidents?state=closed&limit=15',
   inputs: '/system/inputs?limit=200',
   outputs: '/system/outputs?limit=200',
-  deliveries: '/deliveries?limit=25',
+  deliveries: '/deliveries?limit=20',
   messages: '/system/messages?limit=50',
   engines: '/system/engines?limit=100',
 };
@@ -171,12 +171,14 @@ function incidentsOf({ open, closed, linked }) {
 }
 
 function showConfiguration({ items: [status] = [] }) {
-  const box = byId('config-errors');
-  const problems = status?.state === 'error' ? status.errors : [];
+  showProblems(byId('config-errors'), status?.state === 'error' ? status.errors : []);
+  showProblems(byId('config-warnings'), status?.warnings ?? []);
+}
+
+function showProblems(box, problems) {
   box.hidden = problems.length === 0;
-  update(box.querySelector('ul'), problems.map(textOfProblem), lines =>
-    lines.map(line => element('li', '', line)),
-  );
+  const lines = problems.map(textOfProblem);
+  update(box.querySelector('ul'), lines, () => lines.map(line => element('li', '', line)));
 }
 
 function textOfProblem({ file, line, column, message, path }) {

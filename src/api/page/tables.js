@@ -16,9 +16,9 @@ const nameOf = item => `${item.type}:${item.headgate.engineId}`;
 const alarmsOn = (item, openIncidents) =>
   openIncidents
     .filter(incident => incident.subject === `${item.headgate.pipeline}/${nameOf(item)}`)
-    .map(({ id, condition }) => ({
+    .map(({ id, condition, severity }) => ({
       text: `Alarm: ${condition}`,
-      tone: 'tone bad alarm',
+      tone: `tone ${SEVERITY_TONE[severity] ?? 'bad'} alarm`,
       href: incidentHref(id),
     }));
 

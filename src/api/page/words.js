@@ -62,11 +62,9 @@ export function ago(time) {
   if (time === null || time === undefined) return { text: 'never' };
   const at = new Date(time);
   const ms = serverNow() - at.getTime();
-  return {
-    text: ms < 3000 ? 'just now' : `${span(ms)} ago`,
-    time: at.toISOString(),
-    title: at.toLocaleString(),
-  };
+  const [length, unit] = span(ms).split(' ');
+  const text = ms < 3000 ? 'just now' : `${length} ${unit} ago`;
+  return { text, time: at.toISOString(), title: at.toLocaleString() };
 }
 
 const PREFIXES = ['', 'k', 'M', 'G', 'T'];

@@ -21,8 +21,6 @@ const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [ErrorCode, string]>>
   FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The request body is too large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported-media-type', 'The Content-Type is not accepted here'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid-request', 'The Content-Length does not match the body'],
-  FST_ERR_BAD_URL: ['invalid-request', 'The path is not a valid URL'],
-  FST_ERR_MAX_PARAM_LENGTH: ['not-found', 'Nothing has an id that long'],
 };
 
 /** The one writer of error bodies: `{status: "error", message, code, requestId, errors?}`. */

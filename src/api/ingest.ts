@@ -4,6 +4,11 @@ import type { Monitor } from '../pipelines/monitor.ts';
 import { ingestImpstats, ingestSamples } from '../resources/samples/ingest.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
 
+export const INGEST_ROUTES = [
+  { method: 'POST', path: '/ingest/samples' },
+  { method: 'POST', path: '/ingest/impstats' },
+] as const;
+
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Ingest tokens are chosen by operators: any visible characters. */

@@ -12,6 +12,8 @@ const FILES = [
   })),
 ];
 
+export const PAGE_ROUTES = FILES.map(({ path }) => ({ method: 'GET', path }));
+
 /** Nothing but our own files and our own API, and no frame around it. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";

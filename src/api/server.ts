@@ -3,10 +3,10 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { sendError } from './errors.ts';
-import { addIngest } from './ingest.ts';
+import { addIngest, INGEST_ROUTES } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { addNotFound } from './not-found.ts';
-import { addPage } from './page.ts';
+import { addPage, PAGE_ROUTES } from './page.ts';
 
 export interface ServerOptions extends ManagementOptions {
   readonly monitor: Monitor;
@@ -16,6 +16,8 @@ export interface ServerOptions extends ManagementOptions {
 
 const MOST_BODY_BYTES = 5 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** No path can be longer than Node's limit for all headers, so ids have only the limits of their verbs. */
+const LONGEST_PARAMETER = 16 * 1024;
 const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The management API, the ingest doors and the page on one server, not yet listening. */
@@ -25,7 +27,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     logger: false,
     bodyLimit: MOST_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: 600 },
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    rewriteUrl: request => decodable(request.url ?? '/'),
     forceCloseConnections: 'idle',
     genReqId: request => {
       const given = request.headers['x-request-id'];
@@ -48,9 +51,21 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
   addPage(server);
-  addNotFound(server, '', []);
+  addNotFound(server, '', [...PAGE_ROUTES, ...INGEST_ROUTES]);
   await server.register(scope => addIngest(scope, options.monitor), { prefix: '/ingest' });
   await server.register(scope => addManagement(scope, options), { prefix: '/api/v1' });
   await server.ready();
   return server;
+}
+
+/** Escapes that stand for no text are taken literally: the router would refuse them before a token was asked for. */
+function decodable(url: string): string {
+  const [path = '', ...query] = url.split('?');
+  if (!path.includes('%')) return url;
+  try {
+    decodeURIComponent(path);
+    return url;
+  } catch {
+    return [path.replaceAll('%', '%25'), ...query].join('?');
+  }
 }

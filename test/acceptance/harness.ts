@@ -1,23 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { launch, type Running, type Served, type ServeOptions, startServer } from './bin.ts';
+import { type Files, writeConfiguration } from './files.ts';
 import { type MetricsPage, openMetricsPage } from './metrics-page.ts';
 import { openSink, type Sink } from './sink.ts';
 
 export { ADMIN_PASSWORD, headgate } from './bin.ts';
 export { logIn } from './client.ts';
+export { noData, writeConfiguration, writeFileText } from './files.ts';
 export { until } from './until.ts';
 
 /** Real windows and real processes take seconds. */
 vi.setConfig({ testTimeout: 60_000 });
-
-/** A configuration as an object; JSON is YAML, so files hold it as it is. */
-export interface Files {
-  readonly settings?: object;
-  readonly notifications?: object;
-}
 
 export interface Folders {
   readonly root: string;
@@ -38,21 +34,6 @@ export function installation(files: Files = {}): Folders {
   const folders = { root, config: join(root, 'config'), data: join(root, 'data') };
   writeConfiguration(folders.config, files);
   return folders;
-}
-
-export function writeConfiguration(folder: string, { settings, notifications }: Files): void {
-  const write = (name: string, content: object | undefined): void => {
-    if (content !== undefined) writeFileText(folder, name, JSON.stringify(content, null, 2));
-  };
-  write('headgate.yml', settings);
-  write('notifications.yml', notifications);
-}
-
-export function writeFileText(folder: string, name: string, text: string): string {
-  mkdirSync(folder, { recursive: true });
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
 }
 
 /** A server that is killed, if it still runs, when the test has finished. */
@@ -89,11 +70,3 @@ export async function stop(server: Running) {
 
 /** A webhook target of the given sink. */
 export const webhook = (id: string, { url }: Sink): object => ({ id, type: 'webhook', url });
-
-/** A no-data notification to one target. */
-export const noData = (id: string, name: string, timeWindow: string, target = 'hook'): object => ({
-  id,
-  condition: 'no-data',
-  targets: [target],
-  conf: { name, timeWindow },
-});

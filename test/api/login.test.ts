@@ -1,0 +1,65 @@
+import { afterEach, expect, it } from 'vitest';
+import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
+import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
+
+let server: ApiServer | undefined;
+
+afterEach(() => server?.stop());
+
+async function start(api: object): Promise<ApiServer> {
+  server = await startApiServer({ settings: { api } });
+  return server;
+}
+
+async function login(at: ApiServer, username: string, password: string) {
+  const body = JSON.stringify({ username, password });
+  const answer = await at.call('POST', '/api/v1/auth/login', { headers: [JSON_BODY], body });
+  return { http: answer.status, headers: answer.headers, ...JSON.parse(answer.text) };
+}
+
+it('answers the same to a wrong password and to a name nobody has', async () => {
+  const at = await start({ loginRateLimit: '1000/second' });
+  const [wrong, unknown] = [await login(at, 'admin', 'wrong'), await login(at, 'nobody', 'wrong')];
+  const { requestId: _first, headers: _one, ...wrongBody } = wrong;
+  const { requestId: _second, headers: _other, ...unknownBody } = unknown;
+  expect(wrongBody).toEqual(unknownBody);
+  expect(wrongBody).toMatchObject({ http: 401, status: 'error', code: 'unauthenticated' });
+  expect(at.log()).not.toContain('wrong"');
+});
+
+it('answers 429 with Retry-After to further guesses, be they in parallel', async () => {
+  const at = await start({ loginRateLimit: '2/hour' });
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, guess) => login(at, 'admin', `guess ${guess}`)),
+  );
+  const limited = answers.filter(({ http }) => http === 429);
+  expect([limited.length, answers.filter(({ http }) => http === 401).length]).toEqual([8, 2]);
+  for (const { code, headers } of limited) {
+    expect(code).toBe('rate-limited');
+    expect(headers['retry-after']).toMatch(/^[1-5]$/);
+  }
+});
+
+it('lets nobody lock out whoever is logged in: tokens go on to work', async () => {
+  const at = await start({ loginRateLimit: '1/hour' });
+  await login(at, 'admin', 'wrong');
+  expect((await login(at, 'admin', ADMIN_PASSWORD)).http).toBe(429);
+  expect((await at.call('GET', '/api/v1/notifications')).status).toBe(200);
+});
+
+it('refuses a token whose time is over', async () => {
+  const at = await start({ authTokenTTL: 1 });
+  const end = Date.now() + 10_000;
+  let status = 200;
+  while (status === 200 && Date.now() < end) status = (await at.call('GET', '/api/v1/notifications')).status;
+  expect(status).toBe(401);
+  const answer = await at.call('GET', '/api/v1/notifications');
+  expect(JSON.parse(answer.text).message).toContain('expired');
+});
+
+it('trims names and does not mind their case', async () => {
+  const at = await start({});
+  expect((await login(at, ' ADMIN ', ADMIN_PASSWORD)).http).toBe(200);
+  expect((await login(at, 'x'.repeat(300), ADMIN_PASSWORD)).http).toBe(400);
+  expect((await login(at, 'admin', 'x'.repeat(300))).http).toBe(400);
+});

@@ -2,8 +2,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { ComponentStatus, Components, Health } from './component.ts';
 import { overall } from './health.ts';
 import { COUNTERS } from './metric.ts';
-import { gaugeOf, queueOf, type Replica } from './replica.ts';
-import { knows, type Row, type Rows } from './rows.ts';
+import { gaugeOf, queueOf } from './replica.ts';
+import { knows, type Rows } from './rows.ts';
+import type { Replica, Row } from './state.ts';
 
 /** A sender that was not heard for three of rsyslog's default intervals says nothing of how things are now. */
 const STALE_PUSH_MS = 15 * 60_000;

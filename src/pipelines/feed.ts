@@ -1,7 +1,7 @@
-import type { FeedState, Instance } from './instance.ts';
 import { dropReplica } from './replica.ts';
-import type { Identity, Row } from './rows.ts';
+import type { Identity } from './rows.ts';
 import { releaseSlots, type Slots } from './slots.ts';
+import type { FeedState, Instance, Row } from './state.ts';
 
 /** Where the last value of a series is known from before the process began. */
 export interface Restored {

@@ -2,10 +2,11 @@ import type { Clock } from '../lib/clock.ts';
 import { delta, firstDelta, isLate } from './delta.ts';
 import type { Meaning, Statement } from './engines/profile.ts';
 import type { Feed, Restored } from './feed.ts';
-import { createInstance, type Instance } from './instance.ts';
-import { addIncrease, addValue, createReplica, dropReplica, type Replica, settle } from './replica.ts';
-import { bitOf, type Row, type Rows } from './rows.ts';
+import { createInstance } from './instance.ts';
+import { addIncrease, addValue, createReplica, dropReplica, settle } from './replica.ts';
+import { bitOf, type Rows } from './rows.ts';
 import { type Slots, takeSlot } from './slots.ts';
+import type { Instance, Replica, Row } from './state.ts';
 
 /** What a series turned out to say. */
 export interface Discovery {
@@ -15,7 +16,7 @@ export interface Discovery {
 }
 
 /** `refused`: there is no room for one series more. */
-export type Fate = 'taken' | 'refused' | 'malformed';
+type Fate = 'taken' | 'refused' | 'malformed';
 
 /** Takes the readings of feeds one after the other: begin, take for each value, end. */
 export interface Intake {
@@ -31,6 +32,8 @@ export interface Intake {
     discover: (series: string) => Discovery | undefined,
   ): Fate;
   end(feed: Feed): void;
+  /** The text under which a series is kept; finding it by that very string is cheap. */
+  keptAs(feed: Feed, series: string): string | undefined;
 }
 
 interface Parts {
@@ -97,7 +100,9 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
     if (head === -1 && !waiting) head = takeSlot(slots, undefined, undefined, -1);
     if (head === -1) return 'refused';
     // A slice would keep the whole page alive.
-    feed.series.set(Buffer.from(series).toString(), head);
+    const key = Buffer.from(series).toString();
+    slots.series[head] = key;
+    feed.series.set(key, head);
     feed.restored.delete(series);
     return 'taken';
   }
@@ -191,6 +196,7 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
       touched = [];
       feed.page++;
     },
+    keptAs: (feed, series) => slots.series[feed.series.get(series) ?? -1],
     enterOwn: feed => instanceOf(feed, feed.name),
     take(feed, series, value, time, discover) {
       if (!Number.isFinite(value)) return 'taken';

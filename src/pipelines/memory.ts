@@ -1,9 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createInstance } from './instance.ts';
-import type { Row, Rows } from './rows.ts';
+import type { Rows } from './rows.ts';
 import type { Slots } from './slots.ts';
 import type { PipelineRecord } from './snapshot.ts';
+import type { Row } from './state.ts';
 
 /** A pipeline as the snapshot keeps it. Silence is kept as its length, so that time while nothing ran is never counted. */
 export function recordOf(

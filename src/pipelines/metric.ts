@@ -3,7 +3,7 @@ export const COUNTERS = ['in_events', 'in_bytes', 'out_events', 'out_bytes', 'er
 export type Counter = (typeof COUNTERS)[number];
 
 /** What is as it is: `blocked` a share of the time from 0 to 1, the queue's two in one unit, `up` 0 or 1. */
-export const GAUGES = ['blocked', 'queue_size', 'queue_capacity', 'up'] as const;
+const GAUGES = ['blocked', 'queue_size', 'queue_capacity', 'up'] as const;
 export type Gauge = (typeof GAUGES)[number];
 
 /** All metrics of a component, whatever its engine calls them. */

@@ -16,10 +16,11 @@ import { createIntake } from './intake.ts';
 import { createPipeline, type Pipeline, type Shared } from './pipeline.ts';
 import { createTokenLookup } from './push-tokens.ts';
 import { valuesOf } from './pushed.ts';
-import { createRows, type Row } from './rows.ts';
+import { createRows } from './rows.ts';
 import type { PipelineSettings, PushSettings } from './settings.ts';
 import { createSlots } from './slots.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
+import type { Row } from './state.ts';
 
 export interface MonitorOptions {
   readonly http: HttpClient;
@@ -120,7 +121,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
   }
 
   function* records() {
-    for (const pipeline of [...pipelines.values()]) yield pipeline.record();
+    for (const pipeline of pipelines.values()) yield pipeline.record();
   }
 
   async function restore(): Promise<void> {

@@ -33,7 +33,10 @@ export function createPageReader(profile: Profile, intake: Intake) {
     return { instance: labels.get('instance'), statements: statementsOf(profile, rulesOf(name), labels) };
   }
 
+  let order: string[] = [];
+
   return (feed: Feed, text: string, openMetrics: boolean): PageReading => {
+    const fresh: string[] = [];
     noteStart(feed, text);
     intake.begin(feed);
     const { bad, error } = readPrometheus(text, openMetrics, {
@@ -41,20 +44,39 @@ export function createPageReader(profile: Profile, intake: Intake) {
         intake.enterOwn(feed);
         return rulesOf(name).length > 0;
       },
-      sample: (series, value, time) =>
-        intake.take(feed, series, value, time, discover) === 'malformed' ? 'malformed' : 'taken',
+      expected: order,
+      sample(series, value, time, asExpected) {
+        if (asExpected) intake.enterOwn(feed);
+        if (intake.take(feed, series, value, time, discover) === 'malformed') return 'malformed';
+        const kept = asExpected ? series : intake.keptAs(feed, series);
+        if (kept !== undefined) fresh.push(kept);
+        return 'taken';
+      },
     });
+    order = fresh;
     if (error === undefined) intake.end(feed);
     return { bad, error };
   };
 }
 
-const START = /^(?:[a-z]+_)?process_start_time_seconds(?:\{[^\n]*\})? (\S+)/gm;
+const START = 'process_start_time_seconds';
+const START_LINE = /^(?:[a-z]+_)?process_start_time_seconds(?:\{.*\})?[ \t]+(\S+)/;
 
 /** Several start times are several processes, and tell nothing about this one. */
 function noteStart(feed: Feed, text: string): void {
-  const [only, another] = [...text.matchAll(START)].map(match => Number(match[1]));
-  const start = only === undefined || another !== undefined ? Number.NaN : only;
+  const [only, another] = startTimes(text);
+  const start = another === undefined ? (only ?? Number.NaN) : Number.NaN;
   feed.restarted = start > feed.startTime;
   if (!Number.isNaN(start)) feed.startTime = start;
+}
+
+function startTimes(text: string): number[] {
+  const times: number[] = [];
+  for (let at = text.indexOf(START); at !== -1; at = text.indexOf(START, at + 1)) {
+    const lineStart = text.lastIndexOf('\n', at) + 1;
+    const lineEnd = text.indexOf('\n', at);
+    const value = START_LINE.exec(text.slice(lineStart, lineEnd === -1 ? undefined : lineEnd))?.[1];
+    if (value !== undefined) times.push(Number(value));
+  }
+  return times;
 }

@@ -11,11 +11,12 @@ import type { StatsObject } from './formats/impstats.ts';
 import type { Intake } from './intake.ts';
 import { recordOf, restoreFeed, restoreRows } from './memory.ts';
 import { createPageReader } from './page.ts';
-import type { Row, Rows } from './rows.ts';
+import type { Rows } from './rows.ts';
 import { type Page, startScraping } from './scrape.ts';
 import type { PipelineSettings, PullSettings } from './settings.ts';
 import type { Slots } from './slots.ts';
 import type { PipelineRecord } from './snapshot.ts';
+import type { Row } from './state.ts';
 
 /** What pipelines share. */
 export interface Shared {

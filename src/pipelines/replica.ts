@@ -1,10 +1,9 @@
 import type { Fold, Meaning, RuleGauge } from './engines/profile.ts';
-import { type Evidence, type Finding, findingOf, standing } from './health.ts';
-import type { Instance } from './instance.ts';
+import { type Evidence, findingOf, standing } from './health.ts';
 import type { Counter } from './metric.ts';
-import type { Row } from './rows.ts';
+import type { Instance, Replica, Row } from './state.ts';
 
-export const COUNTER_AT = {
+const COUNTER_AT = {
   in_events: 0,
   in_bytes: 1,
   out_events: 2,
@@ -24,32 +23,6 @@ const GAUGE_AT = {
 
 /** At this fill a queue blocks, whether its engine says so or not. */
 const BLOCKING_FILL = 0.95;
-
-/** A component in one instance. Its numbers are added up during a reading and settled at its end. */
-export interface Replica {
-  readonly row: Row;
-  readonly instance: Instance;
-  /** Slots that lead here; without any the replica is gone. */
-  slots: number;
-  /** The reading that last named it. */
-  page: number;
-  /** Increases of the present reading, by `COUNTER_AT`. */
-  readonly sums: number[];
-  /** Changes of levels in the present reading, scaled. */
-  level: number;
-  /** What `out_events` still owes: it was counted as sent and came back. Never above 0. */
-  debt: number;
-  /** A counter started again in the present reading, so levels of before say nothing. */
-  restarted: boolean;
-  /** The present reading is compared with a snapshot: volume, but no data. */
-  quiet: boolean;
-  /** Gauges as they stand, and those of the present reading, NaN when unknown. */
-  readonly gauges: number[];
-  readonly fresh: number[];
-  finding: Finding | undefined;
-  /** Monotonic ms of the last evidence for `finding`. */
-  foundAt: number;
-}
 
 export function createReplica(row: Row, instance: Instance): Replica {
   const replica: Replica = {

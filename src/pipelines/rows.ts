@@ -3,25 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Component, ComponentKind } from './component.ts';
 import type { RuleGauge } from './engines/profile.ts';
 import { COUNTERS, type Counter, METRICS, type Metric } from './metric.ts';
-import type { Replica } from './replica.ts';
-
-/** A component and how it is. */
-export interface Row {
-  readonly component: Component;
-  /** Since it was first seen, by the order of `COUNTERS`. */
-  readonly totals: number[];
-  /** Bits of the metrics any series of it told. */
-  known: number;
-  /** Monotonic ms from which its silence counts; before the process began where a snapshot says so. */
-  silentSince: number;
-  /** Epoch ms. */
-  lastDataAt: number | null;
-  /** Epoch ms of the last sign of life. */
-  timestamp: number | null;
-  /** Monotonic ms of the last sign of life. */
-  lifeAt: number;
-  readonly replicas: Set<Replica>;
-}
+import type { Row } from './state.ts';
 
 export type Identity = Omit<Component, 'id'>;
 

@@ -1,5 +1,5 @@
 import type { Meaning } from './engines/profile.ts';
-import type { Replica } from './replica.ts';
+import type { Replica } from './state.ts';
 
 /** One slot for each thing a raw series says, in columns: a million of them must stay small. */
 export interface Slots {
@@ -12,6 +12,8 @@ export interface Slots {
   age: Uint8Array;
   /** The next slot of the same series, or -1. */
   next: Int32Array;
+  /** The text of the series, for its first slot. */
+  readonly series: (string | undefined)[];
   /** Undefined for a series the profile has no use for. */
   readonly replica: (Replica | undefined)[];
   readonly meaning: (Meaning | undefined)[];
@@ -28,6 +30,7 @@ export function createSlots(limit: number): Slots {
     seen: new Uint32Array(0),
     age: new Uint8Array(0),
     next: new Int32Array(0),
+    series: [],
     replica: [],
     meaning: [],
     count: 0,
@@ -62,6 +65,7 @@ export function releaseSlots(slots: Slots, head: number): void {
   for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) {
     const replica = slots.replica[slot];
     if (replica !== undefined) replica.slots--;
+    slots.series[slot] = undefined;
     slots.replica[slot] = undefined;
     slots.meaning[slot] = undefined;
     slots.free.push(slot);

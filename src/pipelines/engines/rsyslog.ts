@@ -27,7 +27,7 @@ const QUEUE: Meanings = {
 const FORWARD: Meanings = { 'bytes.sent': [counter('out_bytes')] };
 
 /** One counter of one object: what it is called, what it says, its value. */
-export interface Stat {
+interface Stat {
   /** The same for the same counter of the same object. */
   readonly series: string;
   readonly statements: readonly Statement[];

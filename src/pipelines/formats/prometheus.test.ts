@@ -151,6 +151,29 @@ describe('readPrometheus', () => {
     );
   });
 
+  it('says the same whatever order it was led to expect', () => {
+    const names = ['a{x="1"}', 'a{x="2"}', 'b{x="1"}', 'b{x="1",y="}"}', 'b', 'b {x="1"}'];
+    const list = fc.array(fc.constantFrom(...names), { maxLength: 12 });
+    fc.assert(
+      fc.property(list, list, (page, expected) => {
+        const text = page.map((series, at) => `${series} ${at}\n`).join('');
+        const seen: unknown[] = [];
+        const reader = (lines: unknown[]) => ({
+          wants: () => true,
+          sample: (series: string, value: number) => {
+            lines.push([series, value]);
+            return 'taken' as const;
+          },
+        });
+        readPrometheus(text, false, { ...reader(seen), expected });
+        const plain: unknown[] = [];
+        readPrometheus(text, false, reader(plain));
+        expect(seen).toEqual(plain);
+        expect(seen).toHaveLength(page.length);
+      }),
+    );
+  });
+
   it('never throws and accounts for every line of any text', () => {
     const piece = fc.constantFrom(
       'a',

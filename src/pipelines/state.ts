@@ -1,0 +1,77 @@
+import type { Component } from './component.ts';
+import type { Finding } from './health.ts';
+
+/** A component and how it is. */
+export interface Row {
+  readonly component: Component;
+  /** Since it was first seen, by the order of `COUNTERS`. */
+  readonly totals: number[];
+  /** Bits of the metrics any series of it told. */
+  known: number;
+  /** Monotonic ms from which its silence counts; before the process began where a snapshot says so. */
+  silentSince: number;
+  /** Epoch ms. */
+  lastDataAt: number | null;
+  /** Epoch ms of the last sign of life. */
+  timestamp: number | null;
+  /** Monotonic ms of the last sign of life. */
+  lifeAt: number;
+  readonly replicas: Set<Replica>;
+}
+
+/** A component in one instance. Its numbers are added up during a reading and settled at its end. */
+export interface Replica {
+  readonly row: Row;
+  readonly instance: Instance;
+  /** Slots that lead here; without any the replica is gone. */
+  slots: number;
+  /** The reading that last named it. */
+  page: number;
+  /** Increases of the present reading, by `COUNTER_AT`. */
+  readonly sums: number[];
+  /** Changes of levels in the present reading, scaled. */
+  level: number;
+  /** What `out_events` still owes: it was counted as sent and came back. Never above 0. */
+  debt: number;
+  /** A counter started again in the present reading, so levels of before say nothing. */
+  restarted: boolean;
+  /** The present reading is compared with a snapshot: volume, but no data. */
+  quiet: boolean;
+  /** Gauges as they stand, and those of the present reading, NaN when unknown. */
+  readonly gauges: number[];
+  readonly fresh: number[];
+  finding: Finding | undefined;
+  /** Monotonic ms of the last evidence for `finding`. */
+  foundAt: number;
+}
+
+/** One process of an engine, as far as one feed tells. */
+export interface Instance {
+  readonly name: string;
+  readonly feed: FeedState;
+  /** Good readings that named it since the start. */
+  readings: number;
+  /** The feed's reading that last named it. */
+  page: number;
+  /** A push brought a series for the second time: its first round is over, and what is new from here on was born. */
+  repeated: boolean;
+  /** It is known from a snapshot. */
+  restored: boolean;
+  /** Monotonic ms of the last sign of life. */
+  lifeAt: number;
+  /** `readings` at the last sweep. */
+  sweptReadings: number;
+  readonly replicas: Map<Row, Replica>;
+}
+
+/** What an instance needs to know of the url or the sender it is read from. */
+export interface FeedState {
+  /** Number of the present reading. */
+  page: number;
+  /** A reading may lack series that exist: absence means nothing. */
+  readonly partial: boolean;
+  /** Why it cannot be read; null while it can. */
+  unreachable: string | null;
+  /** Its instances that have a component. */
+  active: number;
+}

@@ -97,7 +97,7 @@ describe('headgate.yml', () => {
     [
       'another store',
       'storage: { url: "mysql://x" }',
-      /must be sqlite: and the name of a file, not 'mysql:\/\/x'/,
+      /must be sqlite: and the name of a file that ends with .db, not 'mysql:\/\/x'/,
     ],
     [
       'an address that is none',

@@ -76,14 +76,14 @@ const api = z.strictObject({
 const storage = z.strictObject({
   url: z
     .string()
-    .regex(/^sqlite:[^?#]+$/, 'must be sqlite: and the name of a file')
+    .regex(/^sqlite:[\w-][\w.-]*\.db$/, 'must be sqlite: and the name of a file that ends with .db')
     .default('sqlite:headgate.db')
     .describe('The store, relative to the data folder. Needs a restart.'),
   keyRing: z
     .string()
     .min(1)
     .default('keys')
-    .describe('Folder of the keys that encrypt secrets, relative to the data folder. Needs a restart.'),
+    .describe('File of the keys that encrypt secrets, relative to the data folder. Needs a restart.'),
 });
 
 const RETRY_SCHEDULE = ['0s', '5s', '30s', '2m', '5m', '15m', '30m', '1h', '2h', '4h', '8h'];

@@ -1,3 +1,4 @@
+import { withoutInternal } from '../../events/system-fields.ts';
 import type { AttemptRow, DeliveryRow, EventRow } from '../../storage/storage.ts';
 import { isoTime } from '../envelope.ts';
 
@@ -24,6 +25,9 @@ interface DeliveryDetail {
   readonly event: EventRow | undefined;
 }
 
+/** The event as receivers see it, but for the system fields, which each target attaches for itself. */
+const outside = (row: EventRow): object => withoutInternal(JSON.parse(row.body));
+
 export const wireDeliveryDetail = (detail: DeliveryDetail): object => ({
   ...wireDelivery(detail.delivery),
   log: detail.attempts.map(attempt => ({
@@ -35,5 +39,5 @@ export const wireDeliveryDetail = (detail: DeliveryDetail): object => ({
     ...(attempt.reason !== null && { reason: attempt.reason }),
     ...(attempt.answer !== null && { answer: attempt.answer }),
   })),
-  ...(detail.event && { event: JSON.parse(detail.event.body) }),
+  ...(detail.event && { event: outside(detail.event) }),
 });

@@ -9,7 +9,7 @@ const START_BOUND_MS = 30_000;
 export const ADMIN_PASSWORD = 'a password for the tests';
 
 /** How a process ended: its code, or the signal that ended it. */
-export interface End {
+interface End {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -37,7 +37,7 @@ export interface Served extends Running {
   records(): readonly LogRecord[];
 }
 
-export interface LogRecord {
+interface LogRecord {
   readonly level: string;
   readonly msg: string;
   readonly [field: string]: unknown;

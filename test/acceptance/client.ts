@@ -25,7 +25,14 @@ export const incidentItem = z.object({
   state: z.string(),
   text: z.string(),
 });
-export const deliveryItem = z.object({ id: z.string(), state: z.string(), attempts: z.number() });
+export const deliveryItem = z.object({
+  target: z.string(),
+  state: z.string(),
+  attempts: z.number(),
+  lastStatus: z.number().optional(),
+  lastError: z.string().optional(),
+});
+export const messageItem = z.object({ id: z.string(), severity: z.string(), text: z.string() });
 export const notificationItem = z.object({ id: z.string(), disabled: z.boolean() });
 
 const configProblem = z.object({

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { listenLocally } from './listen-locally.ts';
 
 /** How the page answers. `hang`: takes the request and never answers. */
-export type PageMood = 'well' | 'hang' | 'failing' | 'huge' | 'garbage';
+type PageMood = 'well' | 'hang' | 'failing' | 'huge' | 'garbage';
 
 const HUGE_BYTES = 50 * 1024 * 1024;
 

@@ -15,17 +15,17 @@ const eventShape = z.looseObject({
   incidentId: z.string(),
   _raw: z.string(),
 });
-export type SunkEvent = z.infer<typeof eventShape>;
+type SunkEvent = z.infer<typeof eventShape>;
 
 /** One request that was taken. */
-export interface Sunk {
+interface Sunk {
   readonly webhookId: string;
   readonly event: SunkEvent;
   readonly body: string;
 }
 
 /** `hang`: takes the request and never answers. `unavailable`: answers 503. */
-export type Mood = 'accept' | 'unavailable' | 'hang';
+type Mood = 'accept' | 'unavailable' | 'hang';
 
 /** A webhook receiver that is as strict as vendors are. */
 export interface Sink {

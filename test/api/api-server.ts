@@ -30,7 +30,7 @@ export interface CallOptions {
   readonly body?: string | Buffer;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;

@@ -1,0 +1,41 @@
+import type { Configuration } from './load.ts';
+
+/** The parts of the configuration that can be edited, each in its own file but for the first two. */
+export const SECTIONS = ['targets', 'notifications', 'inputs', 'outputs', 'settings'] as const;
+export type Section = (typeof SECTIONS)[number];
+
+/** Where a change came in; `file` is a person with an editor. */
+export type Door = 'api' | 'cli' | 'page' | 'file';
+
+/** A secret that goes to the encrypted store before the file that refers to it is written. */
+export interface NewSecret {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** One item as it shall stand in its file, or its end. */
+export interface Edit {
+  readonly section: Section;
+  /** Of the item; '' for settings. */
+  readonly id: string;
+  /**
+   * The whole item, its references unresolved, keys left out where the default holds; for settings the whole of
+   * headgate.yml. Undefined removes the item.
+   */
+  readonly value: object | undefined;
+  readonly secrets?: readonly NewSecret[];
+}
+
+/** A change of the configuration that somebody asks for. */
+export interface Change {
+  /** The name of whoever asks. */
+  readonly author: string;
+  readonly door: Exclude<Door, 'file'>;
+  readonly message?: string;
+  /**
+   * What to change. As a function it is asked when its turn has come, about the configuration that then is both in
+   * force and on disk: what must hold (an id is free, If-Match, what a merge starts from) is decided there, by
+   * throwing an `AppError`, so that no other change can come between.
+   */
+  readonly edits: readonly Edit[] | ((now: Configuration) => readonly Edit[]);
+}

@@ -21,6 +21,7 @@ export function bulletinRow(
     title: 'Notification',
     text: `${own ?? event._raw}${others > 0 ? ` (${others} more open)` : ''}`,
     time: event._time * 1000,
-    hidden: 0,
+    group_name: null,
+    metadata: null,
   };
 }

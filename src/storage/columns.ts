@@ -1,4 +1,12 @@
-import type { AttemptRow, DeliveryRow, EventRow, IncidentRow, MessageRow } from './storage.ts';
+import type {
+  AttemptRow,
+  ConfigVersionRow,
+  DeliveryRow,
+  EventRow,
+  IncidentRow,
+  MessageRow,
+  SecretRow,
+} from './storage.ts';
 
 /** The columns of each row but the workspace. `id` comes last where an update names all the others first. */
 export const INCIDENT_COLUMNS = [
@@ -59,6 +67,24 @@ export const MESSAGE_COLUMNS = [
   'title',
   'text',
   'time',
-  'hidden',
+  'group_name',
+  'metadata',
   'id',
 ] as const satisfies readonly (keyof MessageRow)[];
+
+export const SECRET_COLUMNS = [
+  'name',
+  'sealed',
+  'created_at',
+  'updated_at',
+  'updated_by',
+] as const satisfies readonly (keyof SecretRow)[];
+
+/** All but the files, which may be large. */
+export const VERSION_FACTS = [
+  'id',
+  'author',
+  'door',
+  'message',
+  'created_at',
+] as const satisfies readonly (keyof ConfigVersionRow)[];

@@ -18,3 +18,12 @@ export async function writeInstanceValue(db: Kysely<Database>, name: string, val
     .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
     .execute();
 }
+
+/** Whether it holds anything that the key ring encrypted. */
+export async function holdsSealed(db: Kysely<Database>): Promise<boolean> {
+  const [key, secret] = await Promise.all([
+    db.selectFrom('keys').select('kid').limit(1).executeTakeFirst(),
+    db.selectFrom('secrets').select('name').limit(1).executeTakeFirst(),
+  ]);
+  return key !== undefined || secret !== undefined;
+}

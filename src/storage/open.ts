@@ -7,15 +7,17 @@ import { groupCommits } from './commits.ts';
 import { deliveryStore } from './deliveries.ts';
 import { eventStore } from './events.ts';
 import { incidentStore } from './incidents.ts';
-import { readInstanceValue, readKeys } from './instance.ts';
+import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { secretsStore } from './secrets.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Storage } from './storage.ts';
 import { runTransactions } from './transactions.ts';
 import { createTurns } from './turns.ts';
 import { userStore } from './users.ts';
+import { versionStore } from './versions.ts';
 
 export interface StorageOptions {
   /** `sqlite:<name>.db`, a file directly below the data folder. */
@@ -64,10 +66,13 @@ function storageOn(backend: Backend, clock: Clock): Storage {
       events: eventStore(reader, workspace),
       deliveries: deliveryStore(reader, workspace),
       messages: messageStore(reader, workspace),
+      secrets: secretsStore(reader, workspace),
+      versions: versionStore(reader, workspace),
     }),
     users: userStore(reader),
     keys: () => readKeys(reader),
     instanceValue: name => readInstanceValue(reader, name),
+    holdsSealed: () => holdsSealed(reader),
     async commit(operation) {
       assertOpen();
       await commits.commit(operation);

@@ -1,5 +1,6 @@
 import type {
   AttemptTable,
+  ConfigVersionTable,
   DeliveryState,
   DeliveryTable,
   EventTable,
@@ -7,6 +8,7 @@ import type {
   IncidentTable,
   KeyTable,
   MessageTable,
+  SecretTable,
   UserTable,
 } from './tables.ts';
 
@@ -27,6 +29,10 @@ export type EventRow = Scoped<EventTable>;
 export type DeliveryRow = Scoped<DeliveryTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
+export type SecretRow = Scoped<SecretTable>;
+export type ConfigVersionRow = Scoped<ConfigVersionTable>;
+/** A version without its files. */
+export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
 export type KeyRow = KeyTable;
 export type UserRow = UserTable;
 
@@ -99,8 +105,24 @@ export interface DeliveryStore {
 }
 
 export interface MessageStore {
-  /** Those not hidden, newest first. */
+  get(id: string): Promise<MessageRow | undefined>;
+  /** Newest first. */
   list(page: PageRequest): Promise<Page<MessageRow>>;
+}
+
+export interface SecretsStore {
+  /** All of them, by name. */
+  list(): Promise<readonly SecretRow[]>;
+}
+
+/** The configurations that took effect. */
+export interface VersionStore {
+  /** Newest first. */
+  list(page: PageRequest): Promise<Page<ConfigVersionFacts>>;
+  get(id: string): Promise<ConfigVersionRow | undefined>;
+  /** The newest. */
+  last(): Promise<ConfigVersionRow | undefined>;
+  count(): Promise<number>;
 }
 
 /** What one workspace keeps. */
@@ -109,6 +131,8 @@ export interface WorkspaceStorage {
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
   readonly messages: MessageStore;
+  readonly secrets: SecretsStore;
+  readonly versions: VersionStore;
 }
 
 export interface UserStore {
@@ -117,8 +141,24 @@ export interface UserStore {
   byId(id: string): Promise<UserRow | undefined>;
 }
 
+/** What a transaction does in one workspace. */
+export interface WorkspaceTransaction {
+  /** Adds the secret or replaces it, in which case it keeps its `created_at`. Answers the row as it is now. */
+  putSecret(row: SecretRow): Promise<SecretRow>;
+  /** Whether it was there. */
+  removeSecret(name: string): Promise<boolean>;
+  countSecrets(): Promise<number>;
+  /** Refused with `conflict` when the id exists. */
+  addVersion(row: ConfigVersionRow): Promise<void>;
+  /** Refused with `conflict` when the id exists. */
+  addMessage(row: MessageRow): Promise<void>;
+  /** Answers what it removed. A notification's message comes back with its next transition. */
+  removeMessage(id: string): Promise<MessageRow | undefined>;
+}
+
 /** Reads and writes inside one transaction: all of it happens or none. */
 export interface Transaction {
+  in(workspace: string): WorkspaceTransaction;
   countUsers(): Promise<number>;
   /** Refused with `conflict` when the name is taken. */
   addUser(user: UserRow): Promise<void>;
@@ -136,6 +176,8 @@ export interface Storage {
   /** Signing keys, oldest first. */
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;
+  /** Whether it holds anything that the key ring encrypted, which a new key ring could not read. */
+  holdsSealed(): Promise<boolean>;
   /**
    * Writes one operation, in a batch with whatever else is waiting: no linger, the next batch starts when the last is
    * on disk. When a batch fails, each of its operations is tried alone and only the bad one is refused.

@@ -97,7 +97,7 @@ export interface AttemptTable {
   answer: string | null;
 }
 
-/** One row of the bulletin, kept per notification; `hidden` until the next transition once somebody cleared it. */
+/** One row of the bulletin: a notification's, which each of its transitions writes anew, or one made by a person. */
 export interface MessageTable {
   workspace: string;
   id: string;
@@ -105,7 +105,33 @@ export interface MessageTable {
   title: string;
   text: string;
   time: number;
-  hidden: number;
+  /** Only on messages made by people. */
+  group_name: string | null;
+  /** JSON; only on messages made by people. */
+  metadata: string | null;
+}
+
+export interface SecretTable {
+  workspace: string;
+  name: string;
+  /** The value, encrypted by the key ring. */
+  sealed: string;
+  created_at: number;
+  updated_at: number;
+  updated_by: string;
+}
+
+/** A configuration that took effect. */
+export interface ConfigVersionTable {
+  workspace: string;
+  /** Time-ordered. */
+  id: string;
+  author: string;
+  door: 'api' | 'cli' | 'page' | 'file';
+  message: string | null;
+  created_at: number;
+  /** JSON: each file's name with its text, secrets masked. */
+  files: string;
 }
 
 export interface Database {
@@ -117,4 +143,6 @@ export interface Database {
   deliveries: DeliveryTable;
   attempts: AttemptTable;
   messages: MessageTable;
+  secrets: SecretTable;
+  config_versions: ConfigVersionTable;
 }

@@ -2,17 +2,32 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
-import type { Storage, Transaction } from './storage.ts';
+import { addMessage, removeMessage } from './messages.ts';
+import { countSecrets, putSecret, removeSecret } from './secrets.ts';
+import type { Storage, Transaction, WorkspaceTransaction } from './storage.ts';
 import type { Database } from './tables.ts';
 import type { Turns } from './turns.ts';
 import { addUser, userStore } from './users.ts';
+import { addVersion } from './versions.ts';
 
 /** All commits wait while a transaction is open, so one that hangs is ended. */
 const MAX_OPEN_MS = 30_000;
 const MAX_WAITING = 1_000;
 
+function transactionIn(db: Kysely<Database>, workspace: string): WorkspaceTransaction {
+  return {
+    putSecret: row => putSecret(db, workspace, row),
+    removeSecret: name => removeSecret(db, workspace, name),
+    countSecrets: () => countSecrets(db, workspace),
+    addVersion: row => addVersion(db, workspace, row),
+    addMessage: row => addMessage(db, workspace, row),
+    removeMessage: id => removeMessage(db, workspace, id),
+  };
+}
+
 function transactionOn(db: Kysely<Database>): Transaction {
   return {
+    in: workspace => transactionIn(db, workspace),
     countUsers: userStore(db).count,
     addUser: user => addUser(db, user),
     async addKey(key) {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { AppError } from '../lib/errors.ts';
+import { orConflict } from './conflicts.ts';
 import { countOf } from './counting.ts';
 import type { UserStore } from './storage.ts';
 import type { Database, UserTable } from './tables.ts';
@@ -15,10 +15,8 @@ export function userStore(db: Kysely<Database>): UserStore {
 
 /** Refused with `conflict` when the name is taken. */
 export async function addUser(db: Kysely<Database>, user: UserTable): Promise<void> {
-  try {
-    await db.insertInto('users').values(user).execute();
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'conflict') throw error;
-    throw new AppError('conflict', `user '${user.username}' exists already; choose another name`);
-  }
+  await orConflict(
+    db.insertInto('users').values(user).execute(),
+    `user '${user.username}' exists already; choose another name`,
+  );
 }

@@ -93,7 +93,8 @@ function made(
         title: 'Notification',
         text: incident.text,
         time: now,
-        hidden: 0,
+        group_name: null,
+        metadata: null,
       },
     },
   };

@@ -115,15 +115,16 @@ export function describeStorage(dialect: TestDialect): void {
         expect(await stores().incidents.open()).toEqual([]);
       });
 
-      it('shows a cleared message again with the next transition', async () => {
-        const incident = incidentRow();
-        const cleared = transition(incident);
-        await storage.commit({ ...cleared, message: { ...cleared.message, hidden: 1 } });
+      it('writes a removed message anew with the next transition, and replaces one that is there', async () => {
+        const incident = await opened();
+        await storage.transaction(tx => tx.in('default').removeMessage(incident.notification));
         expect(await stores().messages.list(FIRST_PAGE)).toEqual({ rows: [], total: 0 });
 
-        const next = transition(repeated(incident));
-        await storage.commit(next);
-        expect(await stores().messages.list(FIRST_PAGE)).toEqual({ rows: [next.message], total: 1 });
+        for (const step of [repeated(incident), closed(repeated(incident))]) {
+          const next = transition(step);
+          await storage.commit(next);
+          expect(await stores().messages.list(FIRST_PAGE)).toEqual({ rows: [next.message], total: 1 });
+        }
       });
     });
 

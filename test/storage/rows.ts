@@ -1,9 +1,12 @@
 import { monotonicIds } from '../../src/lib/ids.ts';
 import type {
   AttemptRow,
+  ConfigVersionRow,
   DeliveryRow,
   IncidentRow,
   KeyRow,
+  MessageRow,
+  SecretRow,
   SettleOperation,
   TransitionOperation,
   UserRow,
@@ -56,7 +59,8 @@ export function transition(incident: IncidentRow, facts: TransitionFacts = {}): 
       title: incident.subject,
       text: incident.text,
       time: TIME + incident.seq,
-      hidden: 0,
+      group_name: null,
+      metadata: null,
     },
   };
 }
@@ -139,6 +143,36 @@ export const keyRow = (kid: string, createdAt: number): KeyRow => ({
   private_key: 'encrypted',
   public_key: '{}',
   created_at: createdAt,
+});
+
+export const messageRow = (id: string, facts: Partial<MessageRow> = {}): MessageRow => ({
+  id,
+  severity: 'info',
+  title: 'Maintenance',
+  text: 'the collectors restart at noon',
+  time: TIME,
+  group_name: 'default',
+  metadata: '{"ticket":17}',
+  ...facts,
+});
+
+export const secretRow = (name: string, facts: Partial<SecretRow> = {}): SecretRow => ({
+  name,
+  sealed: 'v1.key.nonce.text.tag',
+  created_at: TIME,
+  updated_at: TIME,
+  updated_by: 'admin',
+  ...facts,
+});
+
+export const versionRow = (facts: Partial<ConfigVersionRow> = {}): ConfigVersionRow => ({
+  id: ids.next(),
+  author: 'admin',
+  door: 'api',
+  message: null,
+  created_at: TIME,
+  files: '{"notifications.yml":"targets: []\\n"}',
+  ...facts,
 });
 
 /** The id of an operation's only delivery. */

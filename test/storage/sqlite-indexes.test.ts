@@ -5,9 +5,11 @@ import { deliveryStore } from '../../src/storage/deliveries.ts';
 import { eventStore } from '../../src/storage/events.ts';
 import { incidentStore } from '../../src/storage/incidents.ts';
 import { messageStore } from '../../src/storage/messages.ts';
+import { secretsStore } from '../../src/storage/secrets.ts';
 import { sqliteDialect } from '../../src/storage/sqlite-dialect.ts';
 import type { Link } from '../../src/storage/sqlite-link.ts';
 import type { Database } from '../../src/storage/tables.ts';
+import { versionStore } from '../../src/storage/versions.ts';
 import { openTestStorage, type TestStorage } from '../helpers/storage.ts';
 import { incidentRow, transition } from './rows.ts';
 
@@ -45,6 +47,7 @@ function explaining(): Link {
 const page = { offset: 10, limit: 10 };
 const incidents = () => incidentStore(reader, 'default');
 const deliveries = () => deliveryStore(reader, 'default');
+const versions = () => versionStore(reader, 'default');
 
 const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['open incidents', () => incidents().open()],
@@ -67,6 +70,12 @@ const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['whether a target was reached', () => deliveries().reached('i', 't')],
   ['attempts', () => deliveries().attempts('d')],
   ['messages', () => messageStore(reader, 'default').list(page)],
+  ['one message', () => messageStore(reader, 'default').get('m')],
+  ['secrets', () => secretsStore(reader, 'default').list()],
+  ['versions', () => versions().list(page)],
+  ['one version', () => versions().get('v')],
+  ['the last version', () => versions().last()],
+  ['the number of versions', () => versions().count()],
 ];
 
 it.each(READS)('reads %s through an index, in its order', async (_what, read) => {

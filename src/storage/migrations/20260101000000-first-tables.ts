@@ -143,13 +143,14 @@ async function createMessages(db: Kysely<Database>): Promise<void> {
     .addColumn('title', 'text', column => column.notNull())
     .addColumn('text', 'text', column => column.notNull())
     .addColumn('time', 'bigint', column => column.notNull())
-    .addColumn('hidden', 'integer', column => column.notNull())
+    .addColumn('group_name', 'text')
+    .addColumn('metadata', 'text')
     .addPrimaryKeyConstraint('messages_key', ['workspace', 'id'])
     .execute();
   await db.schema
-    .createIndex('messages_shown')
+    .createIndex('messages_by_time')
     .on('messages')
-    .columns(['workspace', 'hidden', 'time', 'id'])
+    .columns(['workspace', 'time', 'id'])
     .execute();
 }
 

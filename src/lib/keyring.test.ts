@@ -75,6 +75,9 @@ test('a text whose key is not in the ring names the key id', async () => {
   await write(line('new', 2));
   const other = await openKeyRing({ path, mayCreate: false });
   expect(() => other.decrypt(sealed, 'c')).toThrow(/lacks the key 'old'/);
+  expect(other.lacksKeyOf(sealed)).toBe(true);
+  expect(other.lacksKeyOf(other.encrypt('text', 'c'))).toBe(false);
+  expect(other.lacksKeyOf('malformed')).toBe(false);
 });
 
 test('a text is bound to its place and to its key id', async () => {

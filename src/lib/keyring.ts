@@ -9,6 +9,8 @@ export interface KeyRing {
   encrypt(text: string, context: string): string;
   /** Throws `internal`, naming the key id when the ring lacks it. */
   decrypt(sealed: string, context: string): string;
+  /** Whether `decrypt` must fail until an operator adds a key again; false for a malformed text. */
+  lacksKeyOf(sealed: string): boolean;
 }
 
 interface Key {
@@ -71,6 +73,10 @@ function ringOf(path: string, keys: readonly [Key, ...Key[]]): KeyRing {
         const message = `The encrypted text at ${context} was changed, or the key '${id}' in ${path} is another one`;
         throw new AppError('internal', message, { cause });
       }
+    },
+    lacksKeyOf(sealed) {
+      const [, id = ''] = SEALED.exec(sealed) ?? [];
+      return id !== '' && !byId.has(id);
     },
   };
 }

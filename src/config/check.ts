@@ -1,9 +1,12 @@
 import { dump } from 'js-yaml';
 import type { Clock } from '../lib/clock.ts';
+import type { Declared } from './declared.ts';
 import {
   type Configuration,
+  INPUTS_FILE,
   loadConfiguration,
   NOTIFICATIONS_FILE,
+  OUTPUTS_FILE,
   SETTINGS_FILE,
   type Sources,
 } from './load.ts';
@@ -44,18 +47,20 @@ export function checkLines({ errors, warnings, configuration }: Check): string[]
 export const checkJson = ({ ok, errors, warnings }: Check): string =>
   JSON.stringify({ ok, errors, warnings }, null, 2);
 
-const contents = ({ settings, targets, notifications }: Configuration): string =>
+const contents = ({ settings, raw, inputs, outputs }: Configuration): string =>
   [
     count(settings.pipelines.length, 'pipeline'),
-    count(targets.length, 'target'),
-    count(notifications.length, 'notification'),
+    count(raw.targets.size, 'target'),
+    count(raw.notifications.size, 'notification'),
+    ...(inputs.length === 0 ? [] : [count(inputs.length, 'declared input')]),
+    ...(outputs.length === 0 ? [] : [count(outputs.length, 'declared output')]),
   ].join(', ');
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 /** The configuration with every default, by file, as the files would say it; secrets masked. */
 export function effectiveText(configuration: Configuration, format: 'yaml' | 'json'): string {
-  const { settings, targets, notifications } = configuration;
+  const { settings, targets, notifications, inputs, outputs } = configuration;
   const json = JSON.stringify(
     {
       [SETTINGS_FILE]: settings,
@@ -63,9 +68,13 @@ export function effectiveText(configuration: Configuration, format: 'yaml' | 'js
         targets: targets.map(target => target.settings),
         notifications: notifications.map(notification => notification.settings),
       },
+      ...(inputs.length > 0 && { [INPUTS_FILE]: { inputs: inputs.map(effectiveDeclared) } }),
+      ...(outputs.length > 0 && { [OUTPUTS_FILE]: { outputs: outputs.map(effectiveDeclared) } }),
     },
     null,
     2,
   );
   return format === 'json' ? json : dump(JSON.parse(json), { lineWidth: -1 }).trimEnd();
 }
+
+const effectiveDeclared = ({ value, disabled, group }: Declared): object => ({ ...value, disabled, group });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ConfigProblem } from './problems.ts';
 import { quote } from './quote.ts';
-import { readFileText } from './text.ts';
+import { asFileText, readFileText } from './text.ts';
 import { readYaml } from './yaml.ts';
 import { createPlaces, type Places } from './yaml-places.ts';
 
@@ -16,8 +16,8 @@ export interface ConfigDocument {
   readonly readable: boolean;
 }
 
-/** Reads one file of the folder. A file that is missing counts as empty. */
-export function readDocument(folder: string, name: string): ConfigDocument {
+/** Reads one file of the folder, or a text that counts in its place. A file that is missing counts as empty. */
+export function readDocument(folder: string, name: string, given?: string): ConfigDocument {
   const file = join(folder, name);
   const nowhere = createPlaces('', () => []);
   const unreadable = (problems: readonly Omit<ConfigProblem, 'file' | 'path'>[]): ConfigDocument => ({
@@ -28,7 +28,7 @@ export function readDocument(folder: string, name: string): ConfigDocument {
     readable: false,
   });
 
-  const read = readFileText(file);
+  const read = given === undefined ? readFileText(file) : asFileText(given);
   if (read.kind === 'missing') return { file, value: {}, places: nowhere, problems: [], readable: true };
   if (read.kind === 'unreadable') return unreadable([{ line: read.line, column: 1, message: read.message }]);
   const { document, problems } = readYaml(read.text);

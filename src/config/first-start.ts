@@ -19,7 +19,8 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 #   url: sqlite:headgate.db
 #   keyRing: keys
 
-# The pipelines whose inputs and outputs are watched. A secret is written as \${env:NAME} or \${file:/path}.
+# The pipelines whose inputs and outputs are watched. A secret is written as \${env:NAME}, \${file:/path} or
+# \${secret:NAME}.
 # pipelines:
 #   - id: edge
 #     engine: vector           # vector, otelcol, fluent-bit, prometheus or custom: read from url

@@ -4,25 +4,37 @@ import type { Clock } from '../lib/clock.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
 import { checkWindow, unknownTargets } from './cross-checks.ts';
+import type { Declared, RawItems } from './declared.ts';
 import { type ConfigDocument, readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
-import { type Origin, unknownKeyText } from './issues.ts';
+import type { Origin } from './issues.ts';
 import { type Item, type Items, readItems } from './items.ts';
 import { originIn } from './origin.ts';
-import { type ConfigProblem, formatPath, inOrder } from './problems.ts';
+import { type ConfigProblem, inOrder } from './problems.ts';
+import { readDeclared } from './read-declared.ts';
 import { readNotification, readTarget } from './read-notifications.ts';
 import { type Outside, pullIntervals, readSettings, type SettingsReading } from './read-settings.ts';
+import { unknownSections } from './sections.ts';
 import type { Settings } from './settings.ts';
 import { whyOf } from './text.ts';
 
 export const SETTINGS_FILE = 'headgate.yml';
 export const NOTIFICATIONS_FILE = 'notifications.yml';
+export const INPUTS_FILE = 'inputs.yml';
+export const OUTPUTS_FILE = 'outputs.yml';
+
+/** Every file of a configuration, in the order their problems are told. */
+export const FILES = [SETTINGS_FILE, NOTIFICATIONS_FILE, INPUTS_FILE, OUTPUTS_FILE] as const;
+export type FileName = (typeof FILES)[number];
 
 /** A whole configuration, frozen where it is plain. */
 export interface Configuration {
   readonly settings: Settings;
   readonly targets: readonly Target[];
   readonly notifications: readonly Notification[];
+  readonly inputs: readonly Declared[];
+  readonly outputs: readonly Declared[];
+  readonly raw: RawItems;
   readonly warnings: readonly ConfigProblem[];
   /** ISO time, UTC. */
   readonly loadedAt: string;
@@ -44,7 +56,11 @@ export type LoadResult = {
 
 export interface Sources extends Outside {
   readonly folder: string;
+  /** Texts that count in place of what is on disk. */
+  readonly texts?: Texts;
 }
+
+export type Texts = Readonly<Partial<Record<FileName, string>>>;
 
 /**
  * Reads the files of a folder, a missing one counting as empty, and checks everything: all problems of all
@@ -56,10 +72,13 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
   const trouble = folderProblem(folder);
   if (trouble !== undefined) return { ok: false, problems: [trouble], warnings: [], files: names };
 
-  const settingsDocument = readDocument(folder, SETTINGS_FILE);
+  const document = (name: FileName) => readDocument(folder, name, sources.texts?.[name]);
+  const settingsDocument = document(SETTINGS_FILE);
   const reading = readSettings(settingsDocument, sources);
-  const rest = readNotifications(readDocument(folder, NOTIFICATIONS_FILE), sources, reading);
-  const problems = [...settingsDocument.problems, ...reading.problems, ...rest.problems];
+  const rest = readNotifications(document(NOTIFICATIONS_FILE), sources, reading);
+  const inputs = readDeclared(document(INPUTS_FILE), 'input');
+  const outputs = readDeclared(document(OUTPUTS_FILE), 'output');
+  const problems = [settingsDocument, reading, rest, inputs, outputs].flatMap(part => part.problems);
   const warnings = inOrder([...reading.warnings, ...rest.warnings], names);
   const files = [...names, ...reading.files, ...rest.files];
   if (reading.settings === undefined || problems.length > 0)
@@ -68,16 +87,26 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
     settings: reading.settings,
     targets: rest.targets,
     notifications: rest.notifications,
+    inputs: inputs.declared,
+    outputs: outputs.declared,
+    raw: {
+      settings: { ...settingsDocument.value },
+      targets: rawById(rest.targetItems),
+      notifications: rawById(rest.notificationItems),
+      inputs: rawById(inputs.items),
+      outputs: rawById(outputs.items),
+    },
     warnings,
     loadedAt: new Date(clock.now()).toISOString(),
   });
   return { ok: true, configuration, warnings, files, settingOrigin: reading.origin };
 }
 
-export const configurationFiles = (folder: string): string[] => [
-  join(folder, SETTINGS_FILE),
-  join(folder, NOTIFICATIONS_FILE),
-];
+/** Everything counts by its id; items without one are errors by now. */
+const rawById = (items: readonly Item[]): RawItems['targets'] =>
+  new Map(items.flatMap(({ id, value }) => (id === undefined ? [] : [[id, deepFreeze({ ...value })]])));
+
+export const configurationFiles = (folder: string): string[] => FILES.map(name => join(folder, name));
 
 function folderProblem(folder: string): ConfigProblem | undefined {
   const problem = (message: string): ConfigProblem => ({
@@ -100,6 +129,8 @@ function folderProblem(folder: string): ConfigProblem | undefined {
 interface NotificationsReading {
   readonly targets: Target[];
   readonly notifications: Notification[];
+  readonly targetItems: readonly Item[];
+  readonly notificationItems: readonly Item[];
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
   readonly files: string[];
@@ -109,7 +140,7 @@ const SECTIONS = ['targets', 'notifications'];
 
 function readNotifications(
   document: ConfigDocument,
-  { environment }: Outside,
+  outside: Outside,
   { pipelines }: Pick<SettingsReading, 'pipelines'>,
 ): NotificationsReading {
   const targetItems = readItems(document, 'targets');
@@ -117,9 +148,11 @@ function readNotifications(
   const reading: NotificationsReading = {
     targets: [],
     notifications: [],
+    targetItems: targetItems.items,
+    notificationItems: notificationItems.items,
     problems: [
       ...document.problems,
-      ...unknownSections(document),
+      ...unknownSections(document, SECTIONS),
       ...targetItems.problems,
       ...notificationItems.problems,
       ...namedTargets(document, targetItems, notificationItems.items),
@@ -128,7 +161,7 @@ function readNotifications(
     files: [],
   };
   for (const item of targetItems.items) {
-    const { target, problems, warnings, files } = readTarget(document, item, environment);
+    const { target, problems, warnings, files } = readTarget(document, item, outside);
     if (target !== undefined) reading.targets.push(target);
     reading.problems.push(...problems);
     reading.warnings.push(...warnings);
@@ -146,17 +179,6 @@ function readNotifications(
     reading.warnings.push(...window.warnings);
   }
   return reading;
-}
-
-function unknownSections(document: ConfigDocument): ConfigProblem[] {
-  return Object.keys(document.value)
-    .filter(key => !SECTIONS.includes(key))
-    .map(key => ({
-      file: document.file,
-      path: formatPath([key]),
-      ...document.places.ofKey([key]),
-      message: unknownKeyText(key, SECTIONS),
-    }));
 }
 
 /** Targets that are wrong count by their ids; when their list is unreadable nothing can be said. */

@@ -11,12 +11,11 @@ import type { ConfigDocument } from './document.ts';
 import { problemsOf } from './issues.ts';
 import type { Item } from './items.ts';
 import { originIn } from './origin.ts';
-import type { Environment } from './overrides.ts';
 import type { ConfigProblem } from './problems.ts';
 import { quote } from './quote.ts';
 import { clearText } from './read-settings.ts';
 import { childOf, type Schema } from './schema-walk.ts';
-import { clearTextSecrets, resolveReferences } from './secrets.ts';
+import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
 import { didYouMean } from './suggest.ts';
 
 export interface TargetReading {
@@ -30,7 +29,7 @@ export interface TargetReading {
 const TEMPLATES = ['message', 'text'];
 
 /** Reads one target by its type's schema. */
-export function readTarget(document: ConfigDocument, item: Item, environment: Environment): TargetReading {
+export function readTarget(document: ConfigDocument, item: Item, sources: ReferenceSources): TargetReading {
   const plain = originIn({ ...document, base: item.path });
   const typeName = childOf(item.value, 'type');
   const type = typeof typeName === 'string' ? findTargetType(typeName) : undefined;
@@ -43,18 +42,22 @@ export function readTarget(document: ConfigDocument, item: Item, environment: En
     };
 
   const { schema } = type;
-  const resolved = resolveReferences(item.value, { schema, environment, templates: TEMPLATES });
+  const resolved = resolveReferences(item.value, { ...sources, schema, templates: TEMPLATES });
   const { references, files, value } = resolved;
   const origin = originIn({ ...document, base: item.path, references });
   const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
-  const warnings = clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path));
+  const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const warnings = [
+    ...unknown,
+    ...clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path)),
+  ];
   const read = attempt(() => type.configure(value));
   const refused = read.error === undefined ? [] : problemsOf(read.error, { schema, value, origin });
   const problems = [
     ...unresolved,
-    ...refused.filter(problem => !unresolved.some(({ path }) => path === problem.path)),
+    ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
   ];
-  return { target: problems.length === 0 ? read.result : undefined, problems, warnings, files };
+  return { target: unresolved.length === 0 ? read.result : undefined, problems, warnings, files };
 }
 
 function noType(typeName: unknown): string {

@@ -4,16 +4,10 @@ import { type PipelineSettings, pipelineSchema } from '../pipelines/settings.ts'
 import type { ConfigDocument } from './document.ts';
 import { type Origin, problemsOf } from './issues.ts';
 import { originIn } from './origin.ts';
-import {
-  applyOverrides,
-  type Environment,
-  type Flags,
-  readOverrides,
-  unknownVariables,
-} from './overrides.ts';
+import { applyOverrides, type Flags, readOverrides, unknownVariables } from './overrides.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import { childOf, layers, type Schema } from './schema-walk.ts';
-import { clearTextSecrets, resolveReferences } from './secrets.ts';
+import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
 import { type Settings, settingsSchema } from './settings.ts';
 import type { Path } from './yaml-places.ts';
 
@@ -29,20 +23,21 @@ export interface SettingsReading {
   readonly files: readonly string[];
 }
 
-export interface Outside {
-  readonly environment: Environment;
+export interface Outside extends ReferenceSources {
   readonly flags: Flags;
 }
 
 /** Reads headgate.yml together with what flags and environment override. */
-export function readSettings(document: ConfigDocument, { environment, flags }: Outside): SettingsReading {
+export function readSettings(document: ConfigDocument, outside: Outside): SettingsReading {
+  const { environment, flags } = outside;
   const schema = settingsSchema;
-  const resolved = resolveReferences(document.value, { schema, environment, templates: [] });
+  const resolved = resolveReferences(document.value, { ...outside, schema, templates: [] });
   const overrides = readOverrides(schema, environment, flags);
   const value = withoutNulls(schema, applyOverrides(resolved.value, overrides));
   const origin = originIn({ ...document, base: [], references: resolved.references, overrides });
   const parsed = schema.safeParse(value);
   const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
   const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
   const pipelines = parsed.success ? parsed.data.pipelines : readablePipelines(value);
   return {
@@ -56,6 +51,7 @@ export function readSettings(document: ConfigDocument, { environment, flags }: O
       ...sharedTokens(value, origin),
     ],
     warnings: [
+      ...unknown,
       ...unknownVariables(schema, environment),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
@@ -65,7 +61,8 @@ export function readSettings(document: ConfigDocument, { environment, flags }: O
 
 export const clearText = (origin: Origin, path: Path): ConfigProblem => ({
   ...origin.place(path),
-  message: 'this secret is readable for whoever sees the file; write ${env:NAME} or ${file:/path} instead',
+  message:
+    'this secret is readable for whoever sees the file; write ${env:NAME}, ${file:/path} or ${secret:NAME} instead',
 });
 
 /** A known key without a value counts as one that was left out. */

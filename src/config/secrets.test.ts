@@ -28,6 +28,25 @@ describe('secrets', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('come from the store of a server, and are only warned of where there is none', () => {
+    const notifications = hook("'${secret:hook_token}'");
+    const { targets, warnings } = configurationOf({ notifications, secrets: { hook_token: 'stored' } });
+    expect(Reflect.get(targets[0]?.settings ?? {}, 'token').reveal()).toBe('stored');
+    expect(warnings).toEqual([]);
+    expect(warningsOf({ notifications })).toEqual([
+      expect.stringMatching(/^notifications.yml:2:\d+: \$\{secret:hook_token\} is not looked up here/),
+    ]);
+  });
+
+  it('of the store may stand where a text must have a form that their name has not', () => {
+    const notifications = "targets: [{ id: h, type: webhook, url: '${secret:place}' }]";
+    expect(errorsOf({ notifications })).toEqual([]);
+    expect(errorsOf({ notifications, secrets: { place: 'http://h/' } })).toEqual([]);
+    expect(errorsOf({ notifications, secrets: { place: 'nowhere' } })).toEqual([
+      expect.stringContaining('not the value of ${secret:place}'),
+    ]);
+  });
+
   it('tell which files they came from, so that these are watched, too', () => {
     const { files } = loadGiven({ notifications: hook("'${file:/nowhere/at/all}'") });
     expect(files).toContain('/nowhere/at/all');
@@ -46,9 +65,18 @@ describe('secrets', () => {
     ['a folder', '${file:/}', /names a file that is a folder/],
     ['a device', '${file:/dev/zero}', /is not a regular file/],
     ['a relative path', '${file:secret}', /by a path that begins with \//],
-    ['the store, which there is none of', '${secret:hook}', /write \$\{env:NAME\} or \$\{file:\/path\}/],
+    ['a secret without name', '${secret:}', /names nothing/],
+    [
+      'a secret that is not stored',
+      '${secret:nope}',
+      /\$\{secret:nope\} is no stored secret; set it by "headgate secrets set nope" or PUT \/api\/v1\/system\/secrets\/nope/,
+    ],
   ])('are refused at their place when they name %s', (_, reference, expected) => {
-    const found = errorsOf({ notifications: hook(`'${reference}'`), environment: { EMPTY: '' } });
+    const found = errorsOf({
+      notifications: hook(`'${reference}'`),
+      environment: { EMPTY: '' },
+      secrets: {},
+    });
     expect(found).toEqual([expect.stringMatching(expected)]);
     expect(found[0]).toMatch(/^notifications.yml:2:\d+: .*\(targets\[0\]\.token\)$/);
   });

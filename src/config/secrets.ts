@@ -7,33 +7,47 @@ import { readFileText } from './text.ts';
 import type { Path } from './yaml-places.ts';
 
 const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
-const REMEDY = 'write ${env:NAME} or ${file:/path}';
+const REMEDY = 'write ${env:NAME}, ${file:/path} or ${secret:NAME}';
 const LONGEST_SECRET = 64 * 1024;
+
+/** Where references are looked up. */
+export interface ReferenceSources {
+  readonly environment: Environment;
+  /** The text of a stored secret. Absent where no store is open, as in `headgate check`. */
+  readonly secretOf?: ((name: string) => string | undefined) | undefined;
+}
+
+interface Unresolved {
+  readonly path: Path;
+  readonly message: string;
+}
 
 /** A value whose references were replaced by what they stand for. */
 export interface Resolved {
   readonly value: unknown;
   /** The references that were replaced, by path. */
   readonly references: ReadonlyMap<string, string>;
-  readonly problems: readonly { readonly path: Path; readonly message: string }[];
+  readonly problems: readonly Unresolved[];
+  /** References that cannot be looked up here and may be right elsewhere. */
+  readonly unknown: readonly Unresolved[];
   /** Files that were asked for, whether they could be read or not. */
   readonly files: readonly string[];
 }
 
-export interface ResolveOptions {
+export interface ResolveOptions extends ReferenceSources {
   readonly schema: Schema;
-  readonly environment: Environment;
   /** Keys at the top whose values are templates and stay as they are. */
   readonly templates: readonly string[];
 }
 
 /**
- * Replaces `${env:NAME}` and `${file:/path}` where they are the whole of a value. A file's last line break is
- * dropped. Everything else with a `$` stays as it is.
+ * Replaces `${env:NAME}`, `${file:/path}` and `${secret:NAME}` where they are the whole of a value. A file's last
+ * line break is dropped. Everything else with a `$` stays as it is.
  */
 export function resolveReferences(value: unknown, options: ResolveOptions): Resolved {
   const references = new Map<string, string>();
-  const problems: { path: Path; message: string }[] = [];
+  const problems: Unresolved[] = [];
+  const unknown: Unresolved[] = [];
   const files: string[] = [];
 
   function walk(current: unknown, path: Path): unknown {
@@ -53,15 +67,15 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
     if (kind === undefined) return text;
     references.set(formatPath(path), text);
     if (kind === 'file') files.push(name);
-    const found = lookUp(kind, name, options.environment);
-    if ('problem' in found) {
-      problems.push({ path, message: `${text} ${found.problem}` });
-      return text;
-    }
-    return readScalar(schemasAt(options.schema, path, value), found.text);
+    const found = lookUp(kind, name, options);
+    if ('text' in found) return readScalar(schemasAt(options.schema, path, value), found.text);
+    const message = `${text} ${found.problem}`;
+    if (found.elsewhere) unknown.push({ path, message });
+    else problems.push({ path, message });
+    return text;
   }
 
-  return { value: mayRefer(value) ? walk(value, []) : value, references, problems, files };
+  return { value: mayRefer(value) ? walk(value, []) : value, references, problems, unknown, files };
 }
 
 /** Most values refer to nothing and need no copy. */
@@ -70,12 +84,25 @@ function mayRefer(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(mayRefer);
 }
 
-type Found = { readonly text: string } | { readonly problem: string };
+type Found =
+  | { readonly text: string }
+  /** `elsewhere` when a process that has a store may know it. */
+  | { readonly problem: string; readonly elsewhere?: true };
 
-function lookUp(kind: string, name: string, environment: Environment): Found {
+function lookUp(kind: string, name: string, { environment, secretOf }: ReferenceSources): Found {
   if (name === '') return { problem: `names nothing; ${REMEDY}` };
-  if (kind === 'secret') return { problem: `cannot be used: there is no store of secrets; ${REMEDY}` };
+  if (kind === 'secret') return fromStore(name, secretOf);
   return kind === 'env' ? fromEnvironment(name, environment) : fromFile(name);
+}
+
+function fromStore(name: string, secretOf: ReferenceSources['secretOf']): Found {
+  if (secretOf === undefined)
+    return { problem: 'is not looked up here: only a running server knows its secrets', elsewhere: true };
+  const text = secretOf(name);
+  if (text !== undefined) return { text };
+  return {
+    problem: `is no stored secret; set it by "headgate secrets set ${name}" or PUT /api/v1/system/secrets/${name}`,
+  };
 }
 
 function fromEnvironment(name: string, environment: Environment): Found {

@@ -28,6 +28,13 @@ export function readFileText(path: string): FileText {
   }
 }
 
+/** A text that never was a file, under the same limit; a byte order mark is no part of it. */
+export function asFileText(text: string): FileText {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_FILE_BYTES) return tooLarge(bytes);
+  return { kind: 'text', text: text.replace(/^\uFEFF/, '') };
+}
+
 function readOpen(file: number): FileText {
   const stat = fstatSync(file);
   if (stat.isDirectory()) return unreadable('is a folder; put a file in its place, or remove it');

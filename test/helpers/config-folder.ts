@@ -13,21 +13,28 @@ export function configFolder(files: Readonly<Record<string, string>> = {}): stri
   return folder;
 }
 
-/** What a configuration is made of: texts of the two files, environment, flags. */
+/** What a configuration is made of: texts of the files, environment, flags, what the store knows if there is one. */
 export interface Given {
   readonly settings?: string;
   readonly notifications?: string;
+  readonly inputs?: string;
+  readonly outputs?: string;
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly flags?: Readonly<Record<string, string>>;
 }
 
 /** Loads it on 2026-01-01. */
-export function loadGiven({ settings, notifications, environment = {}, flags = {} }: Given): LoadResult {
+export function loadGiven(given: Given): LoadResult {
+  const { settings, notifications, inputs, outputs, secrets, environment = {}, flags = {} } = given;
   const folder = configFolder({
     ...(settings !== undefined && { 'headgate.yml': settings }),
     ...(notifications !== undefined && { 'notifications.yml': notifications }),
+    ...(inputs !== undefined && { 'inputs.yml': inputs }),
+    ...(outputs !== undefined && { 'outputs.yml': outputs }),
   });
-  return loadConfiguration({ folder, environment, flags }, { now: () => Date.UTC(2026, 0, 1) });
+  const secretOf = secrets === undefined ? undefined : (name: string) => secrets[name];
+  return loadConfiguration({ folder, environment, flags, secretOf }, { now: () => Date.UTC(2026, 0, 1) });
 }
 
 /** Problems as lines, without the folder, which differs each time. */

@@ -1,8 +1,17 @@
 import type * as z from 'zod';
+import { aliasesOf } from '../lib/aliases.ts';
 import { MASK } from '../lib/secret.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import { quote } from './quote.ts';
-import { fixedValues, isSecretAt, mapsFor, type Schema, schemasAt, valueAt } from './schema-walk.ts';
+import {
+  asWritten,
+  fixedValues,
+  isSecretAt,
+  mapsFor,
+  type Schema,
+  schemasAt,
+  valueAt,
+} from './schema-walk.ts';
 import { didYouMean } from './suggest.ts';
 import type { Path, Place } from './yaml-places.ts';
 
@@ -25,7 +34,10 @@ export interface Reading {
 
 /** What a schema refused, in our words. */
 export function problemsOf(error: z.core.$ZodError, reading: Reading): ConfigProblem[] {
-  return error.issues.flatMap(issue => problemsOfIssue(issue, reading));
+  const { schema, value } = reading;
+  return error.issues.flatMap(issue =>
+    problemsOfIssue({ ...issue, path: [...asWritten(schema, issue.path, value)] }, reading),
+  );
 }
 
 function problemsOfIssue(issue: Issue, reading: Reading): ConfigProblem[] {
@@ -48,15 +60,23 @@ const nearestOption = (options: readonly (readonly Issue[])[]): readonly Issue[]
 
 function unknownKey(key: string, path: Path, { schema, value }: Reading): string {
   const here = valueAt(value, path);
-  const known = schemasAt(schema, path, value)
-    .flatMap(candidate => mapsFor(candidate, here))
-    .flatMap(map => Object.keys(map.shape));
-  return unknownKeyText(key, [...new Set(known)]);
+  const maps = schemasAt(schema, path, value).flatMap(candidate => mapsFor(candidate, here));
+  const aliases = new Map(maps.flatMap(map => [...aliasesOf(map)]));
+  const name = aliases.get(key);
+  if (name !== undefined)
+    return `${quote(key)} is another name of '${name}', which is given as well; keep one of them`;
+  const known = new Set(maps.flatMap(map => Object.keys(map.shape)));
+  return unknownKeyText(key, [...known], [...aliases.keys()]);
 }
 
-export function unknownKeyText(key: string, known: readonly string[]): string {
+/** `others` are names that also count, but are not worth listing. */
+export function unknownKeyText(
+  key: string,
+  known: readonly string[],
+  others: readonly string[] = [],
+): string {
   const list = known.length === 0 ? '' : ` Allowed: ${known.join(', ')}`;
-  return `unknown key ${quote(key)}${didYouMean(key, known) || '.'}${list}`;
+  return `unknown key ${quote(key)}${didYouMean(key, [...known, ...others]) || '.'}${list}`;
 }
 
 function messageOf(issue: Issue, reading: Reading): string {

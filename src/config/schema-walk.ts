@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { aliasesOf } from '../lib/aliases.ts';
 import type { Path } from './yaml-places.ts';
 
 export type Schema = z.core.$ZodType;
@@ -46,9 +47,15 @@ export const fixedValues = (schema: Schema): unknown[] =>
     return layer instanceof z.ZodEnum ? layer.options : [];
   });
 
+/** The schema of a map's key, also by another name it has. */
+function fieldOf(map: z.ZodObject, step: PropertyKey): Schema | undefined {
+  const name = aliasesOf(map).get(String(step)) ?? String(step);
+  return Object.hasOwn(map.shape, name) ? map.shape[name] : undefined;
+}
+
 /** The schemas one step further down. */
 export function childSchemas(schema: Schema, step: PropertyKey, value: unknown): Schema[] {
-  const children: Schema[] = mapsFor(schema, value).flatMap(map => map.shape[String(step)] ?? []);
+  const children: Schema[] = mapsFor(schema, value).flatMap(map => fieldOf(map, step) ?? []);
   for (const layer of layers(schema)) {
     if (layer instanceof z.ZodArray) children.push(layer.element);
     else if (layer instanceof z.ZodRecord) children.push(layer.valueType);
@@ -77,6 +84,28 @@ export function isSecretAt(schema: Schema, path: Path, value: unknown): boolean 
 
 export const isSecret = (schema: Schema): boolean =>
   layers(schema).some(layer => z.globalRegistry.get(layer)?.secret === true);
+
+/** The path as it stands in the value, where keys may be written by their other names. */
+export function asWritten(schema: Schema, path: Path, value: unknown): Path {
+  const written: PropertyKey[] = [];
+  let schemas: Schema[] = [schema];
+  let current = value;
+  for (const step of path) {
+    const here = current;
+    const name = childOf(here, step) === undefined ? otherName(schemas, step, here) : step;
+    written.push(name);
+    schemas = schemas.flatMap(candidate => childSchemas(candidate, name, here));
+    current = childOf(here, name);
+  }
+  return written;
+}
+
+function otherName(schemas: readonly Schema[], step: PropertyKey, value: unknown): PropertyKey {
+  for (const map of schemas.flatMap(schema => mapsFor(schema, value)))
+    for (const [name, key] of aliasesOf(map))
+      if (key === step && childOf(value, name) !== undefined) return name;
+  return step;
+}
 
 /** The own entry of a plain value; undefined where there is none. */
 export function childOf(value: unknown, step: PropertyKey): unknown {

@@ -1,17 +1,20 @@
 import * as z from 'zod';
 import { Duration, parseDuration } from './duration.ts';
-import { Secret } from './secret.ts';
+import { Secret, SecretUrl } from './secret.ts';
 
 /** The id of a resource. */
 export const identifier = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,512}$/, 'must be 1 to 512 letters, digits, "_" or "-"');
 
-/** A duration as people write it: its value holds the text and the milliseconds. Defaults go in as text, by `prefault`. */
+/**
+ * A duration as people write it: its value holds the text and the milliseconds. Defaults go in as text, by `prefault`.
+ * The mark `format` tells whoever documents it or draws a form.
+ */
 export function duration(limits: { readonly min?: string; readonly max?: string } = {}) {
   const minMs = limits.min === undefined ? 0 : new Duration(limits.min).ms;
   const maxMs = limits.max === undefined ? Number.POSITIVE_INFINITY : new Duration(limits.max).ms;
-  return z.string().transform((text, context): Duration => {
+  const read = z.string().transform((text, context): Duration => {
     const ms = parseDuration(text);
     if (ms !== undefined && ms >= minMs && ms <= maxMs) return new Duration(text);
     const message =
@@ -23,6 +26,7 @@ export function duration(limits: { readonly min?: string; readonly max?: string 
     context.addIssue({ code: 'custom', message, input: text });
     return z.NEVER;
   });
+  return read.meta({ format: 'duration' });
 }
 
 /** A text that no read shows again. The mark `secret` tells whoever quotes or documents values. */
@@ -42,6 +46,9 @@ export const httpUrl = z.string().superRefine((text, context) => {
       message: 'must not hold a user name or password; use the authentication settings',
     });
 });
+
+/** An address whose path is the key to it, as chat services hand them out: reads show its host only. */
+export const secretUrl = httpUrl.transform(text => new SecretUrl(text)).meta({ secret: true });
 
 function parseUrl(text: string): URL | null {
   try {

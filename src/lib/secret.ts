@@ -27,3 +27,21 @@ export class Secret {
     return MASK;
   }
 }
+
+/** An address that is a secret from its path on: it prints as `https://host/********`. */
+export class SecretUrl extends Secret {
+  override toString(): string {
+    return `${new URL(this.reveal()).origin}/${MASK}`;
+  }
+
+  override toJSON(): string {
+    return this.toString();
+  }
+
+  override [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+/** Whether a text is what a read shows in place of a secret: sent back, it means what is stored. */
+export const isMask = (text: string): boolean => text === MASK || /^https?:\/\/[^/]+\/\*{8}$/.test(text);

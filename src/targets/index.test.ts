@@ -7,18 +7,27 @@ test('a type is found by what the file says, and an unknown one is not', () => {
   expect(findTargetType('carrier_pigeon')).toBeUndefined();
 });
 
+/** What each type cannot do without. */
+const NEEDED: Readonly<Record<string, object>> = {
+  webhook: { url: 'http://x.example/' },
+  slack: { slackUrl: 'https://hooks.slack.com/services/T0/B0/key' },
+  pager_duty: { routingKey: 'k', severity: 'error' },
+  sns: {
+    region: 'eu-west-1',
+    destinationType: 'topic',
+    topicArn: 'arn:aws:sns:eu-west-1:1:t',
+    messageGroupId: '',
+  },
+  smtp: { host: 'mail.example', port: 587, smtpUsername: '', smtpPassword: '', from: 'a@b.example' },
+  router: { routes: [{ filter: 'true', output: 'x' }] },
+  default: { defaultId: 'x' },
+};
+
 test('every type takes the common settings and refuses unknown ones', () => {
   for (const type of targetTypes) {
-    const raw = {
-      id: 'a',
-      type: type.type,
-      description: 'why',
-      systemFields: ['c*'],
-      url: 'http://x.example/',
-    };
-    const { url: _, ...plain } = raw;
-    const settings = type.configure(type.type === 'webhook' ? raw : plain).settings;
-    expect(settings).toMatchObject({ id: 'a', type: type.type, description: 'why', systemFields: ['c*'] });
+    const common = { description: 'why', systemFields: ['c*'], fallback: 'other', onBackpressure: 'queue' };
+    const raw = { id: 'a', type: type.type, ...common, pacing: '2/second', ...NEEDED[type.type] };
+    expect(type.configure(raw).settings).toMatchObject({ id: 'a', type: type.type, ...common });
     expect(type.schema.safeParse({ ...raw, nonsense: 1 }).success).toBe(false);
   }
 });

@@ -20,7 +20,7 @@ const folderBelow = z
 
 const schema = z.strictObject({
   ...commonSettings,
-  type: z.literal('notifications_log'),
+  type: z.literal('notifications_log').describe('Kind of target.'),
   logNotifications: z.boolean().default(true).describe('false: nothing is written.'),
   logsDir: folderBelow.default('').describe('Folder of the file, below the log folder.'),
 });
@@ -30,7 +30,7 @@ export const notificationsLog = defineTarget({
   type: 'notifications_log',
   description: `Writes events to ${FILE_NAME}.`,
   schema,
-  concurrency: 1,
+  concurrency: () => 1,
   async send(events, settings, context) {
     if (!settings.logNotifications) return { kind: 'sent' };
     const path = join(context.logFolder, settings.logsDir, FILE_NAME);

@@ -34,7 +34,7 @@ interface Definition<Settings extends CommonSettings> {
   /** A strict object; its defaults, limits and secret marks are the product's. */
   readonly schema: z.ZodType<Settings>;
   /** How many deliveries may be under way at once. */
-  readonly concurrency: number;
+  concurrency(settings: Settings): number;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** The bulletin's text for an event, where this type sets it. */
@@ -46,6 +46,8 @@ export interface TargetType {
   readonly type: string;
   readonly description: string;
   readonly schema: z.ZodType<CommonSettings>;
+  /** False for a type whose settings are read in full and to which nothing is sent yet. */
+  readonly sends: boolean;
   /** Validates raw settings; throws `z.ZodError`. */
   configure(raw: unknown): Target;
 }
@@ -64,14 +66,29 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
     type: definition.type,
     description: definition.description,
     schema: definition.schema,
+    sends: true,
     configure(raw) {
       const settings = definition.schema.parse(raw);
       return {
         settings,
-        concurrency: definition.concurrency,
+        concurrency: definition.concurrency(settings),
         send: (events, context) => definition.send(events, settings, context),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };
     },
   };
 }
+
+/** A type whose settings are read in full, so that files can hold it already; what is sent to it is refused. */
+export const defineUnsentTarget = <Settings extends CommonSettings>(
+  definition: Pick<Definition<Settings>, 'type' | 'description' | 'schema'>,
+): TargetType => ({
+  ...defineTarget<Settings>({
+    ...definition,
+    concurrency: () => 1,
+    send: async () => ({ kind: 'refused', reason: unsentReason(definition.type) }),
+  }),
+  sends: false,
+});
+
+export const unsentReason = (type: string): string => `this version does not send to ${type} targets yet`;

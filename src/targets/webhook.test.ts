@@ -248,7 +248,7 @@ test('no outcome shows a secret or the path, though the receiver echoes the whol
 
 const url = 'https://hooks.example/x';
 
-test('defaults are POST, ndjson, no authentication and the host as system field', () => {
+test('an address is all it needs', () => {
   expect(webhook.configure({ id: 'hook', type: 'webhook', url }).settings).toEqual({
     id: 'hook',
     type: 'webhook',
@@ -257,6 +257,24 @@ test('defaults are POST, ndjson, no authentication and the host as system field'
     format: 'ndjson',
     authType: 'none',
     systemFields: ['cribl_host'],
+    extraHttpHeaders: [],
+    compress: false,
+    rejectUnauthorized: true,
+    timeoutSec: 30,
+    flushPeriodSec: 1,
+    concurrency: 5,
+    maxPayloadSizeKB: 4096,
+    maxPayloadEvents: 0,
+    keepAlive: true,
+    useRoundRobinDns: false,
+    failedRequestLoggingMode: 'none',
+    safeHeaders: [],
+    responseRetrySettings: [],
+    responseHonorRetryAfterHeader: true,
+    customDropWhenNull: false,
+    customEventDelimiter: '\n',
+    customContentType: 'application/x-ndjson',
+    customPayloadExpression: '`${events}`',
   });
 });
 

@@ -1,0 +1,54 @@
+import * as z from 'zod';
+
+/** The family's limits, in milliseconds: how long the first wait is, by what the next ones grow, and how far. */
+const backoff = {
+  initialBackoff: z
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(1000)
+    .describe('Wait before the first retry, in milliseconds.'),
+  backoffRate: z.number().min(1).max(20).default(2).describe('Each wait is so many times the one before.'),
+  maxBackoff: z
+    .int()
+    .min(10_000)
+    .max(180_000)
+    .default(10_000)
+    .describe('Longest wait between retries, in milliseconds.'),
+};
+
+const responseRetry = z.strictObject({
+  httpStatus: z.int().min(100).max(599).describe('HTTP status that is retried by these settings.'),
+  ...backoff,
+});
+
+const timeoutRetry = z.strictObject({
+  timeoutRetry: z.boolean().default(false).describe('Whether these settings apply.'),
+  ...backoff,
+});
+
+const responseRetries = z
+  .array(responseRetry)
+  .max(100)
+  .superRefine((entries, context) => {
+    for (const [index, { httpStatus }] of entries.entries())
+      if (entries.findIndex(entry => entry.httpStatus === httpStatus) < index)
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'httpStatus'],
+          message: 'must be listed once; an earlier entry has it too',
+        });
+  });
+
+/** How a target that speaks HTTP retries, to be spread into its schema. */
+export const retrySettings = {
+  responseRetrySettings: responseRetries
+    .default([])
+    .describe('Own waits for single HTTP statuses.')
+    .meta({ later: true }),
+  timeoutRetrySettings: timeoutRetry.optional().describe('Own waits after a time-out.').meta({ later: true }),
+  responseHonorRetryAfterHeader: z
+    .boolean()
+    .default(true)
+    .describe('Whether the Retry-After of an answer lengthens the wait.'),
+} as const;

@@ -1,0 +1,189 @@
+import * as z from 'zod';
+import { withAliases } from '../lib/aliases.ts';
+import { httpUrl, secretText } from '../lib/schemas.ts';
+import { extraHttpHeaders } from './header-settings.ts';
+import { retrySettings } from './retry-settings.ts';
+import { ALWAYS, commonSettings } from './settings.ts';
+
+/** A header takes no control characters (RFC 9110 section 5.5), a token in it only visible ASCII (RFC 6750). */
+const headerToken = secretText.refine(secret => /^[\x21-\x7e]+$/.test(secret.reveal()), {
+  error: 'must be one or more visible ASCII characters, without spaces and line breaks',
+});
+/** RFC 7617 section 2 forbids control characters in both and a colon in the name. */
+const basicUsername = z
+  .string()
+  .regex(/^[^\p{Cc}:]+$/u, 'must not be empty and must hold neither ":" nor line breaks');
+const basicPassword = secretText.refine(secret => !/\p{Cc}/u.test(secret.reveal()), {
+  error: 'must hold neither line breaks nor other control characters',
+});
+/** Standard Webhooks: 24 to 64 random bytes as base64 behind `whsec_`. */
+const signingSecret = secretText.refine(secret => isSigningSecret(secret.reveal()), {
+  error: 'must be 24 to 64 random bytes as base64 behind "whsec_"',
+});
+
+function isSigningSecret(text: string): boolean {
+  const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+  if (base64 === undefined) return false;
+  const bytes = Buffer.from(base64, 'base64');
+  return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === base64;
+}
+
+const expression = z.string().min(1).max(65_536);
+
+const address = {
+  type: z.literal('webhook').describe('Kind of target.'),
+  url: httpUrl.describe('Where the events go.').meta({ destination: true }),
+  method: z.enum(['POST', 'PUT', 'PATCH']).default('POST').describe('HTTP method of the request.'),
+  authType: z
+    .enum(['none', 'basic', 'token'])
+    .default('none')
+    .describe('Authentication method of the request.'),
+  token: headerToken.optional().describe('Sent as `Authorization: Bearer`; with authType token.'),
+  username: basicUsername.optional().describe('With authType basic.'),
+  password: basicPassword.optional().describe('With authType basic.'),
+  extraHttpHeaders: extraHttpHeaders.default([]).describe('Headers of your own.'),
+  signingSecret: signingSecret
+    .optional()
+    .describe('Key that signs each request as Standard Webhooks says.')
+    .meta({ later: true }),
+} as const;
+
+const body = {
+  format: z
+    .enum(['ndjson', 'json_array', 'custom'])
+    .default('ndjson')
+    .describe('ndjson: one JSON object per line. json_array: a JSON array. custom: by your expressions.')
+    .meta({ later: ['custom'] }),
+  srcExpression: expression
+    .optional()
+    .describe('Expression that makes of an event what is sent of it.')
+    .meta({ aliases: ['customSourceExpression'], template: true, later: true }),
+  customDropWhenNull: z
+    .boolean()
+    .default(false)
+    .describe('Leave an event out when srcExpression gives null.')
+    .meta({ later: true }),
+  customEventDelimiter: z
+    .string()
+    .min(1)
+    .max(64)
+    .default('\n')
+    .describe('What stands between events in format custom.')
+    .meta({ later: true }),
+  customContentType: z
+    .string()
+    .max(255)
+    .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w-]+=[\w."-]+)*$/, 'must be a media type such as text/plain')
+    .default('application/x-ndjson')
+    .describe('Content-Type of the request in format custom.')
+    .meta({ later: true }),
+  customPayloadExpression: expression
+    .default('`${events}`')
+    .describe('Expression that makes the body of the events in format custom.')
+    .meta({ template: true, later: true }),
+  compress: z.boolean().default(false).describe('Send the body compressed by gzip.'),
+  maxPayloadSizeKB: z
+    .int()
+    .min(1024)
+    .max(512_000)
+    .default(4096)
+    .describe('Most of a body, in units of 1024 bytes, before it is compressed.')
+    .meta({ later: true }),
+  maxPayloadEvents: z
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Most events of a request; 0 for no limit.')
+    .meta({ later: true }),
+  flushPeriodSec: z
+    .number()
+    .positive()
+    .max(3600)
+    .default(1)
+    .describe('Longest wait of an event while all slots are busy, in seconds.')
+    .meta({ later: true }),
+} as const;
+
+const connection = {
+  timeoutSec: z
+    .number()
+    .min(1)
+    .max(60)
+    .default(30)
+    .describe('Time limit of a request in seconds, connecting and reading the answer included.'),
+  concurrency: z.int().min(1).max(32).default(5).describe('How many requests may be under way at once.'),
+  keepAlive: z
+    .boolean()
+    .default(true)
+    .describe('Use connections for more than one request.')
+    .meta({ aliases: ['keepAliveTime'], later: true }),
+  rejectUnauthorized: z
+    .boolean()
+    .default(true)
+    .describe('Refuse certificates that nobody vouches for.')
+    .meta({ later: true }),
+  useRoundRobinDns: z
+    .boolean()
+    .default(false)
+    .describe('Take turns among the addresses of the host.')
+    .meta({ later: true }),
+  failedRequestLoggingMode: z
+    .enum(['none', 'payload', 'payloadAndHeaders'])
+    .default('none')
+    .describe('What of a failed request is logged.')
+    .meta({ later: true }),
+  safeHeaders: z
+    .array(z.string().min(1).max(256))
+    .max(64)
+    .default([])
+    .describe('Headers that are logged in clear.')
+    .meta({ later: true }),
+} as const;
+
+const fields = z.strictObject({ ...commonSettings, ...address, ...body, ...connection, ...retrySettings });
+
+export type WebhookSettings = z.infer<typeof fields>;
+type Credentials = Pick<WebhookSettings, 'authType' | 'token' | 'username' | 'password'>;
+
+export const webhookSettings = withAliases(
+  fields.superRefine((settings, context) => {
+    for (const problem of [...authProblems(settings), ...headerProblems(settings)])
+      context.addIssue({ code: 'custom', ...problem });
+  }, ALWAYS),
+);
+
+interface SettingProblem {
+  readonly path: PropertyKey[];
+  readonly message: string;
+}
+
+const NEEDED = { none: [], basic: ['username', 'password'], token: ['token'] } as const;
+const CREDENTIALS = ['token', 'username', 'password'] as const;
+
+function authProblems(settings: Credentials): SettingProblem[] {
+  // Absent when `authType` itself was refused, which is problem enough.
+  const needed: readonly string[] | undefined = NEEDED[settings.authType];
+  if (needed === undefined) return [];
+  return CREDENTIALS.flatMap(name => {
+    const given = settings[name] !== undefined;
+    if (given === needed.includes(name)) return [];
+    const message = given
+      ? `is not used with authType '${settings.authType}'; remove it or set authType to '${name === 'token' ? 'token' : 'basic'}'`
+      : `is required with authType '${settings.authType}'`;
+    return [{ path: [name], message }];
+  });
+}
+
+/** A scheme other than Basic and Bearer goes in as a header, but not beside one of those. */
+function headerProblems({ authType, extraHttpHeaders: headers }: WebhookSettings): SettingProblem[] {
+  if (authType === 'none' || !Array.isArray(headers)) return [];
+  const index = headers.findIndex(header => header?.name?.toLowerCase?.() === 'authorization');
+  return index === -1
+    ? []
+    : [
+        {
+          path: ['extraHttpHeaders', index, 'name'],
+          message: `must not be Authorization: authType '${authType}' sets it; remove it or set authType to 'none'`,
+        },
+      ];
+}

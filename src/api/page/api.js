@@ -3,7 +3,7 @@ import { setServerTime } from './words.js';
 const TIMEOUT_MS = 10_000;
 
 /** An answer of the API that is an error, or no answer at all: `status` is then 0. */
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, message, waitSeconds) {
     super(message);
     this.status = status;

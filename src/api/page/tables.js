@@ -9,7 +9,7 @@ import { ago, amount, count, DELIVERY, ENGINE, HEALTH, SEVERITY_TONE, serverNow,
 const mark = ([tone, text] = ['idle', 'unknown']) => ({ text, tone: `tone ${tone}` });
 const small = text => text && { text, tone: 'sub' };
 
-export const incidentHref = id => `#/incidents/${encodeURIComponent(id)}`;
+const incidentHref = id => `#/incidents/${encodeURIComponent(id)}`;
 
 const nameOf = item => `${item.type}:${item.headgate.engineId}`;
 
@@ -88,7 +88,7 @@ export const TABLES = {
         full: true,
         cell: item => [{ text: `${item.status} ${item.notification}` }, small(item.subject)],
       },
-      { label: 'Target', cell: item => [{ text: item.target }] },
+      { label: 'Target', short: true, cell: item => [{ text: item.target }] },
       { label: 'Attempts', number: true, cell: item => [{ text: String(item.attempts) }] },
       { label: 'Made', short: true, cell: item => [ago(item.createdAt)] },
       { label: 'Last error', full: true, cell: item => [small(item.lastError)] },

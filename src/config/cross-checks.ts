@@ -1,34 +1,43 @@
 import type { Notification } from '../notifications/notification.ts';
+import type { Findings } from './finding.ts';
 import type { Origin } from './issues.ts';
 import type { Item } from './items.ts';
 import type { ConfigProblem } from './problems.ts';
-import { quote } from './quote.ts';
 import type { PullInterval } from './read-settings.ts';
-import { childOf } from './schema-walk.ts';
-import { didYouMean } from './suggest.ts';
+import { circles } from './target-circles.ts';
+import { resolved, type TargetGraph } from './target-graph.ts';
+import { targetsOfNotifications, waysOfTargets } from './target-references.ts';
+import { variablesOf } from './variables.ts';
 
-/** Targets that notifications name and nobody has written. */
-export function unknownTargets(
-  notifications: readonly Item[],
-  targetIds: ReadonlySet<string>,
-  origin: Origin,
-): ConfigProblem[] {
-  const messages = new Map<string, string>();
-  const messageFor = (name: string): string => {
-    const message =
-      messages.get(name) ?? `target ${quote(name)} does not exist${didYouMean(name, targetIds)}`;
-    messages.set(name, message);
-    return message;
+interface Crossed {
+  readonly targets: readonly Item[];
+  readonly notifications: readonly Item[];
+  readonly graph: TargetGraph;
+}
+
+/** Holds targets and notifications against each other; what is wrong in itself counts by its id. */
+export function crossCheck({ targets, notifications, graph }: Crossed): Findings {
+  const variables = variablesOf(notifications);
+  const ofNotification = targetsOfNotifications(graph);
+  const ways = waysOfTargets(graph);
+  const named = notifications.map(ofNotification);
+  return {
+    problems: [
+      ...ways.problems,
+      ...circles(graph),
+      ...named.flatMap(one => one.problems),
+      ...targets.flatMap(item => variables.ofTarget(item)),
+      ...notifications.flatMap(item => variables.ofNotification(item)),
+    ],
+    warnings: [...ways.warnings, ...named.flatMap(one => one.warnings)],
   };
-  return notifications.flatMap(({ path, value }) => {
-    const named = childOf(value, 'targets');
-    if (!Array.isArray(named)) return [];
-    return named.flatMap((name: unknown, index) =>
-      typeof name !== 'string' || targetIds.has(name)
-        ? []
-        : [{ ...origin.place([...path, 'targets', index]), message: messageFor(name) }],
-    );
-  });
+}
+
+/** The notification with ids nobody has, and those of default targets, exchanged for what stands in. */
+export function withStandIns(notification: Notification, graph: TargetGraph): Notification {
+  if (graph.standIn === undefined) return notification;
+  const targets = notification.targets.map(id => resolved(graph, id) ?? id);
+  return { ...notification, targets: [...new Set(targets)] };
 }
 
 export interface WindowFindings {

@@ -1,20 +1,22 @@
 import * as z from 'zod';
 import { findCondition } from '../conditions/index.ts';
+import { aliasesOf } from '../lib/aliases.ts';
 import {
   configureNotification,
   type Notification,
   notificationSchema,
 } from '../notifications/notification.ts';
 import { findTargetType, targetTypes } from '../targets/index.ts';
-import type { Target } from '../targets/target.ts';
+import { type Target, unsentReason } from '../targets/target.ts';
 import type { ConfigDocument } from './document.ts';
 import { problemsOf } from './issues.ts';
 import type { Item } from './items.ts';
+import { laterWarnings } from './later.ts';
 import { originIn } from './origin.ts';
 import type { ConfigProblem } from './problems.ts';
 import { quote } from './quote.ts';
 import { clearText } from './read-settings.ts';
-import { childOf, type Schema } from './schema-walk.ts';
+import { childOf, mapsFor, type Schema } from './schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -24,9 +26,6 @@ export interface TargetReading {
   readonly warnings: readonly ConfigProblem[];
   readonly files: readonly string[];
 }
-
-/** Keys of targets whose `$` belongs to templates. */
-const TEMPLATES = ['message', 'text'];
 
 /** Reads one target by its type's schema. */
 export function readTarget(document: ConfigDocument, item: Item, sources: ReferenceSources): TargetReading {
@@ -42,12 +41,15 @@ export function readTarget(document: ConfigDocument, item: Item, sources: Refere
     };
 
   const { schema } = type;
-  const resolved = resolveReferences(item.value, { ...sources, schema, templates: TEMPLATES });
+  const resolved = resolveReferences(item.value, { ...sources, schema, templates: templateKeys(schema) });
   const { references, files, value } = resolved;
   const origin = originIn({ ...document, base: item.path, references });
   const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
   const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
   const warnings = [
+    ...(type.sends
+      ? laterWarnings(schema, item.value, origin)
+      : [{ ...origin.place(['type']), message: unsentReason(type.type) }]),
     ...unknown,
     ...clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path)),
   ];
@@ -60,6 +62,24 @@ export function readTarget(document: ConfigDocument, item: Item, sources: Refere
   return { target: unresolved.length === 0 ? read.result : undefined, problems, warnings, files };
 }
 
+/** Keys whose `$` belongs to templates and expressions, by every name they have. */
+function templateKeys(schema: Schema): string[] {
+  const known = templates.get(schema);
+  if (known !== undefined) return known;
+  const keys = mapsFor(schema, {}).flatMap(map => {
+    const own = Object.keys(map.shape).filter(key => isTemplate(map.shape[key]));
+    const others = [...aliasesOf(map)].filter(([, key]) => own.includes(key));
+    return [...own, ...others.map(([name]) => name)];
+  });
+  templates.set(schema, keys);
+  return keys;
+}
+
+const templates = new WeakMap<Schema, string[]>();
+
+const isTemplate = (field: Schema | undefined): boolean =>
+  field !== undefined && z.globalRegistry.get(field)?.template === true;
+
 function noType(typeName: unknown): string {
   const names = targetTypes.map(type => type.type);
   const allowed = `one of ${names.join(', ')}`;
@@ -71,16 +91,18 @@ function noType(typeName: unknown): string {
 export interface NotificationReading {
   readonly notification: Notification | undefined;
   readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
 }
 
 /** Reads one notification and its condition's conf. */
 export function readNotification(document: ConfigDocument, { path, value }: Item): NotificationReading {
-  const read = attempt(() => configureNotification(value));
-  if (read.error === undefined) return { notification: read.result, problems: [] };
-  const schema = wholeSchema(childOf(value, 'condition'));
   const origin = originIn({ ...document, base: path });
+  const warnings = laterWarnings(notificationSchema, value, origin);
+  const read = attempt(() => configureNotification(value));
+  if (read.error === undefined) return { notification: read.result, problems: [], warnings };
+  const schema = wholeSchema(childOf(value, 'condition'));
   const error = schema.safeParse(value).error ?? read.error;
-  return { notification: undefined, problems: problemsOf(error, { schema, value, origin }) };
+  return { notification: undefined, problems: problemsOf(error, { schema, value, origin }), warnings };
 }
 
 /** The notification's schema with its condition's inside: all that is wrong with either shows at once. */

@@ -4,6 +4,34 @@ import type { Rule } from '../conditions/condition.ts';
 import { conditions, findCondition } from '../conditions/index.ts';
 import { SEVERITIES, type Severity } from '../events/event.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
+import { muteWindows } from './mute-windows.ts';
+import { targetConfigs } from './target-configs.ts';
+
+const fieldName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a name of letters, digits and "_", no digit first');
+
+const metadata = z
+  .array(
+    z.strictObject({
+      name: fieldName.describe('Name of the field.'),
+      value: z
+        .string()
+        .min(1)
+        .max(65_536)
+        .describe("Expression that gives its value; a text stands in quotes: `'production'`."),
+    }),
+  )
+  .max(100)
+  .superRefine((entries, context) => {
+    for (const [index, { name }] of entries.entries())
+      if (entries.findIndex(entry => entry.name === name) < index)
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'name'],
+          message: 'must be given once; an earlier item has the same name',
+        });
+  });
 
 /** A notification as it stands in the file, its conf not yet read by its condition. */
 export const notificationSchema = z.strictObject({
@@ -11,12 +39,35 @@ export const notificationSchema = z.strictObject({
   disabled: z.boolean().default(false).describe('A disabled notification is not evaluated.'),
   condition: z.enum(conditions.map(condition => condition.id)).describe('When the notification triggers.'),
   targets: z.array(identifier).default([]).describe('Ids of the targets that receive it.'),
+  targetConfigs: targetConfigs
+    .default([])
+    .describe('What single targets need to know, such as the recipients of mail; alone it delivers nothing.'),
   conf: z.record(z.string(), z.unknown()).default({}).describe("The condition's own settings."),
+  group: identifier.default('default').describe('Group the notification belongs to.'),
+  metadata: metadata
+    .default([])
+    .describe('Fields that are added to its events.')
+    .meta({ template: true, later: true }),
   description: z.string().max(4096).optional().describe('What the reader of the message should know.'),
   runbookUrl: httpUrl.optional().describe('Where the reader of the message finds what to do.'),
   severity: z.enum(SEVERITIES).default('warn').describe('Severity of its alarms; a resolution is info.'),
   for: duration().prefault('0s').describe('How long the condition must hold before the alarm.'),
   repeatInterval: duration({ min: '1s' }).optional().describe('Remind while the alarm lasts, this often.'),
+  groupBy: z
+    .array(fieldName)
+    .max(32)
+    .optional()
+    .describe('Fields of the event; events that agree in all of them are sent as one message.')
+    .meta({ later: true }),
+  groupWait: duration({ max: '1h' })
+    .optional()
+    .describe('How long a new group waits for more events.')
+    .meta({ later: true }),
+  groupInterval: duration({ min: '1s', max: '7d' })
+    .optional()
+    .describe('How long a group that was sent waits before it is sent again with more events.')
+    .meta({ later: true }),
+  muteWindows: muteWindows.default([]).describe('When its messages are held back.').meta({ later: true }),
 });
 
 type NotificationSettings = z.infer<typeof notificationSchema>;
@@ -25,6 +76,7 @@ type NotificationSettings = z.infer<typeof notificationSchema>;
 export interface Notification {
   readonly id: string;
   readonly disabled: boolean;
+  readonly group: string;
   readonly rule: Rule;
   readonly targets: readonly string[];
   readonly severity: Severity;
@@ -50,6 +102,7 @@ export function configureNotification(raw: unknown): Notification {
   return {
     id: settings.id,
     disabled: settings.disabled,
+    group: settings.group,
     rule,
     targets: [...new Set(settings.targets)],
     severity: settings.severity,

@@ -1,0 +1,34 @@
+import { isIP } from 'node:net';
+import * as z from 'zod';
+import type { AddressGuard } from '../lib/address-guard.ts';
+import { Secret } from '../lib/secret.ts';
+import { findTargetType } from '../targets/index.ts';
+import type { CommonSettings } from '../targets/target.ts';
+import type { Finding } from './finding.ts';
+import { asWritten, childOf, mapsFor } from './schema-walk.ts';
+
+/** Addresses in a target's settings that nothing will be sent to. Names are judged when they are looked up. */
+export function forbiddenAddresses(settings: CommonSettings, raw: object, guard: AddressGuard): Finding[] {
+  const schema = findTargetType(settings.type)?.schema;
+  if (schema === undefined) return [];
+  const keys = mapsFor(schema, settings).flatMap(map =>
+    Object.entries(map.shape).flatMap(([key, field]) =>
+      z.globalRegistry.get(field)?.destination === true ? [key] : [],
+    ),
+  );
+  return keys.flatMap(key => {
+    const value = childOf(settings, key);
+    const address = addressIn(value instanceof Secret ? value.reveal() : value);
+    const refusal = address === undefined ? undefined : guard.refusal(address);
+    if (refusal === undefined) return [];
+    const message = `${address} is ${refusal}; nothing is sent to it`;
+    return [{ path: asWritten(schema, [key], raw), message }];
+  });
+}
+
+/** The address that a host or an http address consists of; undefined for a name. */
+function addressIn(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const host = (URL.canParse(value) ? new URL(value).hostname : value).replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? undefined : host;
+}

@@ -1,0 +1,149 @@
+import type { Finding, Findings } from './finding.ts';
+import type { Item } from './items.ts';
+import { quote } from './quote.ts';
+import { childOf } from './schema-walk.ts';
+import { didYouMean } from './suggest.ts';
+import { reachedFrom, type TargetGraph } from './target-graph.ts';
+import type { Path } from './yaml-places.ts';
+
+/** Ids of targets that targets themselves name: each must be somebody's, and one may stand in for all others. */
+export function waysOfTargets(graph: TargetGraph): Findings {
+  const missing = missingIn(graph);
+  const found = [...graph.nodes].flatMap(([id, { type, ways }]) =>
+    ways.flatMap(({ to, path }) => (graph.nodes.has(to) ? [] : [{ id, type, to, path }])),
+  );
+  const isOwn = ({ type, path }: (typeof found)[number]): boolean =>
+    type === 'default' && path.at(-1) === 'defaultId';
+  const named = found.filter(one => !isOwn(one)).map(({ to, path }) => missing(to, path));
+  return {
+    problems: [
+      ...found.filter(isOwn).map(({ to, path }) => ({ path, message: noSuchTarget(to, graph) })),
+      ...named.flatMap(one => one.problems),
+      ...secondDefaults(graph),
+    ],
+    warnings: named.flatMap(one => one.warnings),
+  };
+}
+
+function secondDefaults(graph: TargetGraph): Finding[] {
+  const [first, ...others] = [...graph.nodes].filter(([, { type }]) => type === 'default');
+  return others.map(([, { path }]) => ({
+    path: [...path, 'type'],
+    message: `there is a default target already, '${first?.[0]}'; only one can stand in`,
+  }));
+}
+
+const noSuchTarget = (id: string, graph: TargetGraph): string =>
+  `target ${quote(id)} does not exist${didYouMean(id, graph.nodes.keys())}`;
+
+type Missing = (id: string, path: Path) => Findings;
+
+/** The same name is often missing many times, and its likely meaning takes long to find. */
+function missingIn(graph: TargetGraph): Missing {
+  const messages = new Map<string, string>();
+  const { standIn } = graph;
+  return (id, path) => {
+    const message = messages.get(id) ?? noSuchTarget(id, graph);
+    messages.set(id, message);
+    if (standIn === undefined) return { problems: [{ path, message }], warnings: [] };
+    const warning = `${message}; '${standIn.target}' stands in, as target '${standIn.id}' says`;
+    return { problems: [], warnings: [{ path, message: warning }] };
+  };
+}
+
+/** Asks of each notification whether its targets are there and know what they need to know. */
+export function targetsOfNotifications(graph: TargetGraph): (item: Item) => Findings {
+  const missing = missingIn(graph);
+  const reached = new Map<string, ReturnType<typeof reachedFrom>>();
+  const reachedBy = (id: string): ReturnType<typeof reachedFrom> => {
+    const known = reached.get(id) ?? reachedFrom(graph, id);
+    reached.set(id, known);
+    return known;
+  };
+
+  return item => {
+    const named = textsAt(item, ['targets']);
+    const configs = textsAt(item, ['targetConfigs'], 'id');
+    const unknown = [...named, ...configs]
+      .filter(({ text }) => !graph.nodes.has(text))
+      .map(({ text, path }) => missing(text, path));
+    const ways = named.map(({ text, path }) => ({ path, trails: reachedBy(text) }));
+    return {
+      problems: [
+        ...unknown.flatMap(one => one.problems),
+        ...configsOfOthers(item, configs, graph),
+        ...withoutRecipients(item, configs, ways, graph),
+      ],
+      warnings: [
+        ...unknown.flatMap(one => one.warnings),
+        ...configs
+          .filter(({ text }) => graph.nodes.has(text) && !ways.some(({ trails }) => trails.has(text)))
+          .map(({ text, path }) => ({
+            path,
+            message: `no target of this notification leads to '${text}'; an entry here alone delivers nothing`,
+          })),
+      ],
+    };
+  };
+}
+
+interface TextAt {
+  readonly text: string;
+  readonly path: Path;
+  readonly index: number;
+}
+
+/** The texts of a list, or of one key of its items. */
+function textsAt(item: Item, [list]: readonly [string], key?: string): TextAt[] {
+  const values = childOf(item.value, list);
+  if (!Array.isArray(values)) return [];
+  return values.flatMap((value: unknown, index) => {
+    const text = key === undefined ? value : childOf(value, key);
+    if (typeof text !== 'string') return [];
+    return [{ text, index, path: [...item.path, list, index, ...(key === undefined ? [] : [key])] }];
+  });
+}
+
+const confAt = (item: Item, index: number): unknown =>
+  childOf(childOf(childOf(item.value, 'targetConfigs'), index), 'conf');
+
+const configsOfOthers = (item: Item, configs: readonly TextAt[], graph: TargetGraph): Finding[] =>
+  configs.flatMap(({ text, index }) => {
+    const type = graph.nodes.get(text)?.type;
+    if (type === undefined || type === 'smtp' || confAt(item, index) === undefined) return [];
+    return [
+      {
+        path: [...item.path, 'targetConfigs', index, 'conf'],
+        message: `conf is for smtp targets only, and '${text}' is ${type === '' ? 'none' : `a ${type} target`}; remove conf`,
+      },
+    ];
+  });
+
+interface Ways {
+  readonly path: Path;
+  readonly trails: ReadonlyMap<string, readonly string[]>;
+}
+
+function withoutRecipients(
+  item: Item,
+  configs: readonly TextAt[],
+  ways: readonly Ways[],
+  { nodes }: TargetGraph,
+): Finding[] {
+  const told = new Set(
+    configs.flatMap(({ text, index }) => (confAt(item, index) === undefined ? [] : [text])),
+  );
+  return ways.flatMap(({ path, trails }) =>
+    [...trails].flatMap(([id, trail]) => {
+      if (nodes.get(id)?.type !== 'smtp' || told.has(id)) return [];
+      told.add(id);
+      const way = trail.length > 1 ? ` (by ${trail.join(' -> ')})` : '';
+      return [
+        {
+          path,
+          message: `smtp target '${id}'${way} has no recipients; add { id: ${id}, conf: { emailRecipient: { to: … } } } to targetConfigs`,
+        },
+      ];
+    }),
+  );
+}

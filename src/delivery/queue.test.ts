@@ -44,6 +44,47 @@ it('keeps a head that is to be tried again in front of its successors', () => {
   expect(queue.size).toBe(2);
 });
 
+it('takes those that are due in the order in which they became due', () => {
+  const queue = createQueue();
+  const [third, first, second, never] = [
+    waiting('a', 30),
+    waiting('b', 10),
+    waiting('c', 10),
+    waiting('d', 99),
+  ];
+  for (const entry of [third, first, second, never]) queue.add(entry);
+  expect([queue.take(50), queue.take(50), queue.take(50), queue.take(50)]).toEqual([
+    first,
+    second,
+    third,
+    undefined,
+  ]);
+});
+
+it('takes no delivery twice', () => {
+  const queue = createQueue();
+  const entry = waiting('a');
+  queue.add(entry);
+  queue.take(0);
+  queue.add({ ...entry });
+  expect(queue.size).toBe(1);
+});
+
+it('lets go of whole chains that are due last, and never of one under way', () => {
+  const queue = createQueue();
+  const [under, soon, late, later] = [waiting('a', 90), waiting('b', 20), waiting('c', 30), waiting('d', 40)];
+  for (const entry of [under, soon, late, waiting('c', 0), later]) queue.add(entry);
+  expect(queue.take(0)).toBeUndefined();
+  expect([queue.take(20), queue.take(90)?.row.subject]).toEqual([soon, 'c']);
+  expect(queue.shed(3).map(({ key, due }) => [key.split('\n')[1], due])).toEqual([
+    ['a', 90],
+    ['d', 40],
+  ]);
+  expect([queue.size, queue.nextDue()]).toEqual([3, undefined]);
+  queue.settle(soon);
+  expect(queue.size).toBe(2);
+});
+
 it('hands out every delivery once and each subject in order, whatever the interleaving', () => {
   fc.assert(
     fc.property(

@@ -1,4 +1,5 @@
 import type { HeadgateEvent } from '../events/event.ts';
+import { createHeap } from '../lib/heap.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
 
 /** A delivery waiting in memory. */
@@ -14,6 +15,8 @@ interface Chain {
   readonly key: string;
   readonly entries: Waiting[];
   busy: boolean;
+  /** Grows with each head that comes up: of two that are due at once the older goes first. */
+  turn: number;
 }
 
 /**
@@ -22,6 +25,7 @@ interface Chain {
  */
 export interface DeliveryQueue {
   readonly size: number;
+  /** Ignores what its chain holds already: the ids of a chain grow. */
   add(entry: Waiting): void;
   /** Takes a head that is due; its chain is busy until `settle`. Undefined when none is. */
   take(now: number): Waiting | undefined;
@@ -29,41 +33,63 @@ export interface DeliveryQueue {
   settle(taken: Waiting, again?: Waiting): void;
   /** When the next idle head is due; undefined when there is none. */
   nextDue(): number | undefined;
+  /** Lets go of idle chains, those that are due last first, until no more than `most` deliveries are left. */
+  shed(most: number): readonly Shed[];
 }
 
-const keyOf = (row: DeliveryRow): string => `${row.notification}\n${row.subject}`;
+/** A chain that was let go of. */
+interface Shed {
+  readonly key: string;
+  readonly due: number;
+}
+
+/** What a delivery's order is kept by. */
+export const chainKey = (row: DeliveryRow): string => `${row.notification}\n${row.subject}`;
+
 const dueOf = (chain: Chain): number => chain.entries[0]?.due ?? 0;
+
+const isBefore = (one: Chain, other: Chain): boolean =>
+  dueOf(one) === dueOf(other) ? one.turn < other.turn : dueOf(one) < dueOf(other);
 
 export function createQueue(): DeliveryQueue {
   const chains = new Map<string, Chain>();
-  /** Idle chains, in the order in which their head came up. */
-  const idle = new Set<Chain>();
+  const idle = createHeap<Chain>(isBefore);
   let size = 0;
+  let turn = 0;
+
+  function comeUp(chain: Chain): void {
+    chain.turn = turn++;
+    idle.push(chain);
+  }
 
   return {
     get size() {
       return size;
     },
     add(entry) {
-      const key = keyOf(entry.row);
-      const chain = chains.get(key) ?? { key, entries: [], busy: false };
-      chains.set(key, chain);
-      chain.entries.push(entry);
+      const key = chainKey(entry.row);
+      const present = chains.get(key);
+      const last = present?.entries.at(-1);
+      if (last !== undefined && entry.row.id <= last.row.id) return;
       size += 1;
-      if (!chain.busy) idle.add(chain);
+      if (present !== undefined) {
+        present.entries.push(entry);
+        return;
+      }
+      const chain = { key, entries: [entry], busy: false, turn: 0 };
+      chains.set(key, chain);
+      comeUp(chain);
     },
     take(now) {
-      for (const chain of idle) {
-        if (dueOf(chain) > now) continue;
-        idle.delete(chain);
-        chain.busy = true;
-        return chain.entries[0];
-      }
-      return undefined;
+      const first = idle.peek();
+      if (first === undefined || dueOf(first) > now) return undefined;
+      idle.pop();
+      first.busy = true;
+      return first.entries[0];
     },
     settle(taken, again) {
-      const chain = chains.get(keyOf(taken.row));
-      if (chain === undefined || chain.entries[0] !== taken)
+      const chain = chains.get(chainKey(taken.row));
+      if (chain === undefined || !chain.busy || chain.entries[0] !== taken)
         throw new Error(`delivery ${taken.row.id} is not under way`);
       chain.busy = false;
       if (again !== undefined) chain.entries[0] = again;
@@ -72,15 +98,24 @@ export function createQueue(): DeliveryQueue {
         size -= 1;
       }
       if (chain.entries.length === 0) chains.delete(chain.key);
-      else idle.add(chain);
+      else comeUp(chain);
     },
     nextDue() {
-      let earliest: number | undefined;
-      for (const chain of idle) {
-        const due = dueOf(chain);
-        if (earliest === undefined || due < earliest) earliest = due;
+      const first = idle.peek();
+      return first && dueOf(first);
+    },
+    shed(most) {
+      const latestFirst = idle.drain().sort((one, other) => (isBefore(one, other) ? 1 : -1));
+      const shed: Shed[] = [];
+      for (const chain of latestFirst) {
+        if (size <= most) idle.push(chain);
+        else {
+          chains.delete(chain.key);
+          size -= chain.entries.length;
+          shed.push({ key: chain.key, due: dueOf(chain) });
+        }
       }
-      return earliest;
+      return shed;
     },
   };
 }

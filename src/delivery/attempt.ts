@@ -1,4 +1,5 @@
 import type { HeadgateEvent } from '../events/event.ts';
+import { obeyedMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
@@ -36,13 +37,21 @@ export interface DeliverySettings {
   readonly instanceName: string;
 }
 
-interface AttemptResult {
+export interface AttemptResult {
   readonly settlement: SettleOperation;
+  /** When it may be tried again, on the monotonic clock; means nothing once it is settled. */
+  readonly due: number;
   /** How long the whole target must wait. */
   readonly pauseMs: number;
 }
 
-/** Tries a delivery once. `stopped` when the process ends meanwhile: nothing is booked and it is sent again later. */
+/** The wait of a whole target whose receiver asks it to slow down and does not say for how long. */
+const PAUSE_MS = 60_000;
+
+/**
+ * Tries a delivery once. `stopped` when the process ends meanwhile: nothing is booked and it is sent again later.
+ * Rejects when the store cannot be read; then nothing was sent.
+ */
 export async function attempt(
   entry: Waiting,
   target: Target,
@@ -52,7 +61,7 @@ export async function attempt(
   const { row } = entry;
   const stores = options.storage.in(workspace);
   if (row.status === 'OK' && !(await stores.deliveries.reached(row.incident_id, row.target)))
-    return { settlement: skip(workspace, row, clock.now()), pauseMs: 0 };
+    return { settlement: skip(workspace, row, clock.now()), due: 0, pauseMs: 0 };
   const event = entry.event ?? (await storedEvent(options, row.event_id));
   const startedAt = clock.now();
   const started = clock.monotonic();
@@ -69,11 +78,13 @@ export async function attempt(
     retrySchedule,
     random: options.random,
   });
-  const waits = outcome.kind === 'retry' && outcome.pauseTarget === true && booked.nextAt !== null;
-  return {
-    settlement: booked,
-    pauseMs: waits ? Math.max(0, (booked.nextAt ?? 0) - startedAt - durationMs) : 0,
-  };
+  const due = started + ((booked.nextAt ?? startedAt) - startedAt);
+  return { settlement: booked, due, pauseMs: pauseOf(outcome) };
+}
+
+function pauseOf(outcome: Outcome): number {
+  if (outcome.kind !== 'retry' || outcome.pauseTarget !== true) return 0;
+  return outcome.retryAfterMs === undefined ? PAUSE_MS : obeyedMs(outcome.retryAfterMs);
 }
 
 const LOST: Outcome = { kind: 'refused', reason: 'its event is no longer in the store' };
@@ -86,34 +97,49 @@ async function storedEvent(options: Attempts, id: string): Promise<HeadgateEvent
 /** The body was written by this product from a `HeadgateEvent`. */
 const parseStored = (body: string): HeadgateEvent => JSON.parse(body) as HeadgateEvent;
 
+const GIVEN_UP: Outcome = { kind: 'retry', reason: `no end within ${LONGEST_ATTEMPT_MS / 1000} s` };
+
 async function send(
   event: HeadgateEvent,
   entry: Waiting,
   target: Target,
   options: Attempts,
 ): Promise<Outcome> {
+  if (options.signal.aborted) return GIVEN_UP;
   const limit = new AbortController();
+  const givenUp = new Promise<Outcome>(resolve => {
+    limit.signal.addEventListener('abort', () => resolve(GIVEN_UP));
+  });
   const abort = (): void => limit.abort();
   const cancel = options.clock.after(LONGEST_ATTEMPT_MS, abort);
   options.signal.addEventListener('abort', abort);
-  const message = outgoing(event, target.settings.systemFields, options.settings().instanceName);
   try {
-    return await target.send([message], {
-      deliveryId: entry.row.id,
-      http: options.http,
-      clock: options.clock,
-      logger: options.logger.child({ target: target.settings.id, deliveryId: entry.row.id }),
-      signal: limit.signal,
-      logFolder: options.logFolder,
-    });
-  } catch (error) {
-    options.logger.error(
-      { target: target.settings.id, reason: reasonOf(error) },
-      'a target failed unexpectedly',
-    );
-    return { kind: 'retry', reason: 'the target failed unexpectedly; the log has the detail' };
+    return await Promise.race([sent(event, entry, target, { ...options, signal: limit.signal }), givenUp]);
   } finally {
     cancel();
     options.signal.removeEventListener('abort', abort);
+  }
+}
+
+async function sent(
+  event: HeadgateEvent,
+  { row }: Waiting,
+  target: Target,
+  options: Attempts,
+): Promise<Outcome> {
+  const { id, systemFields } = target.settings;
+  const logger = options.logger.child({ target: id, deliveryId: row.id });
+  try {
+    return await target.send([outgoing(event, systemFields, options.settings().instanceName)], {
+      deliveryId: row.id,
+      http: options.http,
+      clock: options.clock,
+      logger,
+      signal: options.signal,
+      logFolder: options.logFolder,
+    });
+  } catch (error) {
+    logger.error({ reason: reasonOf(error) }, 'a target failed unexpectedly');
+    return { kind: 'retry', reason: 'the target failed unexpectedly; the log has the detail' };
   }
 }

@@ -15,5 +15,12 @@ export function nextDelay(
   const delay = schedule[attempts];
   if (delay === undefined) return undefined;
   const spread = Math.round(delay * (1 - JITTER + 2 * JITTER * random()));
-  return Math.max(spread, Math.min(retryAfterMs, LONGEST_WISH_MS));
+  return Math.max(spread, obeyedMs(retryAfterMs));
 }
+
+/** As much of a receiver's Retry-After as is obeyed. */
+export const obeyedMs = (retryAfterMs: number): number => Math.min(retryAfterMs, LONGEST_WISH_MS);
+
+/** The most `nextDelay` can answer after `attempts` were made. */
+export const longestDelay = (schedule: readonly number[], attempts: number): number =>
+  Math.max((schedule[attempts] ?? 0) * (1 + JITTER), LONGEST_WISH_MS);

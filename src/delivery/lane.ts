@@ -1,17 +1,20 @@
 import type { HeadgateEvent } from '../events/event.ts';
+import { longestDelay } from '../lib/backoff.ts';
 import type { Cancel } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
 import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
-import { type Attempts, attempt } from './attempt.ts';
+import { type AttemptResult, type Attempts, attempt } from './attempt.ts';
+import { createBacklog } from './backlog.ts';
 import { createQueue, type Waiting } from './queue.ts';
 
 /** Rows a lane holds in memory; what is over waits in the store until there is room. */
 const MOST_IN_MEMORY = 10_000;
 /** Sent but not booked yet; beyond that the lane waits, so that a crash repeats no more than these. */
 const MOST_UNSETTLED = 500;
-/** The disk refused: how long until the settlement is written again. */
-const SETTLE_AGAIN_MS = 1000;
+/** The store refused: how long until it is asked again. */
+const AGAIN_MS = 1000;
 
 export interface LaneOptions extends Attempts {
   readonly target: Target;
@@ -19,7 +22,7 @@ export interface LaneOptions extends Attempts {
 
 /** Everything that goes to one target: read, send, settle. */
 export interface Lane {
-  /** Takes up what the store holds. */
+  /** Takes up what the store holds; before, nothing is sent. */
   start(): void;
   /** Adds a delivery that was just committed. */
   add(row: DeliveryRow, event: HeadgateEvent): void;
@@ -30,87 +33,94 @@ export interface Lane {
 }
 
 export function createLane(options: LaneOptions): Lane {
-  const { clock, logger, storage, workspace } = options;
+  const { clock, logger, storage } = options;
+  const { id } = options.target.settings;
+  const { waiting } = storage.in(options.workspace).deliveries;
   const queue = createQueue();
-  const stores = storage.in(workspace);
+  const faultLog = (message: string, over: string) =>
+    createFaultLog(logger, { fields: { target: id }, message, over });
+  const unsent = faultLog('a delivery cannot be prepared', 'deliveries can be prepared again');
+  const unbooked = faultLog('attempts cannot be booked', 'attempts can be booked again');
+  const backlog = createBacklog({
+    queue,
+    clock,
+    most: MOST_IN_MEMORY,
+    faults: faultLog('waiting deliveries cannot be read', 'waiting deliveries can be read again'),
+    read: (after, limit) => waiting(id, after, limit),
+    dueOf,
+    changed: pump,
+  });
   let target = options.target;
-  let cursor = '';
-  let overflow = true;
-  let loading = false;
-  let missed = false;
+  let state: 'new' | 'started' | 'stopped' = 'new';
   let sending = 0;
   let settling = 0;
   let pausedUntil = 0;
-  let stopped = false;
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
 
-  function add(row: DeliveryRow, event: HeadgateEvent | undefined): void {
-    const waitMs = row.next_at === null ? 0 : Math.max(0, row.next_at - clock.now());
-    queue.add({ row, event, due: waitMs === 0 ? 0 : clock.monotonic() + waitMs });
-    cursor = row.id;
+  /** Never later than the schedule could have put it: the wall clock may have been set back since. */
+  function dueOf({ next_at: nextAt, attempts }: DeliveryRow): number {
+    const waitMs = nextAt === null ? 0 : Math.max(0, nextAt - clock.now());
+    return clock.monotonic() + Math.min(waitMs, longestDelay(options.settings().retrySchedule, attempts));
   }
 
-  async function load(): Promise<void> {
-    if (loading || stopped) return;
-    loading = true;
-    try {
-      missed = false;
-      const room = MOST_IN_MEMORY - queue.size;
-      const rows = await stores.deliveries.waiting(target.settings.id, cursor, room);
-      for (const row of rows) add(row, undefined);
-      overflow = rows.length === room || missed;
-    } catch (error) {
-      logger.error(
-        { target: target.settings.id, reason: reasonOf(error) },
-        'waiting deliveries cannot be read',
-      );
-      clock.after(SETTLE_AGAIN_MS, pump);
-    } finally {
-      loading = false;
-    }
-    pump();
-  }
+  const hasSlot = (): boolean => sending < target.concurrency && settling < MOST_UNSETTLED;
 
   function pump(): void {
     wake();
-    if (stopped) return;
+    if (state !== 'started') return;
     const now = clock.monotonic();
-    while (sending < target.concurrency && settling < MOST_UNSETTLED && now >= pausedUntil) {
+    let isNothingDue = false;
+    while (hasSlot() && now >= pausedUntil && !isNothingDue) {
       const entry = queue.take(now);
-      if (entry === undefined) break;
-      sending += 1;
-      const work = handle(entry).catch(error => {
-        logger.error({ delivery: entry.row.id, reason: reasonOf(error) }, 'a delivery broke the lane');
-      });
-      underWay.add(work);
-      void work.finally(() => underWay.delete(work));
+      if (entry === undefined) isNothingDue = true;
+      else begin(entry);
     }
-    if (overflow && queue.size < MOST_IN_MEMORY / 2) void load();
-    const due = queue.nextDue();
-    if (due !== undefined && sending < target.concurrency)
-      wake = clock.after(Math.max(due, pausedUntil) - now, pump);
+    backlog.fill(isNothingDue);
+    const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
+    const next = Math.max(due, pausedUntil);
+    if (hasSlot() && next > now && next < Infinity) wake = clock.after(next - now, pump);
+  }
+
+  function begin(entry: Waiting): void {
+    sending += 1;
+    const work: Promise<void> = handle(entry)
+      .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
+      .finally(() => underWay.delete(work));
+    underWay.add(work);
   }
 
   async function handle(entry: Waiting): Promise<void> {
-    const result = await attempt(entry, target, options);
+    const result = await tried(entry);
     sending -= 1;
     if (result === 'stopped') return;
-    if (result.pauseMs > 0) pausedUntil = Math.max(pausedUntil, clock.monotonic() + result.pauseMs);
+    if (result === 'unreadable') queue.settle(entry, { ...entry, due: clock.monotonic() + AGAIN_MS });
+    else await book(entry, result);
+    pump();
+  }
+
+  async function tried(entry: Waiting): Promise<AttemptResult | 'stopped' | 'unreadable'> {
+    try {
+      const result = await attempt(entry, target, options);
+      unsent.passed();
+      return result;
+    } catch (error) {
+      unsent.failed(error);
+      return 'unreadable';
+    }
+  }
+
+  async function book(entry: Waiting, { settlement, pauseMs, due }: AttemptResult): Promise<void> {
+    pausedUntil = Math.max(pausedUntil, clock.monotonic() + pauseMs);
     settling += 1;
     pump();
-    const booked = await settle(result.settlement);
+    const booked = await settle(settlement);
     settling -= 1;
     if (booked === 'stopped') return;
-    const { state, attempts, nextAt } = result.settlement;
-    if (booked === 'gone' || state !== 'waiting') queue.settle(entry);
-    else
-      queue.settle(entry, {
-        row: { ...entry.row, attempts, next_at: nextAt },
-        event: entry.event,
-        due: clock.monotonic() + Math.max(0, (nextAt ?? 0) - clock.now()),
-      });
-    pump();
+    backlog.settled(entry.row.id);
+    const { state: settled, attempts, nextAt } = settlement;
+    if (booked === 'gone' || settled !== 'waiting') queue.settle(entry);
+    else queue.settle(entry, { row: { ...entry.row, attempts, next_at: nextAt }, event: entry.event, due });
   }
 
   /** Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart. */
@@ -118,24 +128,24 @@ export function createLane(options: LaneOptions): Lane {
     for (;;) {
       try {
         await storage.commit(operation);
+        unbooked.passed();
         return 'booked';
       } catch (error) {
         if (error instanceof AppError && error.code === 'conflict') return 'gone';
-        if (stopped) return 'stopped';
-        logger.warn(
-          { delivery: operation.deliveryId, reason: reasonOf(error) },
-          'an attempt cannot be booked yet',
-        );
-        await clock.sleep(SETTLE_AGAIN_MS, options.signal);
+        unbooked.failed(error);
+        if (options.signal.aborted) return 'stopped';
+        await clock.sleep(AGAIN_MS, options.signal);
       }
     }
   }
 
   return {
-    start: () => void load(),
+    start() {
+      if (state === 'new') state = 'started';
+      pump();
+    },
     add(row, event) {
-      if (loading || overflow) missed = true;
-      else add(row, event);
+      backlog.add(row, event);
       pump();
     },
     use(next) {
@@ -143,7 +153,7 @@ export function createLane(options: LaneOptions): Lane {
       pump();
     },
     async stop() {
-      stopped = true;
+      state = 'stopped';
       wake();
       await Promise.all(underWay);
     },

@@ -4,8 +4,9 @@ import { eventually } from '../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
 import type { HeadgateEvent } from '../events/event.ts';
+import { AppError } from '../lib/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
-import type { DeliveryRow } from '../storage/storage.ts';
+import type { DeliveryRow, DeliveryStore, EventStore, Storage } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 import { createLanes, type Lanes } from './lanes.ts';
@@ -24,11 +25,22 @@ let store: TestStorage;
 let clock: TestClock;
 let lanes: Lanes;
 let received: Received[];
+/** Messages of warnings and errors. */
+let logged: string[];
+/** What stands in for reads of the store. */
+let reads: { event?: EventStore['get']; waiting?: DeliveryStore['waiting'] };
+/** What the disk says to every settlement. */
+let refuse: AppError | undefined;
+let schedule: readonly number[];
 
 beforeEach(async () => {
   store = await openTestStorage();
   clock = testClock();
   received = [];
+  logged = [];
+  reads = {};
+  refuse = undefined;
+  schedule = [0, 5000, 30_000];
   lanes = open();
 });
 
@@ -40,14 +52,34 @@ afterEach(async () => {
 function open(): Lanes {
   return createLanes({
     workspace: 'default',
-    storage: store.storage,
+    storage: faultyStorage(),
     http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
     clock,
-    logger: silentLogger,
+    logger: { ...silentLogger, warn: note, error: note },
     random: () => 0.5,
     logFolder: store.folder,
-    settings: () => ({ retrySchedule: [0, 5000, 30_000], instanceName: 'gate' }),
+    settings: () => ({ retrySchedule: schedule, instanceName: 'gate' }),
   });
+}
+
+const note = (_: object, message: string): void => void logged.push(message);
+
+function faultyStorage(): Storage {
+  return {
+    ...store.storage,
+    in(workspace) {
+      const stores = store.storage.in(workspace);
+      return {
+        ...stores,
+        events: { ...stores.events, get: id => (reads.event ?? stores.events.get)(id) },
+        deliveries: {
+          ...stores.deliveries,
+          waiting: (...query) => (reads.waiting ?? stores.deliveries.waiting)(...query),
+        },
+      };
+    },
+    commit: operation => (refuse ? Promise.reject(refuse) : store.storage.commit(operation)),
+  };
 }
 
 /** A target that answers as told; undefined means that it does not answer until the attempt is aborted. */
@@ -216,4 +248,221 @@ it('sends each of more deliveries than it holds in memory once', async () => {
   await eventually(() => received.length === many);
   await eventually(async () => (await stored(made[many - 1] ?? opening())).state === 'sent');
   expect(new Set(received.map(one => one.id)).size).toBe(many);
+});
+
+it('goes on when the store could not be read for a while', async () => {
+  const made = [opening({ subject: 'a' }), opening({ subject: 'b' })];
+  await Promise.all(made.map(one => store.storage.commit(one.operation)));
+  let faults = 3;
+  reads.event = async id => {
+    if (faults-- > 0) throw new AppError('unavailable', 'the disk does not answer');
+    return store.storage.in('default').events.get(id);
+  };
+  lanes.configure([target('hook', () => SENT, 1)]);
+  await eventually(() => faults < 3);
+  await clock.advance(5000);
+  for (const one of made) await settled(one, 'sent');
+  expect(received).toHaveLength(2);
+});
+
+it('asks a store that cannot be read once a second, and tells its log once', async () => {
+  let asked = 0;
+  reads.waiting = async () => {
+    if (++asked > 100) return [];
+    throw new AppError('unavailable', 'the disk does not answer');
+  };
+  lanes.configure([target('hook', () => SENT)]);
+  await clock.advance(3500);
+  expect(asked).toBe(4);
+  expect(logged).toEqual(['waiting deliveries cannot be read']);
+});
+
+it.each([1, 2])('never sends what a former lane is still sending, its target gone %i times', async times => {
+  const hook = target('hook', event => (event.incidentId === first.event.incidentId ? undefined : SENT));
+  const first = opening({ subject: 'a' });
+  lanes.configure([hook]);
+  await commit(first);
+  await eventually(() => received.length === 1);
+  for (let time = 0; time < times; time++) {
+    lanes.configure([]);
+    lanes.configure([hook]);
+    await clock.advance(1);
+  }
+  await commit(opening({ subject: 'b' }));
+  await clock.advance(1000);
+  expect(received).toHaveLength(1);
+  await clock.advance(60_000);
+  await eventually(() => received.length >= 2);
+});
+
+it('waits at its end for the attempts of a lane whose target was gone for a while', async () => {
+  const hook = target('hook', () => undefined);
+  lanes.configure([hook]);
+  await commit(opening());
+  await eventually(() => received.length === 1);
+  lanes.configure([]);
+  lanes.configure([hook]);
+  let stopped = false;
+  void lanes.stop().then(() => {
+    stopped = true;
+  });
+  await clock.advance(9000);
+  expect(stopped).toBe(false);
+  await clock.advance(1000);
+  expect(stopped).toBe(true);
+});
+
+it('sends once what it has read and is handed a moment later', async () => {
+  let answer: Outcome | undefined;
+  lanes.configure([target('hook', () => answer)]);
+  await clock.advance(0);
+  const made = opening();
+  await store.storage.commit(made.operation);
+  lanes.configure([]);
+  lanes.configure([target('hook', () => answer)]);
+  await eventually(() => received.length === 1);
+  answer = SENT;
+  lanes.enqueue(made.operation.deliveries, made.event);
+  await clock.advance(61_000);
+  await clock.advance(10_000);
+  await settled(made, 'sent');
+  expect(received).toHaveLength(2);
+});
+
+it('sends what is due although more than fits in memory waits for its time', async () => {
+  const later = clock.now() + 1_800_000;
+  const waiting = Array.from({ length: 10_500 }, (_, count) => opening({ subject: `w${count}` }));
+  const due = Array.from({ length: 50 }, (_, count) => opening({ subject: `d${count}` }));
+  const postponed = waiting.map(({ operation }) => ({
+    ...operation,
+    deliveries: operation.deliveries.map(row => ({ ...row, attempts: 1, next_at: later })),
+  }));
+  await Promise.all([...postponed, ...due.map(one => one.operation)].map(store.storage.commit));
+  lanes.configure([target('hook', () => SENT, 32)]);
+  await eventually(() => received.length === due.length);
+  await clock.advance(1_800_000);
+  await eventually(() => received.length === due.length + waiting.length);
+  expect(new Set(received.map(one => one.id)).size).toBe(received.length);
+});
+
+it('waits for a disk that refuses, without spinning and with one line in its log, then books all', async () => {
+  refuse = new AppError('unavailable', 'the disk is full');
+  lanes.configure([target('hook', () => SENT, 32)]);
+  const made = Array.from({ length: 600 }, (_, count) => opening({ subject: `s${count}` }));
+  await Promise.all(made.map(one => store.storage.commit(one.operation)));
+  for (const one of made) lanes.enqueue(one.operation.deliveries, one.event);
+  await eventually(() => received.length >= 500);
+  await clock.advance(3000);
+  expect(received.length).toBeLessThan(540);
+  expect(logged).toEqual(['attempts cannot be booked']);
+  refuse = undefined;
+  await clock.advance(1000);
+  for (const one of made) await settled(one, 'sent');
+  expect(received).toHaveLength(600);
+});
+
+it('books what was sent once the disk takes it, though its target is gone by then', async () => {
+  refuse = new AppError('unavailable', 'the disk is full');
+  lanes.configure([target('hook', () => SENT)]);
+  const made = await commit(opening());
+  await eventually(() => received.length === 1);
+  lanes.configure([]);
+  await clock.advance(2500);
+  lanes.configure([target('hook', () => SENT)]);
+  refuse = undefined;
+  await clock.advance(1000);
+  await settled(made, 'sent');
+  expect(received).toHaveLength(1);
+});
+
+it('is not held up by a wall clock that is set back while an attempt is under way', async () => {
+  lanes.configure([
+    target('hook', () => {
+      if (received.length > 1) return SENT;
+      clock.step(-86_400_000);
+      return RETRY;
+    }),
+  ]);
+  const made = await commit(opening());
+  await eventually(async () => (await stored(made)).attempts === 1);
+  await clock.advance(6000);
+  await settled(made, 'sent');
+});
+
+it('is held up for an hour at the most by a wall clock that was set back before a restart', async () => {
+  const { operation, event } = opening();
+  const deliveries = operation.deliveries.map(row => ({
+    ...row,
+    attempts: 1,
+    next_at: clock.now() + 86_400_000,
+  }));
+  await store.storage.commit({ ...operation, deliveries });
+  let answered: Promise<readonly DeliveryRow[]> | undefined;
+  reads.waiting = (...query) => {
+    answered = store.storage.in('default').deliveries.waiting(...query);
+    return answered;
+  };
+  lanes.configure([target('hook', () => SENT)]);
+  await eventually(() => answered !== undefined);
+  await answered;
+  await clock.advance(3_590_000);
+  expect(received).toHaveLength(0);
+  await clock.advance(10_000);
+  await settled({ operation, event }, 'sent');
+});
+
+it('sends nothing more once the time for its end is over', async () => {
+  const made = opening();
+  await store.storage.commit(made.operation);
+  let answer = (): void => {};
+  reads.event = async id => {
+    await new Promise<void>(resolve => {
+      answer = resolve;
+    });
+    return store.storage.in('default').events.get(id);
+  };
+  lanes.configure([target('hook', () => undefined)]);
+  await eventually(() => String(answer) !== String(() => {}));
+  const stopping = lanes.stop();
+  await clock.advance(10_000);
+  answer();
+  await stopping;
+  expect(received).toEqual([]);
+});
+
+it('ends although a target does not heed its signal', async () => {
+  lanes.configure([{ ...target('hook', () => SENT), send: () => new Promise(() => {}) }]);
+  const made = await commit(opening());
+  const stopping = lanes.stop();
+  await clock.advance(10_000);
+  await stopping;
+  expect(await stored(made)).toMatchObject({ state: 'waiting', attempts: 0 });
+});
+
+it('lets no delivery near its end hold the whole target for its own long wait', async () => {
+  const limited: Outcome = { kind: 'retry', reason: 'status 429', httpStatus: 429, pauseTarget: true };
+  schedule = [0, 5000, 28_800_000];
+  const { operation } = opening({ subject: 'old' });
+  const deliveries = operation.deliveries.map(row => ({ ...row, attempts: 1, next_at: clock.now() }));
+  await store.storage.commit({ ...operation, deliveries });
+  lanes.configure([target('hook', () => (received.length === 1 ? limited : SENT), 1)]);
+  await eventually(() => received.length === 1);
+  const fresh = await commit(opening({ subject: 'new' }));
+  await clock.advance(59_000);
+  expect(received).toHaveLength(1);
+  await clock.advance(2000);
+  await settled(fresh, 'sent');
+});
+
+it('pauses the target also when the delivery that was told to wait is given up', async () => {
+  schedule = [0];
+  const limited: Outcome = { ...RETRY, httpStatus: 429, retryAfterMs: 20_000, pauseTarget: true };
+  lanes.configure([target('hook', () => (received.length === 1 ? limited : SENT), 1)]);
+  const first = await commit(opening({ subject: 'a' }));
+  await settled(first, 'exhausted');
+  const second = await commit(opening({ subject: 'b' }));
+  await clock.advance(19_000);
+  expect(received).toHaveLength(1);
+  await clock.advance(2000);
+  await settled(second, 'sent');
 });

@@ -23,8 +23,9 @@ export function createLanes(options: Omit<Attempts, 'signal'>): Lanes {
   const abort = new AbortController();
   setMaxListeners(0, abort.signal);
 
+  /** Former lanes of the same target are waited for as well. */
   function end(id: string, lane: Lane): void {
-    const ended = lane.stop().finally(() => {
+    const ended = Promise.all([ending.get(id), lane.stop()]).then(() => {
       if (ending.get(id) === ended) ending.delete(id);
     });
     ending.set(id, ended);

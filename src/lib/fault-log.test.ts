@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { createFaultLog } from './fault-log.ts';
+import { type Logger, silentLogger } from './logger.ts';
+
+it('tells a fault once until it changes, and once that it is over', () => {
+  const lines: string[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    error: (fields, message) => void lines.push(`${message}: ${fields.reason} at ${fields.target}`),
+    info: (fields, message) => void lines.push(`${message} at ${fields.target}`),
+  };
+  const faults = createFaultLog(logger, { fields: { target: 'hook' }, message: 'cannot', over: 'can' });
+  faults.passed();
+  faults.failed(new Error('full'));
+  faults.failed(new Error('full'));
+  faults.failed(new Error('gone'));
+  faults.passed();
+  faults.passed();
+  faults.failed('full');
+  expect(lines).toEqual([
+    'cannot: full at hook',
+    'cannot: gone at hook',
+    'can at hook',
+    'cannot: full at hook',
+  ]);
+});

@@ -37,10 +37,12 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     scope.route({
       method: route.method,
       url: route.path,
-      handler: async request => {
+      handler: async (request, reply) => {
         const actor = actors.get(request);
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
-        return route.run({ actor, house: options.house }, inputOf(request));
+        const { body, etag } = await route.run({ actor, house: options.house }, inputOf(request));
+        if (etag !== undefined) void reply.header('etag', etag);
+        return body;
       },
     });
   }
@@ -55,9 +57,11 @@ function authorizationOf(request: FastifyRequest): string | undefined {
   return request.headers.authorization;
 }
 
-/** What a verb is given: the query and the places in the path, which win. */
+/** What a verb is given: the query, the places in the path, which win, and of a write what came with it. */
 function inputOf(request: FastifyRequest): object {
-  return { ...asObject(request.query), ...asObject(request.params) };
+  const places = { ...asObject(request.query), ...asObject(request.params) };
+  if (request.method === 'GET' || request.method === 'HEAD') return places;
+  return { ...places, body: request.body, ifMatch: request.headers['if-match'] };
 }
 
 const asObject = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {});

@@ -8,7 +8,7 @@ import type { Configuration } from '../config/load.ts';
 import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
-import type { Ids } from '../lib/ids.ts';
+import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Secret } from '../lib/secret.ts';
@@ -16,6 +16,7 @@ import { createEngine } from '../notifications/engine.ts';
 import { subjectOf } from '../notifications/subjects.ts';
 import { createMonitor } from '../pipelines/monitor.ts';
 import { openStorage } from '../storage/open.ts';
+import { continueIds } from './continue-ids.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { listen } from './listen.ts';
 import { createTeardown } from './teardown.ts';
@@ -30,7 +31,7 @@ export interface AppOptions {
   readonly flags: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  readonly ids: Ids;
+  readonly ids: MonotonicIds;
   readonly random: () => number;
   readonly logger: Logger;
 }
@@ -60,6 +61,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { storage: storageSettings, delivery } = settings();
     const storage = await openStorage({ url: storageSettings.url, dataFolder, logger, clock });
     teardown.add('storage', () => storage.close());
+    await continueIds(ids, storage.in(WORKSPACE));
     const keyRing = await openKeyRing({
       path: resolve(dataFolder, storageSettings.keyRing),
       mayCreate: (await storage.keys()).length === 0,

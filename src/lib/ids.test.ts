@@ -22,3 +22,18 @@ it('grows strictly though the clock stands still, jumps back or a millisecond ho
   expect([...made].sort()).toEqual(made);
   expect(new Set(made).size).toBe(made.length);
 });
+
+it('goes on after the ids of a former process, though the clock was set back in between', () => {
+  let now = 1_700_000_000_000;
+  const before = monotonicIds({ now: () => now });
+  const last = Array.from({ length: 3000 }, () => before.next()).at(-1) ?? '';
+  now -= 86_400_000;
+  const after = monotonicIds({ now: () => now });
+  after.follow(last);
+  after.follow('01234567-0000-7000-8000-000000000000');
+  after.follow('no id of ours');
+  const made = Array.from({ length: 5000 }, () => after.next());
+  expect([last, ...made].sort()).toEqual([last, ...made]);
+  now += 2 * 86_400_000;
+  expect(after.next() > (made.at(-1) ?? '')).toBe(true);
+});

@@ -6,14 +6,21 @@ export interface Ids {
   next(): string;
 }
 
+/** Ids whose order outlives the process. */
+export interface MonotonicIds extends Ids {
+  /** Every later id is greater than this one: the wall clock may have been set back since it was made. */
+  follow(id: string): void;
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const POOL_BYTES = 4096;
+const MOST_COUNTED = 0xfff;
 
 /**
  * The 12 bits after the version are a counter that grows within a millisecond; when it overflows, or
  * when the wall clock steps back, the timestamp runs ahead instead, so order never breaks.
  */
-export function monotonicIds(clock: Pick<Clock, 'now'>): Ids {
+export function monotonicIds(clock: Pick<Clock, 'now'>): MonotonicIds {
   let lastMs = 0;
   let counter = 0;
   let pool = Buffer.alloc(0);
@@ -29,12 +36,18 @@ export function monotonicIds(clock: Pick<Clock, 'now'>): Ids {
   }
 
   return {
+    follow(id) {
+      const madeAt = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+      if (madeAt < lastMs || Number.isNaN(madeAt)) return;
+      lastMs = madeAt;
+      counter = MOST_COUNTED;
+    },
     next() {
       const now = clock.now();
       if (now > lastMs) {
         lastMs = now;
         counter = random(2).readUInt16BE() & 0x7ff;
-      } else if (++counter > 0xfff) {
+      } else if (++counter > MOST_COUNTED) {
         lastMs += 1;
         counter = 0;
       }

@@ -6,7 +6,6 @@ import { sendError } from '../src/api/errors.ts';
 import { conditions } from '../src/conditions/index.ts';
 import { variableName } from '../src/config/overrides.ts';
 import { settingsSchema } from '../src/config/settings.ts';
-import { Duration } from '../src/lib/duration.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from '../src/lib/errors.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { identifier } from '../src/lib/schemas.ts';
@@ -15,6 +14,7 @@ import { profileOf } from '../src/pipelines/engines/index.ts';
 import type { Meaning, Profile, Rule } from '../src/pipelines/engines/profile.ts';
 import { type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts';
 import { targetTypes } from '../src/targets/index.ts';
+import { unsentReason } from '../src/targets/target.ts';
 
 type Schema = z.core.JSONSchema.JSONSchema;
 
@@ -52,19 +52,11 @@ function table(columns: readonly string[], rows: readonly (readonly string[])[])
   return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-const code = (text: string): string => `\`${text}\``;
+/** A text that holds the mark itself stands between two of them (CommonMark 6.1). */
+const code = (text: string): string =>
+  text.includes('`') ? `\`\` ${text} \`\`` : `\`${text.replaceAll('\n', '\\n')}\``;
 
-/** Every duration's limits let this one pass, so a schema that makes a `Duration` of it is one. */
-const ANY_DURATION = '5s';
-
-function jsonSchema(schema: z.core.$ZodType): Schema {
-  return z.toJSONSchema(schema, {
-    io: 'input',
-    override({ zodSchema, jsonSchema: made }) {
-      if (z.safeParse(zodSchema, ANY_DURATION).data instanceof Duration) made.format = 'duration';
-    },
-  });
-}
+const jsonSchema = (schema: z.core.$ZodType): Schema => z.toJSONSchema(schema, { io: 'input' });
 
 /** zod draws no schema of ours as a bare `true` or `false`. */
 const asSchema = (schema: Schema | boolean | undefined): Schema => (typeof schema === 'object' ? schema : {});
@@ -87,7 +79,8 @@ function typeText(schema: Schema): string {
   return `${schema.type}${limitsText(schema)}`;
 }
 
-function limitsText({ minimum, maximum }: Schema): string {
+function limitsText({ minimum, maximum: most }: Schema): string {
+  const maximum = most === Number.MAX_SAFE_INTEGER ? undefined : most;
   if (minimum === undefined) return maximum === undefined ? '' : `, at most ${maximum}`;
   return maximum === undefined ? `, at least ${minimum}` : `, ${minimum} to ${maximum}`;
 }
@@ -122,9 +115,17 @@ const keyTable = (schema: Schema, prefix = ''): string =>
       typeText(value),
       required ? 'yes' : 'no',
       defaultText(value.default),
-      value.description ?? '',
+      meaningText(value),
     ]),
   );
+
+/** What a key means, its other names, and what of it is accepted without effect. */
+function meaningText({ description = '', aliases, later }: Schema): string {
+  const names = (list: readonly unknown[]): string => list.map(name => code(String(name))).join(', ');
+  const other = Array.isArray(aliases) ? ` Also read as ${names(aliases)}.` : '';
+  const noEffect = Array.isArray(later) ? ` Of no effect yet: ${names(later)}.` : ' Of no effect yet.';
+  return `${description}${other}${later === undefined ? '' : noEffect}`;
+}
 
 /** Lists have no variable: the environment sets single values. */
 const environmentLine = (name: string, schema: Schema): string =>
@@ -161,6 +162,7 @@ function configurationPage(): string {
     [
       '- **id**: 1 to 512 letters, digits, `_` or `-`.',
       '- **duration**: a whole number and a unit: `500ms`, `30s`, `5m`, `1h`, `7d`.',
+      '- **rate**: a whole number and a unit of time: `2/second`, `30/minute`, `100/hour`, `1000/day`.',
       '- **secret text**: shown as `********` wherever it is read. Write `${env:NAME}` or `${file:/path}` for it; in clear it gives a warning.',
     ].join('\n'),
     '`HEADGATE_CONFIG` and `HEADGATE_DATA` stand for `--config` and `--data`. `HEADGATE_LOG_LEVEL` is `debug`, `info`, `warn`, `error` or `silent`. ' +
@@ -169,8 +171,12 @@ function configurationPage(): string {
     ...settings.map(([name, schema]) => settingsSection(name, asSchema(schema))),
     '## notifications.yml',
     'Two lists, `targets` and `notifications`; each may also be a map keyed by id.',
-    ...targetTypes.map(({ type, description, schema }) =>
-      sections(`### Target ${type}`, description, keyTable(jsonSchema(schema))).trimEnd(),
+    ...targetTypes.map(({ type, description, schema, sends }) =>
+      sections(
+        `### Target ${type}`,
+        sends ? description : `${description} Its settings are read in full; ${unsentReason(type)}.`,
+        keyTable(jsonSchema(schema)),
+      ).trimEnd(),
     ),
     sections('### Notification', keyTable(jsonSchema(notificationSchema))).trimEnd(),
     ...conditions.map(({ id, name, description, schema }) =>

@@ -20,15 +20,18 @@ export class Rate {
 }
 
 /** `2/second`, `30/minute`, `100/hour` or `1000/day`; a default goes in as text, by `prefault`. */
-export const rate = z.string().transform((text, context): Rate => {
-  const match = /^([1-9]\d{0,8})\/(second|minute|hour|day)$/.exec(text);
-  const unit = match?.[2];
-  if (unit === 'second' || unit === 'minute' || unit === 'hour' || unit === 'day')
-    return new Rate(text, Number(match?.[1]), UNIT_MS[unit]);
-  context.addIssue({
-    code: 'custom',
-    message: 'must be a rate such as 2/second, 30/minute, 100/hour or 1000/day',
-    input: text,
-  });
-  return z.NEVER;
-});
+export const rate = z
+  .string()
+  .transform((text, context): Rate => {
+    const match = /^([1-9]\d{0,8})\/(second|minute|hour|day)$/.exec(text);
+    const unit = match?.[2];
+    if (unit === 'second' || unit === 'minute' || unit === 'hour' || unit === 'day')
+      return new Rate(text, Number(match?.[1]), UNIT_MS[unit]);
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a rate such as 2/second, 30/minute, 100/hour or 1000/day',
+      input: text,
+    });
+    return z.NEVER;
+  })
+  .meta({ format: 'rate' });

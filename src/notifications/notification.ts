@@ -40,7 +40,7 @@ export const notificationSchema = z.strictObject({
   condition: z.enum(conditions.map(condition => condition.id)).describe('When the notification triggers.'),
   targets: z.array(identifier).default([]).describe('Ids of the targets that receive it.'),
   targetConfigs: targetConfigs
-    .default([])
+    .prefault([])
     .describe('What single targets need to know, such as the recipients of mail; alone it delivers nothing.'),
   conf: z.record(z.string(), z.unknown()).default({}).describe("The condition's own settings."),
   group: identifier.default('default').describe('Group the notification belongs to.'),

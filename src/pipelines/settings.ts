@@ -25,8 +25,8 @@ const rule = z
       .describe('Labels a series must carry with these values.'),
     id: labelName.describe('The label that holds the id of the input or output.'),
     type: labelName.optional().describe("The label that holds its type; without it the type is 'custom'."),
-    kind: z.enum(['input', 'output']),
-    metric: z.enum(METRICS),
+    kind: z.enum(['input', 'output']).describe('What the series tells of.'),
+    metric: z.enum(METRICS).describe('What the series counts or measures.'),
     fold: z
       .enum(FOLDS)
       .optional()
@@ -50,8 +50,13 @@ const both = {
 
 const pull = {
   ...both,
-  url: httpUrl.describe('Where its metrics are, as Prometheus or OpenMetrics text.'),
-  push: z.literal(false, 'must be left out: this engine is read from its url').optional(),
+  url: httpUrl.describe('Where its metrics are, as Prometheus or OpenMetrics text.').meta({
+    destination: true,
+  }),
+  push: z
+    .literal(false, 'must be left out: this engine is read from its url')
+    .optional()
+    .describe('Left out or false: the pipeline is read.'),
   interval: duration({ min: '1s', max: '1d' }).prefault('10s').describe('How often it is read.'),
   timeout: duration({ min: '100ms', max: '10m' }).prefault('5s').describe('How long one reading may take.'),
   maxBytes: z
@@ -65,21 +70,28 @@ const pull = {
 
 const push = {
   ...both,
-  push: z.literal(true, 'must be true: this engine sends its statistics to /ingest'),
+  push: z
+    .literal(true, 'must be true: this engine sends its statistics to /ingest')
+    .describe('The pipeline sends by itself.'),
   token: token.describe('What the sender shows as Authorization: Bearer.'),
 };
 
+const ENGINE = 'The program whose metrics are read.';
 const engineText = `must be one of ${[...PULL_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
 
 /** One item of `pipelines:`. `push: true` marks the ones that send by themselves; the others are read from their url. */
 export const pipelineSchema = z.discriminatedUnion(
   'engine',
   [
-    z.strictObject({ engine: z.enum(PULL_ENGINES), ...pull }),
-    z.strictObject({ engine: z.literal('rsyslog'), ...push }),
+    z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...pull }),
+    z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push }),
     z.discriminatedUnion('push', [
-      z.strictObject({ engine: z.literal('custom'), ...pull, rules: z.array(rule).min(1).max(200) }),
-      z.strictObject({ engine: z.literal('custom'), ...push }),
+      z.strictObject({
+        engine: z.literal('custom').describe(ENGINE),
+        ...pull,
+        rules: z.array(rule).min(1).max(200).describe('Which series say what.'),
+      }),
+      z.strictObject({ engine: z.literal('custom').describe(ENGINE), ...push }),
     ]),
   ],
   { error: issue => (issue.code === 'invalid_union' ? engineText : undefined) },

@@ -24,7 +24,7 @@ export const pagerDuty = defineUnsentTarget({
     ...commonSettings,
     type: z.literal('pager_duty').describe('Kind of target.'),
     routingKey: routingKey.describe('Integration key of the service.'),
-    severity: severity.describe('Severity of the alerts.'),
+    severity: severity.describe('Severity of the alerts; warn is read as warning.'),
     group: detail.describe('Group the alerts belong to.'),
     class: detail.describe('Class of the alerts.'),
     component: detail.describe('Component the alerts are about.'),

@@ -66,7 +66,7 @@ const fields = z
     encryptionOption: encryption
       .optional()
       .describe(
-        'Without it: TLS from the start on port 465, STARTTLS on others. NONE sends passwords in clear.',
+        'Without it: TLS from the start on port 465, STARTTLS on others. NONE sends passwords in clear; SSL is read as TLS.',
       ),
     tls: tls.prefault({}).describe('How certificates are judged.'),
   })

@@ -3,6 +3,7 @@ import { wireDelivery } from '../../src/api/wire/delivery.ts';
 import { wireEngine } from '../../src/api/wire/engine.ts';
 import { wireIncident } from '../../src/api/wire/incident.ts';
 import { wireMessage } from '../../src/api/wire/message.ts';
+import { wireTarget } from '../../src/api/wire/target.ts';
 import type { OpenFor, Verdict } from '../../src/conditions/condition.ts';
 import { outgoing } from '../../src/delivery/outgoing.ts';
 import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
@@ -116,7 +117,7 @@ export async function story() {
     input: wireComponent(silent),
     status: wireComponentStatus(silent),
     notification: notification.settings,
-    target: target.settings,
+    target: wireTarget(target.settings),
     incident: wireIncident(ok.operation.incident),
     delivery: wireDelivery(sent),
     message: wireMessage(alarm.operation.message),

@@ -59,8 +59,15 @@ process.once('exit', () => {
 });
 
 /** Starts a program and keeps what it prints. */
-export function run(program: string, args: readonly string[], environment: NodeJS.ProcessEnv): Running {
-  const child = spawn(program, [...args], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+export function run(
+  program: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  input = '',
+): Running {
+  const child = spawn(program, [...args], { env: environment, stdio: 'pipe' });
+  // A program that ends without reading closes its end.
+  child.stdin.on('error', () => {}).end(input);
   const out: string[] = [];
   const err: string[] = [];
   child.stdout.setEncoding('utf8').on('data', (text: string) => out.push(text));
@@ -94,9 +101,13 @@ function environmentFor(own: Environment): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), ...own };
 }
 
-/** Runs a command of the built bin to its end. */
-export async function headgate(args: readonly string[], environment: Environment = {}): Promise<Finished> {
-  const running = run(process.execPath, [BIN, ...args], environmentFor(environment));
+/** Runs a command of the built bin to its end; `input` is what comes on its standard input. */
+export async function headgate(
+  args: readonly string[],
+  environment: Environment = {},
+  input?: string,
+): Promise<Finished> {
+  const running = run(process.execPath, [BIN, ...args], environmentFor(environment), input);
   const end = await running.ended;
   return { ...end, stdout: running.stdout(), stderr: running.stderr() };
 }

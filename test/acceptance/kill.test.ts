@@ -9,6 +9,7 @@ import type { Sink } from './sink.ts';
 const KILLS = 20;
 const INPUTS = 150;
 const PUSH_EVERY_MS = 100;
+const FLAP_EVERY_MS = 1500;
 const TOKEN = 'token-of-the-flapping-pipeline';
 const names = Array.from({ length: INPUTS }, (_, index) => `in${index}`);
 
@@ -31,8 +32,17 @@ const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(r
 function flappingInputs(random: () => number) {
   let sending = names;
   let url: string | undefined;
-  const timer = setInterval(() => void push(), PUSH_EVERY_MS);
-  onTestFinished(() => clearInterval(timer));
+  const pushing = setInterval(() => void push(), PUSH_EVERY_MS);
+  const flapping = setInterval(flap, FLAP_EVERY_MS);
+  onTestFinished(() => {
+    clearInterval(pushing);
+    clearInterval(flapping);
+  });
+
+  /** About half of them change what they do. */
+  function flap(): void {
+    sending = names.filter(() => random() < 0.5);
+  }
 
   async function push(): Promise<void> {
     if (url === undefined || sending.length === 0) return;
@@ -48,11 +58,9 @@ function flappingInputs(random: () => number) {
   }
 
   return {
-    /** About half of them change what they do. */
-    flap() {
-      sending = names.filter(() => random() < 0.5);
-    },
-    all() {
+    /** All send from now on. */
+    calm() {
+      clearInterval(flapping);
       sending = names;
     },
     sendTo(server: Served | undefined) {
@@ -128,15 +136,14 @@ it(`delivers every accepted transition although it is killed ${KILLS} times`, {
       notifications: names.map(name => noData(`silent_${name}`, `flap:${name}`, '1s')),
     },
   });
-  const inputs = flappingInputs(random);
+  const inputs = flappingInputs(randomFrom(seed + 1));
   for (let kill = 0; kill < KILLS; kill++) {
-    inputs.flap();
     const server = await serve(folders);
     inputs.sendTo(server);
     await liveOn(hook, random);
     await server.kill();
   }
-  inputs.all();
+  inputs.calm();
   const server = await serve(folders);
   inputs.sendTo(server);
   const api = await logIn(server.url);

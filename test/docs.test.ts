@@ -36,6 +36,9 @@ const house: House = {
   },
   configuration: untouched,
   configurationStatus: untouched,
+  get secrets() {
+    return untouched();
+  },
 };
 
 const actor = (role: Role): Actor => ({ kind: 'user', id: 'u1', name: 'somebody', role });

@@ -2,9 +2,10 @@ import { join, resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity } from '../auth/identity.ts';
-import { type ConfigurationHolder, createConfiguration } from '../config/current.ts';
+import { createConfiguration } from '../config/current.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
-import type { Configuration } from '../config/load.ts';
+import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
+import { openSecretStore } from '../config/secret-store.ts';
 import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
@@ -22,7 +23,7 @@ import { listen } from './listen.ts';
 import { createTeardown } from './teardown.ts';
 
 /** The one workspace of a customer-managed installation. */
-const WORKSPACE = 'default';
+export const WORKSPACE = 'default';
 
 export interface AppOptions {
   readonly configFolder: string;
@@ -56,16 +57,22 @@ export async function startApp(options: AppOptions): Promise<App> {
   const dataFolder = resolve(options.dataFolder);
   const teardown = createTeardown(logger);
   try {
-    const configuration = await loadConfiguration(options);
-    const settings = () => configuration.get().settings;
-    const { storage: storageSettings, delivery } = settings();
+    const sources = await firstSources(options);
+    const atStart = loadConfiguration(sources, clock);
+    if (!atStart.ok)
+      logger.error({ count: atStart.problems.length }, 'configuration refused, nothing started');
+    const { storage: storageSettings, delivery } = checked(atStart).settings;
     const storage = await openStorage({ url: storageSettings.url, dataFolder, logger, clock });
     teardown.add('storage', () => storage.close());
     await continueIds(ids, storage.in(WORKSPACE));
     const keyRing = await openKeyRing({
       path: resolve(dataFolder, storageSettings.keyRing),
-      mayCreate: (await storage.keys()).length === 0,
+      mayCreate: !(await storage.holdsSealed()),
     });
+    const secrets = await openSecretStore({ storage, workspace: WORKSPACE, keyRing, clock, logger });
+    const configuration = createConfiguration({ ...sources, secretOf: secrets.get, clock, logger });
+    checked(configuration.load());
+    const settings = () => configuration.get().settings;
     const identity = await createIdentity({
       storage,
       keyRing,
@@ -125,6 +132,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         components: monitor.components,
         configuration: configuration.get,
         configurationStatus: configuration.status,
+        secrets,
       },
       identity,
       monitor,
@@ -136,6 +144,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const url = await listen(server, settings().api);
     teardown.add('configuration', configuration.stop);
     configuration.subscribe(apply);
+    teardown.add(
+      'secrets',
+      secrets.subscribe(() => void configuration.reload()),
+    );
     configuration.watch();
     return {
       url,
@@ -152,14 +164,16 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function loadConfiguration(options: AppOptions): Promise<ConfigurationHolder> {
-  const { clock, environment, flags, logger } = options;
-  const folder = resolve(options.configFolder);
+/** What is read before the store is open: where the store is stands in it, and files with errors leave no trace. */
+async function firstSources({ configFolder, environment, flags }: AppOptions): Promise<Sources> {
+  const folder = resolve(configFolder);
   await writeFirstFiles(folder);
-  const configuration = createConfiguration({ folder, environment, flags, clock, logger });
-  const loaded = configuration.load();
+  return { folder, environment, flags };
+}
+
+function checked(loaded: LoadResult): Configuration {
   if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
-  return configuration;
+  return loaded.configuration;
 }
 
 function firstPassword({ environment }: AppOptions): Secret | undefined {

@@ -3,6 +3,7 @@ import { VERSION } from '../lib/version.ts';
 import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode } from './exit.ts';
+import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
 import { versionCommand } from './version.ts';
 
@@ -17,8 +18,8 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
     .version(VERSION, '-V, --version')
     .showHelpAfterError('(headgate --help lists the commands)')
     .exitOverride();
-  for (const command of [serveCommand, demoCommand, checkCommand, versionCommand])
-    program.addCommand(command(finish).copyInheritedSettings(program));
+  for (const command of [serveCommand, demoCommand, checkCommand, secretsCommand, versionCommand])
+    attach(command(finish), program);
   try {
     await program.parseAsync([...argv], { from: 'user' });
   } catch (error) {
@@ -26,4 +27,9 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
     return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   }
   return code;
+}
+
+function attach(command: Command, parent: Command): void {
+  parent.addCommand(command.copyInheritedSettings(parent));
+  for (const own of command.commands) own.copyInheritedSettings(command);
 }

@@ -1,13 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import picocolors from 'picocolors';
 import { type App, startApp } from '../app/app.ts';
-import { ConfigurationInvalid } from '../app/invalid.ts';
-import { formatProblem } from '../config/problems.ts';
 import { systemClock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { createLogger, LOG_LEVELS, type LogLevel } from '../lib/logger.ts';
 import { EXIT, type ExitCode } from './exit.ts';
+import { explain } from './explain.ts';
 import { complain } from './output.ts';
 
 export interface RunOptions {
@@ -72,15 +70,4 @@ function showPassword({ generatedPassword: generated }: App): void {
     complain(
       `Sign in as ${picocolors.bold(generated.username)} with ${picocolors.bold(generated.password.reveal())}`,
     );
-}
-
-function explain(error: unknown): ExitCode {
-  if (error instanceof ConfigurationInvalid) {
-    for (const problem of error.problems) complain(formatProblem(problem));
-    complain(`${error.problems.length} error(s) in the configuration; nothing was started`);
-    return EXIT.invalidConfiguration;
-  }
-  if (error instanceof AppError) complain(`headgate: ${error.message}`);
-  else complain(`headgate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return EXIT.failed;
 }

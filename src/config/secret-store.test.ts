@@ -110,12 +110,12 @@ describe('a secret', () => {
   });
 
   it.each([
-    '\n leading and trailing \n',
-    'nul \0 inside',
-    '🔑 ключ',
-    'x'.repeat(64 * 1024),
-    '${secret:hook}',
-  ])('comes back as it was: %j', async value => {
+    ['line breaks at its ends', '\n leading and trailing \n'],
+    ['a NUL', 'nul \0 inside'],
+    ['characters of several bytes', '🔑 ключ'],
+    ['64 KB', 'x'.repeat(64 * 1024)],
+    ['the look of a reference', '${secret:hook}'],
+  ])('with %s comes back as it was', async (_, value) => {
     await store.put('hook', value, 'ada');
     await restart();
     expect(store.get('hook')).toBe(value);

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type Actor, authorise, type Permission } from '../auth/permissions.ts';
 import type { ConfigurationStatus } from '../config/current.ts';
 import type { Configuration } from '../config/load.ts';
+import type { SecretStore } from '../config/secret-store.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
 import type { WorkspaceStorage } from '../storage/storage.ts';
@@ -12,6 +13,7 @@ export interface House {
   readonly components: Components;
   readonly configuration: () => Configuration;
   readonly configurationStatus: () => ConfigurationStatus;
+  readonly secrets: SecretStore;
 }
 
 /** Who calls, and on what. */

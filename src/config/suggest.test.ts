@@ -20,5 +20,6 @@ describe('suggest', () => {
 
   it('prefers the nearest', () => {
     expect(suggest('hook_a', ['hook_b1', 'hook_aa', 'hook_xyz'])).toBe('hook_aa');
+    expect(suggest('groupby', ['group', 'groupBy'])).toBe('groupBy');
   });
 });

@@ -24,8 +24,9 @@ export function didYouMean(text: string, candidates: Iterable<string>): string {
   return candidate === undefined ? '' : `; did you mean '${candidate}'?`;
 }
 
-/** An abbreviation, or what one stands for, is as near as one wrong letter. */
+/** Another case is nearest of all. An abbreviation, or what one stands for, is as near as one wrong letter. */
 function distanceOf(wanted: string, candidate: string): number {
+  if (wanted === candidate) return 0;
   const [short, long] = wanted.length < candidate.length ? [wanted, candidate] : [candidate, wanted];
   if (short.length >= SHORTEST_START && long.startsWith(short)) return 1;
   return long.length - short.length > LONGEST / 3

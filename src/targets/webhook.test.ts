@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import type { HeadgateEvent } from '../events/event.ts';
@@ -32,29 +33,41 @@ const event: HeadgateEvent = {
   cribl_host: 'headgate',
 };
 
+/** What the settings ask for; the receiver refuses another form. */
+interface Form {
+  readonly contentType: string;
+  readonly encoding: string | undefined;
+}
+const NDJSON: Form = { contentType: 'application/x-ndjson', encoding: undefined };
+
 interface Seen {
   readonly method: string | undefined;
   readonly headers: IncomingMessage['headers'];
+  /** Unpacked. */
   readonly body: string;
+  readonly bytes: number;
 }
 
 /** A receiver as strict as vendors are: a request of another form gets 400, a good one what the test wants. */
 async function sink(
   answer: (response: ServerResponse, seen: Seen) => void,
-  tls?: { key: Buffer; cert: Buffer },
+  { tls, form = NDJSON }: { tls?: { key: Buffer; cert: Buffer }; form?: Form } = {},
 ): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     request.on('data', chunk => chunks.push(chunk));
     request.on('end', () => {
+      const sent = Buffer.concat(chunks);
+      const isPacked = request.headers['content-encoding'] === 'gzip';
       const one = {
         method: request.method,
         headers: request.headers,
-        body: Buffer.concat(chunks).toString(),
+        body: (isPacked ? gunzipSync(sent) : sent).toString(),
+        bytes: sent.length,
       };
       seen.push(one);
-      const fault = faultOf(one);
+      const fault = faultOf(one, form);
       if (fault === undefined) answer(response, one);
       else response.writeHead(400).end(fault);
     });
@@ -70,10 +83,13 @@ async function sink(
   return { url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/in/path-is-secret`, seen };
 }
 
-function faultOf({ headers, body }: Seen): string | undefined {
-  if (headers['content-type'] !== 'application/x-ndjson') return 'content type';
-  if (Number(headers['content-length']) !== Buffer.byteLength(body)) return 'content length';
+function faultOf({ headers, body, bytes }: Seen, form: Form): string | undefined {
+  if (headers['content-type'] !== form.contentType) return 'content type';
+  if (headers['content-encoding'] !== form.encoding) return 'content encoding';
+  if (Number(headers['content-length']) !== bytes) return 'content length';
   if (!/^headgate\/\d+\.\d+\.\d+/.test(headers['user-agent'] ?? '')) return 'user agent';
+  if (form.contentType === 'application/json')
+    return Array.isArray(JSON.parse(body)) ? undefined : 'no array';
   if (!body.endsWith('\n')) return 'a line without end';
   const lines = body.slice(0, -1).split('\n');
   return lines.every(line => typeof JSON.parse(line) === 'object') ? undefined : 'a line that is no object';
@@ -128,6 +144,48 @@ test.each([
   expect([seen[0]?.method, seen[0]?.headers.authorization]).toEqual(['PUT', header]);
 });
 
+test('events arrive as one JSON array where that is the format', async () => {
+  const form = { contentType: 'application/json', encoding: undefined };
+  const { url, seen } = await sink(response => response.end(), { form });
+  const second = { ...event, id: 'e2' };
+  expect(await send({ url, format: 'json_array' }, { events: [event, second] })).toMatchObject({
+    kind: 'sent',
+  });
+  expect(JSON.parse(seen[0]?.body ?? '')).toEqual([event, second]);
+});
+
+test('a compressed body is the same body', async () => {
+  const { url, seen } = await sink(response => response.end(), { form: { ...NDJSON, encoding: 'gzip' } });
+  const many = Array.from({ length: 100 }, () => event);
+  expect(await send({ url, compress: true }, { events: many })).toMatchObject({ kind: 'sent' });
+  expect(seen[0]?.body).toBe(`${JSON.stringify(event)}\n`.repeat(100));
+  expect(seen[0]?.bytes).toBeLessThan(2000);
+});
+
+test('headers of the user are sent, over ours where both say the same', async () => {
+  const form = { ...NDJSON, contentType: 'text/plain' };
+  const { url, seen } = await sink(response => response.end(), { form });
+  const extraHttpHeaders = [
+    { name: 'Content-Type', value: 'text/plain' },
+    { name: 'X-Key', value: 'k\u00e9y' },
+    { name: 'Authorization', value: 'GenieKey 1-2' },
+  ];
+  expect(await send({ url, extraHttpHeaders })).toMatchObject({ kind: 'sent' });
+  expect(seen[0]?.headers).toMatchObject({ 'x-key': 'k\u00e9y', authorization: 'GenieKey 1-2' });
+});
+
+test('a wish to wait is not heard where the settings say so, and the target still pauses', async () => {
+  const { url } = await sink(response => response.writeHead(429, { 'retry-after': '30' }).end());
+  const outcome = await send({ url, responseHonorRetryAfterHeader: false });
+  expect(outcome).toMatchObject({ kind: 'retry', pauseTarget: true });
+  expect(outcome).not.toHaveProperty('retryAfterMs');
+});
+
+test('as many requests go at once as the settings say', () => {
+  const configure = (settings: object) => webhook.configure({ id: 'a', type: 'webhook', url, ...settings });
+  expect([configure({}).concurrency, configure({ concurrency: 12 }).concurrency]).toEqual([5, 12]);
+});
+
 test('a redirect is refused and neither followed nor counted as sent', async () => {
   const { url, seen } = await sink(response =>
     response.writeHead(301, { location: 'https://login.example/?next=secret' }).end('Moved'),
@@ -170,19 +228,22 @@ test('an answer of 50 MB neither fails the delivery nor is read', async () => {
   expect(written).toBeLessThan(25_000_000);
 });
 
-test('a receiver that never answers is tried again after 30 s', async () => {
+test.each([
+  [{}, 30],
+  [{ timeoutSec: 7 }, 7],
+])('with %j a receiver that never answers is tried again after %i s', async (settings, seconds) => {
   const clock = testClock();
   let arrived = (): void => {};
   const arrival = new Promise<void>(resolve => {
     arrived = resolve;
   });
   const { url } = await sink(() => arrived());
-  const outcome = send({ url }, { clock });
+  const outcome = send({ url, ...settings }, { clock });
   await arrival;
-  await clock.advance(30_000);
+  await clock.advance(seconds * 1000);
   expect(await outcome).toEqual({
     kind: 'retry',
-    reason: expect.stringContaining('no complete answer within 30s'),
+    reason: expect.stringContaining(`no complete answer within ${seconds}s`),
   });
 });
 
@@ -214,8 +275,7 @@ test('a certificate nobody vouches for is refused with that reason', async () =>
     { stdio: 'ignore' },
   );
   const { url, seen } = await sink(response => response.end(), {
-    key: readFileSync(key),
-    cert: readFileSync(cert),
+    tls: { key: readFileSync(key), cert: readFileSync(cert) },
   });
   expect(await send({ url })).toEqual({ kind: 'refused', reason: expect.stringContaining('certificate') });
   expect(seen).toEqual([]);
@@ -234,6 +294,8 @@ test('no outcome shows a secret or the path, though the receiver echoes the whol
   for (const auth of [
     { authType: 'token', token: 't0ken-value' },
     { authType: 'basic', username: 'user', password: 'pass-w0rd' },
+    { extraHttpHeaders: [{ name: 'X-Key', value: 't0ken-value' }] },
+    { extraHttpHeaders: [{ name: 'Authorization', value: 'GenieKey t0ken-value' }] },
   ]) {
     const { url } = await sink(echo);
     const free = url.replace(/:\d+/, ':1');
@@ -241,7 +303,7 @@ test('no outcome shows a secret or the path, though the receiver echoes the whol
       const shown = JSON.stringify(outcome);
       const encoded = Buffer.from('user:pass-w0rd').toString('base64');
       for (const secret of ['path-is-secret', 't0ken-value', encoded]) expect(shown).not.toContain(secret);
-      if (auth.authType === 'basic') expect(shown).not.toContain('pass-w0rd');
+      if ('password' in auth) expect(shown).not.toContain('pass-w0rd');
     }
   }
 });

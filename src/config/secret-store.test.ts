@@ -143,6 +143,7 @@ describe('a secret', () => {
   it.each([
     ['nothing', ''],
     ['a mask', MASK],
+    ['the mask of an address', `https://hooks.example/${MASK}`],
     ['a lone surrogate', 's3cret \ud83d'],
     ['one byte too many', `s3cret${'x'.repeat(64 * 1024 - 5)}`],
     ['few characters of many bytes', `s3cret${'€'.repeat(22 * 1024)}`],

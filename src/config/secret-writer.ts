@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { KeyRing } from '../lib/keyring.ts';
-import { MASK } from '../lib/secret.ts';
+import { isMask } from '../lib/secret.ts';
 import type { SecretRow, Storage } from '../storage/storage.ts';
 
 /** What may stand in `${secret:NAME}`. */

@@ -13,6 +13,8 @@ import { type Files, writeConfiguration } from '../acceptance/files.ts';
 /** The whole product in this process, on a free port. */
 export interface ApiServer {
   readonly url: string;
+  /** The folder of the configuration files. */
+  readonly config: string;
   /** The data folder. */
   readonly data: string;
   /** As the login answers it: with its word Bearer. */
@@ -55,6 +57,7 @@ export async function startApiServer(files: Files): Promise<ApiServer> {
   const { token } = await login(app.url);
   return {
     url: app.url,
+    config: configFolder,
     data,
     token,
     log: () => lines.join('\n'),

@@ -2,6 +2,7 @@ import type { Route } from '../route.ts';
 import { componentRoutes } from './components.ts';
 import { incidentRoutes } from './incidents.ts';
 import { notificationRoutes } from './notifications.ts';
+import { secretRoutes } from './secrets.ts';
 import { systemRoutes } from './system.ts';
 
 /** Everything below `/api/v1` that needs a token. */
@@ -10,4 +11,5 @@ export const routes: readonly Route[] = [
   ...notificationRoutes,
   ...incidentRoutes,
   ...systemRoutes,
+  ...secretRoutes,
 ];

@@ -11,14 +11,14 @@ it('tells a fault once until it changes, and once that it is over', () => {
   };
   const faults = createFaultLog(logger, { fields: { target: 'hook' }, message: 'cannot', over: 'can' });
   faults.passed();
-  faults.failed(new Error('full'));
-  faults.failed(new Error('full'));
+  faults.failed(new Error('full: 7 wait'));
+  faults.failed(new Error('full: 12 wait'));
   faults.failed(new Error('gone'));
   faults.passed();
   faults.passed();
   faults.failed('full');
   expect(lines).toEqual([
-    'cannot: full at hook',
+    'cannot: full: 7 wait at hook',
     'cannot: gone at hook',
     'can at hook',
     'cannot: full at hook',

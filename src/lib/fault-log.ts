@@ -1,7 +1,7 @@
 import { reasonOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** Keeps what fails again and again to one line: a fault is logged once until it changes or has passed. */
+/** Keeps what fails again and again to one line: a fault is logged once until it changes or has passed; other numbers are no change. */
 export interface FaultLog {
   failed(error: unknown): void;
   passed(): void;
@@ -16,8 +16,9 @@ export function createFaultLog(
   return {
     failed(error) {
       const reason = reasonOf(error);
-      if (reason === told) return;
-      told = reason;
+      const kind = reason.replace(/\d+/g, '#');
+      if (kind === told) return;
+      told = kind;
       logger.error({ ...fields, reason }, message);
     },
     passed() {

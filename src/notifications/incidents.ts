@@ -2,6 +2,7 @@ import type { Description } from '../conditions/condition.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DeliveryRow, IncidentRow, Storage } from '../storage/storage.ts';
@@ -41,7 +42,11 @@ export interface Incidents {
 export function createIncidents(options: IncidentsOptions): Incidents {
   const { clock, logger, storage, workspace } = options;
   const writes = new Set<Promise<void>>();
-  let refusing = false;
+  const faults = createFaultLog(logger, {
+    fields: {},
+    message: 'transitions cannot be written',
+    over: 'transitions can be written again',
+  });
 
   function changeOf(book: Book, news: News): Change {
     const present = book.incidents.get(news.subject.key);
@@ -81,9 +86,9 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     before: OpenIncident | undefined,
     error: unknown,
   ): Promise<void> {
-    if (!refusing) logger.error({ subject: key, reason: reasonOf(error) }, 'transitions cannot be written');
-    refusing = true;
-    if (!(error instanceof AppError) || error.code !== 'conflict') return remember(book, key, before);
+    faults.failed(error);
+    remember(book, key, before);
+    if (!(error instanceof AppError) || error.code !== 'conflict') return;
     const { notification, fingerprint } = book.origin;
     const open = await storage.in(workspace).incidents.open();
     const row = open.find(
@@ -102,7 +107,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     book.writing.add(key);
     try {
       await storage.commit(operation);
-      refusing = false;
+      faults.passed();
       const { id: incident, seq } = operation.incident;
       logger.info(
         { notification: book.origin.notification, subject: key, status: news.status, incident, seq },
@@ -119,7 +124,9 @@ export function createIncidents(options: IncidentsOptions): Incidents {
   return {
     tell(book, news) {
       const work: Promise<void> = write(book, news)
-        .catch(error => logger.error({ reason: reasonOf(error) }, 'an incident cannot be read back'))
+        .catch(error =>
+          logger.error({ reason: reasonOf(error) }, 'a transition was given up until the next evaluation'),
+        )
         .finally(() => writes.delete(work));
       writes.add(work);
     },

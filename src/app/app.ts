@@ -14,7 +14,6 @@ import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Secret } from '../lib/secret.ts';
 import { createEngine } from '../notifications/engine.ts';
-import { subjectOf } from '../notifications/subjects.ts';
 import { createMonitor } from '../pipelines/monitor.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
@@ -114,7 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       externalUrl: () => settings().instance.externalUrl,
     });
     teardown.add('notifications', () => engine.stop());
-    monitor.pin(component => engine.holds(subjectOf(component).key));
+    monitor.pin(engine.holds);
 
     function apply({ settings: { pipelines }, targets, notifications }: Configuration): void {
       monitor.configure(pipelines);

@@ -8,7 +8,7 @@ import { AppError } from '../lib/errors.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Component } from '../pipelines/component.ts';
-import type { IncidentRow, Operation } from '../storage/storage.ts';
+import type { IncidentRow, Operation, Storage } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { configureNotification } from './notification.ts';
@@ -25,6 +25,9 @@ let engine: Engine;
 let told: Told[];
 let app: Component;
 let refuse: AppError | undefined;
+/** Set, the open incidents of the store cannot be read. */
+let unreadable: AppError | undefined;
+let logged: string[];
 
 beforeEach(async () => {
   store = await openTestStorage();
@@ -33,6 +36,8 @@ beforeEach(async () => {
   app = components.add('app');
   told = [];
   refuse = undefined;
+  unreadable = undefined;
+  logged = [];
   engine = create();
 });
 
@@ -42,8 +47,13 @@ afterEach(async () => {
 });
 
 function create(): Engine {
-  const storage = {
+  const storage: Storage = {
     ...store.storage,
+    in(workspace) {
+      const stores = store.storage.in(workspace);
+      const open = () => (unreadable ? Promise.reject(unreadable) : stores.incidents.open());
+      return { ...stores, incidents: { ...stores.incidents, open } };
+    },
     commit: (operation: Operation) => (refuse ? Promise.reject(refuse) : store.storage.commit(operation)),
   };
   return createEngine({
@@ -52,7 +62,7 @@ function create(): Engine {
     components,
     clock,
     ids: monotonicIds(clock),
-    logger: silentLogger,
+    logger: { ...silentLogger, error: (_, message) => void logged.push(message) },
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     externalUrl: () => 'https://gate.example/',
   });
@@ -330,4 +340,89 @@ it('is not moved by a step of the wall clock in either direction', async () => {
   components.data(app);
   await pass(2);
   expect(statuses()).toEqual(['ALARM', 'OK']);
+});
+
+it('tells what cannot be read back after a conflict as soon as it can be written', async () => {
+  await start(silent());
+  [refuse, unreadable] = [new AppError('conflict', 'taken'), new AppError('unavailable', 'busy')];
+  await pass(65);
+  expect(told).toEqual([]);
+  [refuse, unreadable] = [undefined, undefined];
+  await pass(2);
+  expect(statuses()).toEqual(['ALARM']);
+});
+
+it('does not wait its time again when the disk refused an alarm that had held for long enough', async () => {
+  await start(silent({ for: '30s' }));
+  refuse = new AppError('unavailable', 'disk full');
+  await pass(95);
+  refuse = undefined;
+  await pass(2);
+  expect(statuses()).toEqual(['ALARM']);
+});
+
+it('calls no input never seen that is gone for less than a window because its pipeline is read anew', async () => {
+  await start(silent());
+  await pass(300);
+  components.remove('edge');
+  told.length = 0;
+  await pass(50);
+  expect(statuses()).toEqual(['OK']);
+  components.data(components.add('app'));
+  await pass(50);
+  expect(statuses()).toEqual(['OK']);
+});
+
+it('tells nothing of an input that is gone for a moment while it is well', async () => {
+  await start(silent());
+  for (let time = 0; time < 10; time++) {
+    components.data(app);
+    await pass(30);
+  }
+  components.remove('edge');
+  await pass(30);
+  components.add('app');
+  await pass(30);
+  expect(told).toEqual([]);
+});
+
+it('evaluates all others when one notification cannot be evaluated, and logs that once', async () => {
+  const broken = silent({ id: 'broken' });
+  const rule = {
+    ...broken.rule,
+    evaluate: () => {
+      throw new Error('cannot judge');
+    },
+  };
+  await start({ ...broken, rule }, silent());
+  await pass(65);
+  expect(statuses()).toEqual(['ALARM']);
+  expect(logged).toEqual(['a notification cannot be evaluated']);
+});
+
+it('asks for the state of each pipeline once in a pass, however many incidents are open', async () => {
+  for (let count = 0; count < 50; count++) components.add(`more-${count}`);
+  let asked = 0;
+  const { pipeline } = components;
+  components.pipeline = id => {
+    asked++;
+    return pipeline(id);
+  };
+  await start(silent({}, { name: '*' }));
+  await pass(62);
+  expect(told).toHaveLength(51);
+  asked = 0;
+  await pass(10);
+  expect(asked).toBeLessThanOrEqual(11);
+});
+
+it('holds components with an open incident and those a notification names exactly', async () => {
+  const [named, other] = [components.add('named'), components.add('other')];
+  await start(
+    silent({}, { name: 'syslog:a*' }),
+    silent({ id: 'exact' }, { name: 'named', timeWindow: '48h' }),
+  );
+  expect([app, named, other].map(engine.holds)).toEqual([false, true, false]);
+  await pass(62);
+  expect([app, named, other].map(engine.holds)).toEqual([true, true, false]);
 });

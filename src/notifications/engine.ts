@@ -2,13 +2,15 @@ import type { Subject } from '../conditions/condition.ts';
 import { findCondition } from '../conditions/index.ts';
 import { SEVERITIES } from '../events/event.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/errors.ts';
-import type { Components } from '../pipelines/component.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import type { Component, Components } from '../pipelines/component.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
+import { createPins } from './pins.ts';
+import { createSubjectTable } from './subject-table.ts';
 import { keyParts } from './subjects.ts';
 import { type Book, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
 
@@ -26,8 +28,8 @@ export interface Engine {
   configure(notifications: readonly Notification[], targets: readonly Target[]): void;
   /** Takes up the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
-  /** Whether an incident on this component is open, so that it must not be forgotten. */
-  holds(subjectKey: string): boolean;
+  /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
+  holds(component: Component): boolean;
   /** Evaluates nothing more and waits for what is on its way to the disk. */
   stop(): Promise<void>;
 }
@@ -43,17 +45,36 @@ export function createEngine(options: EngineOptions): Engine {
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
   const incidents = createIncidents({ ...options, targets });
+  const table = createSubjectTable(components);
+  const faults = createFaultLog(logger, {
+    fields: {},
+    message: 'a notification cannot be evaluated',
+    over: 'all notifications can be evaluated again',
+  });
   let cancel: Cancel = () => {};
   let stopped = false;
 
+  /** One notification that cannot be evaluated keeps no other from it. */
   function evaluate(): void {
     const now = clock.monotonic();
-    for (const ending of endings) end(ending);
-    for (const watch of watches.values()) {
-      const subjects = subjectsOf(watch, components, now);
-      for (const subject of subjects) judge(watch, subject, now);
-      closeAbandoned(watch);
-    }
+    const isThere = new Map<string, boolean>();
+    const failed: unknown[] = [];
+    const attempt = (work: () => void): void => {
+      try {
+        work();
+      } catch (error) {
+        failed.push(error);
+      }
+    };
+    for (const ending of endings) attempt(() => end(ending));
+    attempt(table.refresh);
+    for (const watch of watches.values())
+      attempt(() => {
+        for (const subject of subjectsOf(watch, table, now)) judge(watch, subject, now);
+        closeAbandoned(watch, isThere);
+      });
+    if (failed.length > 0) faults.failed(failed[0]);
+    else faults.passed();
   }
 
   function judge(watch: Watch, subject: Subject, now: number): void {
@@ -78,18 +99,21 @@ export function createEngine(options: EngineOptions): Engine {
       if (!watch.holding.has(key)) watch.holding.set(key, now);
       return;
     }
-    watch.holding.delete(key);
+    // Kept until the incident is on disk: one that the disk refuses has not to wait its time again.
+    if (decision !== 'open') watch.holding.delete(key);
     if (decision === 'nothing' || verdict.state === 'unknown') return;
     const status = decision === 'close' ? 'OK' : 'ALARM';
     incidents.tell(watch, { subject, status, description: verdict.describe() });
   }
 
   /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */
-  function closeAbandoned(watch: Watch): void {
+  function closeAbandoned(watch: Watch, isThere: Map<string, boolean>): void {
     for (const key of watch.incidents.keys()) {
       const { pipeline } = keyParts(key);
-      if (pipeline === '*' || components.pipeline(pipeline) !== undefined) continue;
-      withdraw(watch, key, `pipeline ${pipeline} was removed from the configuration`);
+      const known =
+        isThere.get(pipeline) ?? (pipeline === '*' || components.pipeline(pipeline) !== undefined);
+      isThere.set(pipeline, known);
+      if (!known) withdraw(watch, key, `pipeline ${pipeline} was removed from the configuration`);
     }
   }
 
@@ -117,11 +141,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function loop(): void {
-    try {
-      evaluate();
-    } catch (error) {
-      logger.error({ reason: reasonOf(error) }, 'an evaluation failed');
-    }
+    evaluate();
     if (!stopped) cancel = clock.after(EVALUATION_MS, loop);
   }
 
@@ -148,10 +168,7 @@ export function createEngine(options: EngineOptions): Engine {
       for (const row of await options.storage.in(options.workspace).incidents.open()) takeUp(row);
       loop();
     },
-    holds(subjectKey) {
-      for (const watch of watches.values()) if (watch.incidents.has(subjectKey)) return true;
-      return false;
-    },
+    holds: createPins({ clock, watches: () => watches.values() }),
     async stop() {
       stopped = true;
       cancel();

@@ -1,24 +1,25 @@
 import type { ComponentConf, Subject } from '../conditions/condition.ts';
-import {
-  type Component,
-  type ComponentKind,
-  type Components,
-  componentName,
-} from '../pipelines/component.ts';
+import { type Component, type ComponentKind, componentName } from '../pipelines/component.ts';
+
+/** A component that was seen, as conditions are asked about it. */
+export interface SeenSubject extends Subject {
+  readonly component: Component;
+}
 
 /** Whether a notification names one component exactly, so that it counts as declared though it was never seen. */
 export const isExact = (conf: ComponentConf): boolean => !conf.name.includes('*');
 
-/** The components a conf means: its name is `type:id`, a bare id, the engine's id, or a pattern with `*`. */
+/** Everything one may call a component by: `type:id` and the bare id, each with the engine's id and with ours. */
+export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
+  id === engineId ? [`${type}:${id}`, id] : [`${type}:${engineId}`, `${type}:${id}`, engineId, id];
+
+/** The components a conf means: its name is one of theirs, or a pattern with `*` for one. */
 export function matcher(conf: ComponentConf, kind: ComponentKind): (component: Component) => boolean {
   const named = isExact(conf) ? (text: string) => text === conf.name : pattern(conf.name);
   return component =>
     component.kind === kind &&
     (conf.__workerGroup === undefined || component.group === conf.__workerGroup) &&
-    (named(componentName(component)) ||
-      named(`${component.type}:${component.id}`) ||
-      named(component.engineId) ||
-      named(component.id));
+    namesOf(component).some(named);
 }
 
 /** Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
@@ -41,7 +42,7 @@ function pattern(glob: string): (text: string) => boolean {
   };
 }
 
-export function subjectOf(component: Component): Subject {
+export function subjectOf(component: Component): SeenSubject {
   return {
     key: `${component.pipeline}/${componentName(component)}`,
     name: componentName(component),
@@ -68,22 +69,5 @@ export function declaredSubject(conf: ComponentConf, declaredMs: number): Subjec
     group: conf.__workerGroup ?? 'default',
     component: undefined,
     declaredMs,
-  };
-}
-
-/** The subjects of all matching components, read again only when the table has changed. */
-export function subjectReader(
-  conf: ComponentConf,
-  kind: ComponentKind,
-): (components: Components) => readonly Subject[] {
-  const matches = matcher(conf, kind);
-  let revision = -1;
-  let subjects: readonly Subject[] = [];
-  return components => {
-    if (components.revision !== revision) {
-      revision = components.revision;
-      subjects = components.all().filter(matches).map(subjectOf);
-    }
-    return subjects;
   };
 }

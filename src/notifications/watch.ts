@@ -1,8 +1,8 @@
 import type { Subject } from '../conditions/condition.ts';
-import type { Components } from '../pipelines/component.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Notification } from './notification.ts';
-import { declaredKey, declaredSubject, isExact, subjectReader } from './subjects.ts';
+import { type SubjectTable, subjectReader } from './subject-table.ts';
+import { declaredKey, declaredSubject, isExact } from './subjects.ts';
 import type { Origin } from './transition.ts';
 
 /** An open incident as the engine holds it. */
@@ -30,9 +30,11 @@ export interface Watch extends Book {
   readonly notification: Notification;
   /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
   readonly holding: Map<string, number>;
-  /** When the name was declared, on the monotonic clock. */
-  readonly declaredAt: number;
-  readonly read: (components: Components) => readonly Subject[];
+  /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
+  unmatchedSince: number;
+  /** Whom it was last asked about. */
+  subjects: readonly Subject[];
+  readonly read: (table: SubjectTable) => readonly Subject[];
 }
 
 export function createWatch(notification: Notification, now: number): Watch {
@@ -43,7 +45,8 @@ export function createWatch(notification: Notification, now: number): Watch {
     incidents: new Map(),
     writing: new Set(),
     holding: new Map(),
-    declaredAt: now,
+    unmatchedSince: now,
+    subjects: [],
     read: subjectReader(notification.rule.conf, notification.rule.condition.kind),
   };
 }
@@ -70,18 +73,29 @@ function originOf(notification: Notification): Origin {
   };
 }
 
+/** Whom to ask about now. What is no longer among them is not held against anybody who comes later. */
+export function subjectsOf(watch: Watch, table: SubjectTable, now: number): readonly Subject[] {
+  const found = watch.read(table);
+  const subjects = isExact(watch.notification.rule.conf) ? exactSubjects(watch, found, now) : found;
+  if (subjects !== watch.subjects && watch.holding.size > 0) {
+    const keys = new Set(subjects.map(subject => subject.key));
+    for (const key of watch.holding.keys()) if (!keys.has(key)) watch.holding.delete(key);
+  }
+  watch.subjects = subjects;
+  return subjects;
+}
+
 /**
- * Whom to ask about now. An exact name that no component has is a subject itself. When a component of that name
- * appears while the name's own incident is open, that incident goes on with the component instead of a second one.
+ * An exact name that no component has is a subject itself. When a component of that name appears while the name's own
+ * incident is open, that incident goes on with the component instead of a second one.
  */
-export function subjectsOf(watch: Watch, components: Components, now: number): readonly Subject[] {
+function exactSubjects(watch: Watch, found: readonly Subject[], now: number): readonly Subject[] {
   const { conf } = watch.notification.rule;
-  const found = watch.read(components);
-  if (!isExact(conf)) return found;
   const ownKey = declaredKey(conf);
   const hasOwn = watch.incidents.has(ownKey);
   const [first, ...others] = found;
+  const waitsForComponent = first === undefined && watch.incidents.size > 0 && !hasOwn;
+  if (first !== undefined || waitsForComponent) watch.unmatchedSince = now;
   if (first !== undefined) return hasOwn ? [{ ...first, key: ownKey }, ...others] : found;
-  const waitsForComponent = watch.incidents.size > 0 && !hasOwn;
-  return waitsForComponent ? [] : [declaredSubject(conf, now - watch.declaredAt)];
+  return waitsForComponent ? [] : [declaredSubject(conf, now - watch.unmatchedSince)];
 }

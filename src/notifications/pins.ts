@@ -1,0 +1,38 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Component } from '../pipelines/component.ts';
+import { isExact, matcher, namesOf, subjectOf } from './subjects.ts';
+import type { Watch } from './watch.ts';
+
+/** Asked about many components in a row, so what it looks at is gathered once for all of them. */
+const GATHERED_FOR_MS = 1000;
+
+/** Whether a component must not be forgotten: an incident on it is open, or a notification names it exactly. */
+export function createPins({
+  clock,
+  watches,
+}: {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly watches: () => Iterable<Watch>;
+}): (component: Component) => boolean {
+  let gatheredAt = Number.NEGATIVE_INFINITY;
+  const subjects = new Set<string>();
+  const meant = new Map<string, ((component: Component) => boolean)[]>();
+
+  function gather(): void {
+    gatheredAt = clock.monotonic();
+    subjects.clear();
+    meant.clear();
+    for (const { incidents, notification } of watches()) {
+      for (const key of incidents.keys()) subjects.add(key);
+      const { conf, condition } = notification.rule;
+      if (isExact(conf))
+        meant.set(conf.name, [...(meant.get(conf.name) ?? []), matcher(conf, condition.kind)]);
+    }
+  }
+
+  return component => {
+    if (clock.monotonic() - gatheredAt >= GATHERED_FOR_MS) gather();
+    if (subjects.has(subjectOf(component).key)) return true;
+    return namesOf(component).some(name => meant.get(name)?.some(matches => matches(component)));
+  };
+}

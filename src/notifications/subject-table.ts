@@ -1,0 +1,105 @@
+import type { ComponentConf } from '../conditions/condition.ts';
+import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
+import { isExact, matcher, namesOf, type SeenSubject, subjectOf } from './subjects.ts';
+
+/** Which subjects there are. What all notifications ask of it is read once, and after that only what has changed. */
+export interface SubjectTable {
+  /** Grows when a component has come or gone. */
+  readonly version: number;
+  /** What the last change brought. */
+  readonly change: SubjectChange;
+  /** Looks whether the components have changed. */
+  refresh(): void;
+  all(): Iterable<SeenSubject>;
+  /** Those one may call by this name. */
+  named(name: string): readonly SeenSubject[];
+}
+
+interface SubjectChange {
+  readonly added: readonly SeenSubject[];
+  readonly gone: ReadonlySet<SeenSubject>;
+}
+
+export function createSubjectTable(components: Pick<Components, 'all' | 'revision'>): SubjectTable {
+  let revision: number | undefined;
+  let version = 0;
+  let subjects = new Map<Component, SeenSubject>();
+  let change: SubjectChange = { added: [], gone: new Set() };
+  const byName = new Map<string, SeenSubject[]>();
+
+  function read(): SubjectChange {
+    const before = subjects;
+    const added: SeenSubject[] = [];
+    subjects = new Map();
+    for (const component of components.all()) {
+      const known = before.get(component);
+      const subject = known ?? subjectOf(component);
+      if (known === undefined) added.push(subject);
+      subjects.set(component, subject);
+    }
+    const gone = new Set<SeenSubject>();
+    if (before.size + added.length > subjects.size)
+      for (const [component, subject] of before) if (!subjects.has(component)) gone.add(subject);
+    return { added, gone };
+  }
+
+  function index({ added, gone }: SubjectChange): void {
+    const lost = new Set([...gone].flatMap(({ component }) => namesOf(component)));
+    for (const name of lost) {
+      const rest = named(name).filter(subject => !gone.has(subject));
+      if (rest.length > 0) byName.set(name, rest);
+      else byName.delete(name);
+    }
+    for (const subject of added)
+      for (const name of namesOf(subject.component)) {
+        const present = byName.get(name);
+        if (present === undefined) byName.set(name, [subject]);
+        else present.push(subject);
+      }
+  }
+
+  const named = (name: string): SeenSubject[] => byName.get(name) ?? [];
+
+  return {
+    get version() {
+      return version;
+    },
+    get change() {
+      return change;
+    },
+    refresh() {
+      if (components.revision === revision) return;
+      revision = components.revision;
+      version += 1;
+      change = read();
+      index(change);
+    },
+    all: () => subjects.values(),
+    named,
+  };
+}
+
+/** The subjects a conf means; of a pattern only what has come since is asked. */
+export function subjectReader(
+  conf: ComponentConf,
+  kind: ComponentKind,
+): (table: SubjectTable) => readonly SeenSubject[] {
+  const matches = matcher(conf, kind);
+  const isMeant = ({ component }: SeenSubject): boolean => matches(component);
+  let version = 0;
+  let subjects: readonly SeenSubject[] = [];
+
+  function readOn({ added, gone }: SubjectChange): readonly SeenSubject[] {
+    const found = added.filter(isMeant);
+    const rest = gone.size > 0 ? subjects.filter(subject => !gone.has(subject)) : subjects;
+    return found.length > 0 ? [...rest, ...found] : rest;
+  }
+
+  return table => {
+    if (table.version === version) return subjects;
+    if (isExact(conf)) subjects = table.named(conf.name).filter(isMeant);
+    else subjects = table.version === version + 1 ? readOn(table.change) : [...table.all()].filter(isMeant);
+    version = table.version;
+    return subjects;
+  };
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
+import { testComponents } from '../../test/helpers/components.ts';
+import { configureNotification } from './notification.ts';
+import { createSubjectTable } from './subject-table.ts';
+import { createWatch, subjectsOf } from './watch.ts';
+
+it('forgets since when a condition holds on a subject that is gone', () => {
+  const components = testComponents(testClock());
+  const table = createSubjectTable(components);
+  const watch = createWatch(
+    configureNotification({ id: 'silent', condition: 'no-data', conf: { name: '*' } }),
+    0,
+  );
+  components.add('app');
+  components.add('web', { pipeline: 'core' });
+  table.refresh();
+  for (const { key } of subjectsOf(watch, table, 0)) watch.holding.set(key, 0);
+  components.remove('core');
+  table.refresh();
+  subjectsOf(watch, table, 1000);
+  expect([...watch.holding.keys()]).toEqual(['edge/syslog:app']);
+});

@@ -2,11 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    globalSetup: 'test/helpers/build.ts',
+    globalSetup: 'test/helpers/global-setup.ts',
     reporters: ['default', 'test/helpers/closing-line.ts'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['node_modules/**', 'dist/**'],
     pool: 'forks',
+    // Most tests wait for disks, sockets and intervals, not for a core.
+    maxWorkers: 4,
     testTimeout: 20_000,
     hookTimeout: 30_000,
   },

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Secret } from '../lib/secret.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
-import { ingestImpstats, ingestSamples } from '../resources/samples/ingest.ts';
+import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
+import { authorizationOf } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
 
 export const INGEST_ROUTES = [
@@ -15,12 +16,16 @@ const MOST_BYTES = 16 * 1024 * 1024;
 const BEARER = /^Bearer[ \t]+([\x21-\x7e]{1,4096})$/i;
 
 function tokenOf(request: FastifyRequest): Secret | undefined {
-  const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+  const token = BEARER.exec(authorizationOf(request) ?? '')?.[1];
   return token === undefined ? undefined : new Secret(token);
 }
 
 /** Where engines that push send their statistics, each with its pipeline's token. */
 export async function addIngest(scope: FastifyInstance, monitor: Monitor): Promise<void> {
+  // Before the body is read: nobody unknown makes us parse megabytes.
+  scope.addHook('onRequest', async request => {
+    if (!request.is404) senderOf(monitor, tokenOf(request));
+  });
   await scope.register(async json => {
     readJsonBodies(json);
     json.post('/samples', { bodyLimit: MOST_BYTES }, async request =>

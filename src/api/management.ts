@@ -3,6 +3,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { Actor } from '../auth/permissions.ts';
 import { AppError } from '../lib/errors.ts';
 import type { House } from '../resources/verb.ts';
+import { authorizationOf } from './authorization.ts';
 import { readJsonBodies } from './bodies.ts';
 import { addHealth, type Health } from './health.ts';
 import { addLogin } from './login.ts';
@@ -47,14 +48,6 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     });
   }
   addNotFound(scope, PREFIX, [...PUBLIC, ...routes]);
-}
-
-/** Node keeps the first of two Authorization headers in silence; two readers could then see two callers. */
-function authorizationOf(request: FastifyRequest): string | undefined {
-  const names = request.raw.rawHeaders.filter((_, index) => index % 2 === 0);
-  if (names.filter(name => name.toLowerCase() === 'authorization').length > 1)
-    throw new AppError('invalid-request', 'The request has more than one Authorization header');
-  return request.headers.authorization;
 }
 
 /** What a verb is given: the query, the places in the path, which win, and of a write what came with it. */

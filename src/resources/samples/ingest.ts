@@ -3,14 +3,24 @@ import type { Secret } from '../../lib/secret.ts';
 import type { Monitor } from '../../pipelines/monitor.ts';
 import type { PushSettings } from '../../pipelines/settings.ts';
 
-/** Which pipeline a sender's token belongs to. Throws `unauthenticated`, or `forbidden` for another engine's token. */
-function senderOf(monitor: Monitor, token: Secret | undefined, engine: PushSettings['engine']): PushSettings {
+/** Which pipeline a sender's token belongs to. Throws `unauthenticated`. */
+export function senderOf(monitor: Monitor, token: Secret | undefined): PushSettings {
   const pipeline = token && monitor.pipelineOfToken(token.reveal());
   if (pipeline === undefined)
     throw new AppError(
       'unauthenticated',
       'The ingest token is missing or unknown; send it as Authorization: Bearer',
     );
+  return pipeline;
+}
+
+/** Throws `forbidden` for the token of another engine's pipeline. */
+function senderWith(
+  engine: PushSettings['engine'],
+  monitor: Monitor,
+  token: Secret | undefined,
+): PushSettings {
+  const pipeline = senderOf(monitor, token);
   if (pipeline.engine !== engine)
     throw new AppError(
       'forbidden',
@@ -21,7 +31,7 @@ function senderOf(monitor: Monitor, token: Secret | undefined, engine: PushSetti
 
 /** `POST /ingest/samples`: all of the body's samples or none. */
 export function ingestSamples(monitor: Monitor, token: Secret | undefined, body: unknown): object {
-  return monitor.ingestSamples(senderOf(monitor, token, 'custom').id, body);
+  return monitor.ingestSamples(senderWith('custom', monitor, token).id, body);
 }
 
 /** `POST /ingest/impstats`: rsyslog's statistics as it writes them. */
@@ -31,5 +41,5 @@ export function ingestImpstats(
   instance: string | undefined,
   lines: string,
 ): object {
-  return monitor.ingestImpstats(senderOf(monitor, token, 'rsyslog').id, instance, lines);
+  return monitor.ingestImpstats(senderWith('rsyslog', monitor, token).id, instance, lines);
 }

@@ -69,6 +69,17 @@ describe('who may push', () => {
     expect(other.status).toBe(401);
   });
 
+  it('is asked for before a body is read', async () => {
+    const answer = await post('samples', { headers: [JSON_BODY], body: '{"samples":[' });
+    expect(answer.http).toBe(401);
+  });
+
+  it('must be said once', async () => {
+    const headers = [bearer(CUSTOM), bearer('somebody-elses-token'), JSON_BODY];
+    const answer = await post('samples', { headers, body: '{"samples":[]}' });
+    expect([answer.http, answer.code]).toEqual([400, 'invalid-request']);
+  });
+
   it("answers 403 to another engine's token and names the pipeline it belongs to", async () => {
     expect(await samples(SYSLOG, { samples: [sample('a', 1)] })).toMatchObject({
       http: 403,

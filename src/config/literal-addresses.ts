@@ -5,18 +5,13 @@ import { Secret } from '../lib/secret.ts';
 import { findTargetType } from '../targets/index.ts';
 import type { CommonSettings } from '../targets/target.ts';
 import type { Finding } from './finding.ts';
-import { asWritten, childOf, mapsFor } from './schema-walk.ts';
+import { asWritten, childOf, mapsFor, type Schema } from './schema-walk.ts';
 
 /** Addresses in a target's settings that nothing will be sent to. Names are judged when they are looked up. */
 export function forbiddenAddresses(settings: CommonSettings, raw: object, guard: AddressGuard): Finding[] {
   const schema = findTargetType(settings.type)?.schema;
   if (schema === undefined) return [];
-  const keys = mapsFor(schema, settings).flatMap(map =>
-    Object.entries(map.shape).flatMap(([key, field]) =>
-      z.globalRegistry.get(field)?.destination === true ? [key] : [],
-    ),
-  );
-  return keys.flatMap(key => {
+  return destinationsOf(schema).flatMap(key => {
     const value = childOf(settings, key);
     const address = addressIn(value instanceof Secret ? value.reveal() : value);
     const refusal = address === undefined ? undefined : guard.refusal(address);
@@ -25,6 +20,20 @@ export function forbiddenAddresses(settings: CommonSettings, raw: object, guard:
     return [{ path: asWritten(schema, [key], raw), message }];
   });
 }
+
+const known = new WeakMap<Schema, readonly string[]>();
+
+/** The settings that decide where a type sends. */
+function destinationsOf(schema: Schema): readonly string[] {
+  const found =
+    known.get(schema) ??
+    mapsFor(schema, {}).flatMap(map => Object.keys(map.shape).filter(key => isDestination(map.shape[key])));
+  known.set(schema, found);
+  return found;
+}
+
+const isDestination = (field: Schema | undefined): boolean =>
+  field !== undefined && z.globalRegistry.get(field)?.destination === true;
 
 /** The address that a host or an http address consists of; undefined for a name. */
 function addressIn(value: unknown): string | undefined {

@@ -26,14 +26,23 @@ export function withAliases<Fields extends z.ZodObject>(fields: Fields) {
   return z.preprocess(value => canonical(value, aliases), fields);
 }
 
-/** The same map with its keys by their own names, in the order they stand; what is no map comes back as it is. */
-export function canonical(value: unknown, aliases: Aliases): unknown {
+/** A value of `withAliases` under its keys' own names, as settings are told apart and merged. */
+export function ownNames(schema: z.core.$ZodType, value: unknown): unknown {
+  const fields = schema instanceof z.ZodPipe ? schema.out : schema;
+  return fields instanceof z.ZodObject ? canonical(value, aliasesOf(fields)) : value;
+}
+
+/** Keys stay in the order they stand; what is no map comes back as it is. */
+function canonical(value: unknown, aliases: Aliases): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   if (!Object.keys(value).some(key => aliases.has(key))) return value;
+  const taken = new Set(Object.keys(value).filter(key => !aliases.has(key)));
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => {
       const name = aliases.get(key);
-      return [name === undefined || Object.hasOwn(value, name) ? key : name, entry];
+      if (name === undefined || taken.has(name)) return [key, entry];
+      taken.add(name);
+      return [name, entry];
     }),
   );
 }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
-import { MASK, Secret } from './secret.ts';
+import { isMask, MASK, Secret, SecretUrl } from './secret.ts';
 
 it('prints as its mask wherever it is joined, serialised, inspected or thrown', () => {
   const secret = new Secret('hunter2-hunter2');
@@ -18,4 +18,25 @@ it('prints as its mask wherever it is joined, serialised, inspected or thrown', 
 
 it('shows its value to whoever asks by name', () => {
   expect(new Secret('hunter2').reveal()).toBe('hunter2');
+});
+
+it('shows of an address that is a key no more than where it leads', () => {
+  const url = new SecretUrl('https://hooks.example:8443/services/T0/hunter2?a=hunter2#hunter2');
+  for (const text of [`${url}`, JSON.stringify(url).slice(1, -1), inspect(url)])
+    expect(text).toBe(`https://hooks.example:8443/${MASK}`);
+  expect(url.reveal()).toContain('hunter2');
+});
+
+it('knows what a read shows in place of a secret when it is sent back', () => {
+  for (const text of [MASK, `${new Secret('x')}`, `${new SecretUrl('http://h.example/key')}`])
+    expect(isMask(text)).toBe(true);
+  for (const text of [
+    '',
+    'hunter2',
+    '*******',
+    `a${MASK}`,
+    'https://h.example/key',
+    `https://h.example/a/${MASK}`,
+  ])
+    expect(isMask(text)).toBe(false);
 });

@@ -77,7 +77,7 @@ function assertName(name: string): void {
 /** No message may say anything of the value but its size. */
 function assertValue(value: string): void {
   if (value === '') throw invalid('value', 'must not be empty');
-  if (value === MASK)
+  if (isMask(value))
     throw invalid('value', 'is what reads show in place of a secret; send the secret itself');
   // A lone surrogate has no UTF-8 form and would come back as another character.
   if (/\p{Surrogate}/u.test(value)) throw invalid('value', 'is not well-formed Unicode text');

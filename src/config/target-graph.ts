@@ -24,7 +24,7 @@ export interface TargetGraph {
   readonly standIn: StandIn | undefined;
 }
 
-export interface StandIn {
+interface StandIn {
   /** Id of the default target. */
   readonly id: string;
   /** Id of the target it names, which exists. */

@@ -1,12 +1,15 @@
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { WorkspaceStorage } from '../storage/storage.ts';
 
-/** Deliveries of a subject go out in the order of their ids, so those of this process must follow all that are stored. */
+/**
+ * Deliveries of a subject go out in the order of their ids, and the last version of the configuration is the one with
+ * the greatest id, so those of this process must follow all that are stored.
+ */
 export async function continueIds(
   ids: MonotonicIds,
-  { deliveries, incidents }: WorkspaceStorage,
+  { deliveries, incidents, versions }: WorkspaceStorage,
 ): Promise<void> {
   const newest = { offset: 0, limit: 1 };
-  for (const { rows } of [await deliveries.list({}, newest), await incidents.list({}, newest)])
-    for (const { id } of rows) ids.follow(id);
+  const pages = [deliveries.list({}, newest), incidents.list({}, newest), versions.list(newest)];
+  for (const { rows } of await Promise.all(pages)) for (const { id } of rows) ids.follow(id);
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -123,10 +123,10 @@ describe('opening', () => {
 
   it.each([
     ['below a regular file', async () => writeFile(join(folder, 'file'), ''), 'file/data'],
-    ['where nothing can be made', async () => {}, '../../proc/headgate'],
+    ['where nothing can be made', async () => {}, '/proc/headgate'],
   ])('names a data directory %s and the remedy', async (_where, prepare, path) => {
     await prepare();
-    const opening = open(join(folder, path));
+    const opening = open(resolve(folder, path));
     await expect(opening).rejects.toMatchObject({ code: 'unavailable' });
     await expect(opening).rejects.toThrow(/cannot be created or written.*--data/);
   });

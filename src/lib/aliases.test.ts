@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { aliasesOf, ownNames, withAliases } from './aliases.ts';
+import { aliasesOf, underOwnNames, withAliases } from './aliases.ts';
 
 const fields = z.strictObject({
   size: z
@@ -35,10 +35,21 @@ test('what is no map is refused as what it is', () => {
     expect(schema.safeParse(value).error?.issues[0]).toMatchObject({ code: 'invalid_type', path: [] });
 });
 
-test('a map is rewritten under its own names, other keys as they are', () => {
-  expect(ownNames(schema, { name: 'n', length: 2, other: 3 })).toEqual({ name: 'n', size: 2, other: 3 });
-  expect(ownNames(fields, { len: 2 })).toEqual({ size: 2 });
-  expect(ownNames(z.string(), { len: 2 })).toEqual({ len: 2 });
+test.each<[string, object, object | undefined, object]>([
+  ['alone', { length: 2 }, { size: 1 }, { size: 2 }],
+  ['beside its key that came back', { size: 1, length: 2 }, { size: 1 }, { size: 2 }],
+  ['that came back beside a new value', { size: 2, length: 1 }, { size: 1 }, { size: 2 }],
+  ['that says the same', { size: 2, length: 2 }, { size: 1 }, { size: 2 }],
+  ['that says the same of something new', { size: 2, len: 2 }, undefined, { size: 2 }],
+  ['that differs from its key, both being new', { size: 2, length: 3 }, { size: 1 }, { size: 2, length: 3 }],
+  ['and what is not its business', { name: 'n', len: 2, other: 3 }, {}, { name: 'n', size: 2, other: 3 }],
+])('another name %s is told apart from an echo', (_, sent, shown, expected) => {
+  expect(underOwnNames(schema, sent, shown)).toEqual(expected);
+});
+
+test('names are told for maps with and without other names, and hostile keys stay keys', () => {
+  expect(underOwnNames(fields, { len: 2 }, undefined)).toEqual({ size: 2 });
+  expect(underOwnNames(z.string(), { len: 2 }, undefined)).toEqual({ len: 2 });
   const hostile = JSON.parse('{"__proto__": {"size": 9}, "len": 1}');
-  expect(Object.getPrototypeOf(ownNames(schema, hostile))).toBe(Object.prototype);
+  expect(Object.getPrototypeOf(underOwnNames(schema, hostile, undefined))).toBe(Object.prototype);
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 
 /** Other names a map's keys may be written by, each with the key it stands for. */
@@ -23,18 +24,30 @@ function namesOf([key, field]: readonly [string, z.core.$ZodType]): [string, str
  */
 export function withAliases<Fields extends z.ZodObject>(fields: Fields) {
   const aliases = aliasesOf(fields);
-  return z.preprocess(value => canonical(value, aliases), fields);
+  return z.preprocess(value => (isMap(value) ? renamed(value, aliases) : value), fields);
 }
 
-/** A value of `withAliases` under its keys' own names, as settings are told apart and merged. */
-export function ownNames(schema: z.core.$ZodType, value: unknown): unknown {
+/**
+ * What a client sent, under its keys' own names. A client that was shown a setting under both names sends both back: the
+ * one it changed counts. When it changed both, the other name is left, and refused as unknown. `shown` holds what it may
+ * have read, under own names; undefined for what is new.
+ */
+export function underOwnNames(schema: z.core.$ZodType, sent: object, shown: object | undefined): object {
   const fields = schema instanceof z.ZodPipe ? schema.out : schema;
-  return fields instanceof z.ZodObject ? canonical(value, aliasesOf(fields)) : value;
+  if (!(fields instanceof z.ZodObject)) return sent;
+  const kept = new Map<string, unknown>(Object.entries(sent));
+  for (const [name, key] of aliasesOf(fields)) {
+    if (!kept.has(name) || !kept.has(key)) continue;
+    const isEcho = (one: string): boolean =>
+      shown !== undefined && isDeepStrictEqual(kept.get(one), Reflect.get(shown, key));
+    if (isEcho(name) || isDeepStrictEqual(kept.get(name), kept.get(key))) kept.delete(name);
+    else if (isEcho(key)) kept.delete(key);
+  }
+  return renamed(Object.fromEntries(kept), aliasesOf(fields));
 }
 
-/** Keys stay in the order they stand; what is no map comes back as it is. */
-function canonical(value: unknown, aliases: Aliases): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+/** Keys stay in the order they stand; a name whose key is given already is left. */
+function renamed(value: object, aliases: Aliases): object {
   if (!Object.keys(value).some(key => aliases.has(key))) return value;
   const taken = new Set(Object.keys(value).filter(key => !aliases.has(key)));
   return Object.fromEntries(
@@ -46,3 +59,6 @@ function canonical(value: unknown, aliases: Aliases): unknown {
     }),
   );
 }
+
+const isMap = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -73,14 +73,12 @@ test.each([
 });
 
 test('a part of a target, a new one and one of no known type are taken as they are', () => {
-  expect(sentTarget({ url: 'https://x.example/y' }, settingsOf(slack))).toEqual({
-    slackUrl: 'https://x.example/y',
-  });
-  expect(sentTarget({ id: 'n', type: 'slack', url: 'https://x.example/y' }, undefined)).toEqual({
+  const url = 'https://x.example/y';
+  expect(sentTarget({ url }, settingsOf(slack))).toEqual({ slackUrl: url });
+  expect(sentTarget({ id: 'n', type: 'slack', url }, undefined)).toEqual({
     id: 'n',
     type: 'slack',
-    slackUrl: 'https://x.example/y',
+    slackUrl: url,
   });
-  for (const type of ['constructor', 7])
-    expect(sentTarget({ type, url: 'x' }, undefined)).toEqual({ type, url: 'x' });
+  for (const type of ['constructor', 7]) expect(sentTarget({ type, url }, undefined)).toEqual({ type, url });
 });

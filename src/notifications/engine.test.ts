@@ -28,6 +28,8 @@ let refuse: AppError | undefined;
 /** Set, the open incidents of the store cannot be read. */
 let unreadable: AppError | undefined;
 let logged: string[];
+/** Names of the subjects that are disabled. */
+let disabled: Set<string>;
 
 beforeEach(async () => {
   store = await openTestStorage();
@@ -38,6 +40,7 @@ beforeEach(async () => {
   refuse = undefined;
   unreadable = undefined;
   logged = [];
+  disabled = new Set();
   engine = create();
 });
 
@@ -65,6 +68,7 @@ function create(): Engine {
     logger: { ...silentLogger, error: (_, message) => void logged.push(message) },
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     externalUrl: () => 'https://gate.example/',
+    isDisabled: (kind, subject) => kind === 'input' && disabled.has(subject.name),
   });
 }
 
@@ -425,4 +429,32 @@ it('holds components with an open incident and those a notification names exactl
   expect([app, named, other].map(engine.holds)).toEqual([false, true, false]);
   await pass(62);
   expect([app, named, other].map(engine.holds)).toEqual([true, true, false]);
+});
+
+it('closes the incident of an input that is disabled, and raises none while it is', async () => {
+  await start(silent());
+  await pass(60);
+  expect(statuses()).toEqual(['ALARM']);
+  disabled.add('syslog:app');
+  await pass(600);
+  expect(statuses()).toEqual(['ALARM', 'OK']);
+  expect(await stored()).toMatchObject([{ state: 'closed', close_reason: 'the input was disabled' }]);
+});
+
+it('gives an input that is enabled again a whole window before its silence counts', async () => {
+  disabled.add('syslog:app');
+  await start(silent());
+  await pass(600);
+  disabled.clear();
+  await pass(59);
+  expect(told).toEqual([]);
+  await pass(1);
+  expect(statuses()).toEqual(['ALARM']);
+});
+
+it('raises nothing for a name that was never seen and is declared as disabled', async () => {
+  disabled.add('syslog:never');
+  await start(silent({}, { name: 'syslog:never' }));
+  await pass(600);
+  expect(told).toEqual([]);
 });

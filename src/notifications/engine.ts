@@ -3,7 +3,7 @@ import { findCondition } from '../conditions/index.ts';
 import { SEVERITIES } from '../events/event.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
-import type { Component, Components } from '../pipelines/component.ts';
+import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { decide } from './decide.ts';
@@ -20,6 +20,8 @@ const EVALUATION_MS = 1000;
 export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
   readonly components: Components;
   readonly clock: Clock;
+  /** Whether nothing is expected of a subject, so that no condition is asked about it. Left out, of none. */
+  readonly isDisabled?: (kind: ComponentKind, subject: Subject) => boolean;
 }
 
 /** Asks every notification's condition about every subject, and tells what changes. */
@@ -40,7 +42,7 @@ interface Ending extends Book {
 }
 
 export function createEngine(options: EngineOptions): Engine {
-  const { clock, components, logger } = options;
+  const { clock, components, logger, isDisabled = () => false } = options;
   const watches = new Map<string, Watch>();
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
@@ -70,16 +72,34 @@ export function createEngine(options: EngineOptions): Engine {
     attempt(table.refresh);
     for (const watch of watches.values())
       attempt(() => {
-        for (const subject of subjectsOf(watch, table, now)) judge(watch, subject, now);
+        const { kind } = watch.origin;
+        for (const subject of subjectsOf(watch, table, now))
+          if (isDisabled(kind, subject)) rest(watch, subject.key, now);
+          else judge(watch, subject, now);
         closeAbandoned(watch, isThere);
       });
     if (failed.length > 0) faults.failed(failed[0]);
     else faults.passed();
   }
 
+  function rest(watch: Watch, key: string, now: number): void {
+    watch.rested.set(key, now);
+    watch.holding.delete(key);
+    if (watch.incidents.has(key)) withdraw(watch, key, `the ${watch.origin.kind} was disabled`);
+  }
+
+  /** What a subject did while it was disabled says nothing for a whole window after. */
+  function isRested(watch: Watch, key: string, now: number): boolean {
+    const restedAt = watch.rested.get(key);
+    if (restedAt === undefined) return true;
+    if (now - restedAt < watch.origin.windowMs) return false;
+    watch.rested.delete(key);
+    return true;
+  }
+
   function judge(watch: Watch, subject: Subject, now: number): void {
     const { key } = subject;
-    if (watch.writing.has(key)) return;
+    if (watch.writing.has(key) || !isRested(watch, key, now)) return;
     const { rule, forMs, repeatMs } = watch.notification;
     const incident = watch.incidents.get(key);
     const open = incident && {

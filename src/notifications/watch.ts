@@ -30,6 +30,8 @@ export interface Watch extends Book {
   readonly notification: Notification;
   /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
   readonly holding: Map<string, number>;
+  /** When subjects were last seen to be disabled, on the monotonic clock. */
+  readonly rested: Map<string, number>;
   /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
   unmatchedSince: number;
   /** Whom it was last asked about. */
@@ -45,6 +47,7 @@ export function createWatch(notification: Notification, now: number): Watch {
     incidents: new Map(),
     writing: new Set(),
     holding: new Map(),
+    rested: new Map(),
     unmatchedSince: now,
     subjects: [],
     read: subjectReader(notification.rule.conf, notification.rule.condition.kind),

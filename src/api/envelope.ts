@@ -11,6 +11,10 @@ export function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object)
 /** One object still travels as a list. */
 export const single = (item: object): object => ({ items: [item], count: 1 });
 
+/** One object or none. */
+export const optional = (item: object | undefined): object =>
+  item === undefined ? { items: [], count: 0 } : single(item);
+
 export const asItIs = <Item extends object>(item: Item): object => item;
 
 /** Our times on the wire: ISO 8601 in UTC. */

@@ -1,11 +1,15 @@
 import * as z from 'zod';
 import { type Actor, authorise, type Permission } from '../auth/permissions.ts';
+import type { Change } from '../config/change.ts';
+import type { Check } from '../config/check.ts';
 import type { ConfigurationStatus } from '../config/current.ts';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration, Texts } from '../config/load.ts';
 import type { SecretStore } from '../config/secret-store.ts';
-import { AppError } from '../lib/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError, notFound } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
-import type { WorkspaceStorage } from '../storage/storage.ts';
+import type { WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
+import { groupsOf } from './groups/groups.ts';
 
 /** What the verbs work on: one workspace of the running product. */
 export interface House {
@@ -13,13 +17,21 @@ export interface House {
   readonly components: Components;
   readonly configuration: () => Configuration;
   readonly configurationStatus: () => ConfigurationStatus;
+  /** Makes a change and answers the configuration that is in force with it. */
+  readonly save: (change: Change) => Promise<Configuration>;
+  /** What the configuration would be if these texts stood on disk. */
+  readonly checkTexts: (texts: Texts) => Check;
   readonly secrets: SecretStore;
+  readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Who calls, and on what. */
 export interface Call {
   readonly actor: Actor;
   readonly house: House;
+  /** The one group the call is about; undefined for all of them. */
+  readonly group?: string | undefined;
 }
 
 /** Something that can be done with a resource. A verb without a permission does not compile. */
@@ -31,13 +43,18 @@ export interface Verb<Input, Output> {
 
 export const defineVerb = <Input, Output>(verb: Verb<Input, Output>): Verb<Input, Output> => verb;
 
-/** Authorises, parses, acts. Throws `forbidden` before it looks at the input, `invalid-request` with every problem. */
+/**
+ * Authorises, parses, acts. Throws `forbidden` before it looks at the input, `not-found` for a group nobody is in,
+ * `invalid-request` with every problem.
+ */
 export async function invoke<Input, Output>(
   verb: Verb<Input, Output>,
   call: Call,
   raw: unknown,
 ): Promise<Output> {
   authorise(call.actor, verb.permission);
+  if (call.group !== undefined && !groupsOf(call.house.configuration()).has(call.group))
+    throw notFound('group', call.group);
   const parsed = verb.input.safeParse(raw);
   if (!parsed.success) throw invalidInput(parsed.error);
   return verb.run(call, parsed.data);

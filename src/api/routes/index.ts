@@ -1,15 +1,21 @@
 import type { Route } from '../route.ts';
 import { componentRoutes } from './components.ts';
+import { groupRoutes } from './groups.ts';
 import { incidentRoutes } from './incidents.ts';
+import { messageRoutes } from './messages.ts';
 import { notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
 import { systemRoutes } from './system.ts';
+import { targetRoutes } from './targets.ts';
 
 /** Everything below `/api/v1` that needs a token. */
 export const routes: readonly Route[] = [
   ...componentRoutes,
   ...notificationRoutes,
+  ...targetRoutes,
   ...incidentRoutes,
+  ...messageRoutes,
+  ...groupRoutes,
   ...systemRoutes,
   ...secretRoutes,
 ];

@@ -14,19 +14,18 @@ function wireStatus({ status }: DescribedComponent): object {
 
 /** An item of `/system/inputs` and `/system/outputs`; our own facts sit under `headgate`. */
 export function wireComponent(described: DescribedComponent): object {
-  const { component, status } = described;
+  const { settings, component, isDeclared, status } = described;
   return {
-    id: component.id,
-    type: component.type,
-    disabled: false,
-    group: component.group,
+    ...settings,
     status: wireStatus(described),
     notifications: described.notifications,
     headgate: {
-      pipeline: component.pipeline,
-      engine: component.engine,
-      engineId: component.engineId,
-      declared: false,
+      ...(component && {
+        pipeline: component.pipeline,
+        engine: component.engine,
+        engineId: component.engineId,
+      }),
+      declared: isDeclared,
       replicas: status.replicas,
       lastDataAt: isoTimeOrNull(status.lastDataAt),
     },
@@ -35,7 +34,7 @@ export function wireComponent(described: DescribedComponent): object {
 
 /** An item of `/system/status/inputs` and `/system/status/outputs`. */
 export const wireComponentStatus = (described: DescribedComponent): object => ({
-  id: described.component.id,
-  type: described.component.type,
+  id: described.settings.id,
+  type: described.settings.type,
   status: wireStatus(described),
 });

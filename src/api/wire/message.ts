@@ -7,4 +7,6 @@ export const wireMessage = (row: MessageRow): object => ({
   title: row.title,
   text: row.text,
   time: row.time,
+  ...(row.group_name !== null && { group: row.group_name }),
+  ...(row.metadata !== null && { metadata: JSON.parse(row.metadata) }),
 });

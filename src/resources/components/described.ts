@@ -1,24 +1,44 @@
+import type { PlainMap } from '../../config/plain.ts';
 import { matcher } from '../../notifications/subjects.ts';
 import type { Component, ComponentStatus } from '../../pipelines/component.ts';
-import type { House } from '../verb.ts';
+import { type KnownComponent, type Sight, settingsOf } from './known.ts';
 
 /** A component with how it is now and the notifications that watch it. */
 export interface DescribedComponent {
-  readonly component: Component;
+  readonly settings: PlainMap;
+  /** As it was seen; undefined when it never was. */
+  readonly component: Component | undefined;
+  readonly isDeclared: boolean;
   readonly status: ComponentStatus;
   /** Settings of the notifications whose conf means this component. */
   readonly notifications: readonly object[];
 }
 
 /** Made once per answer: reads the configuration once for all components of a page. */
-export function describer(house: House): (component: Component) => DescribedComponent {
-  const watching = house.configuration().notifications.map(({ rule, settings }) => ({
+export function describer({ components, now }: Sight): (known: KnownComponent) => DescribedComponent {
+  const watching = now.notifications.map(({ rule, settings }) => ({
     settings,
     matches: matcher(rule.conf, rule.condition.kind),
   }));
-  return component => ({
-    component,
-    status: house.components.status(component),
-    notifications: watching.filter(one => one.matches(component)).map(one => one.settings),
-  });
+  return known => {
+    const component = known.component ?? asNeverSeen(known);
+    return {
+      settings: settingsOf(known),
+      component: known.component,
+      isDeclared: known.declared !== undefined,
+      status: components.status(component),
+      notifications: watching.filter(one => one.matches(component)).map(one => one.settings),
+    };
+  };
 }
+
+/** No pipeline has it, so that its status is unknown. */
+const asNeverSeen = ({ kind, id, type, group }: KnownComponent): Component => ({
+  group,
+  pipeline: '',
+  engine: '',
+  kind,
+  type,
+  engineId: id,
+  id,
+});

@@ -2,19 +2,25 @@ import * as z from 'zod';
 import { notFound } from '../../lib/errors.ts';
 import type { ComponentKind } from '../../pipelines/component.ts';
 import { defineVerb } from '../verb.ts';
-import { describer } from './described.ts';
+import { type DescribedComponent, describer } from './described.ts';
+import { findComponent, type Sight, sightOf } from './known.ts';
 
-const input = z.object({ id: z.string().max(512) });
+export function describedOf(
+  sight: Sight,
+  kind: ComponentKind,
+  id: string,
+  group?: string,
+): DescribedComponent {
+  const known = findComponent(sight, kind, id);
+  if (known === undefined || (group !== undefined && known.group !== group)) throw notFound(kind, id);
+  return describer(sight)(known);
+}
 
 function getComponent(kind: ComponentKind) {
   return defineVerb({
     permission: `read:${kind}s`,
-    input,
-    run({ house }, { id }) {
-      const component = house.components.all().find(one => one.kind === kind && one.id === id);
-      if (component === undefined) throw notFound(kind, id);
-      return describer(house)(component);
-    },
+    input: z.object({ id: z.string().max(512) }),
+    run: ({ house, group }, { id }) => describedOf(sightOf(house), kind, id, group),
   });
 }
 

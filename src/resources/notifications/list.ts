@@ -6,9 +6,10 @@ import { defineVerb } from '../verb.ts';
 export const listNotifications = defineVerb({
   permission: 'read:notifications',
   input: z.object(pageQuery),
-  run: ({ house }, query) =>
-    listedFrom(
-      query,
-      house.configuration().notifications.map(notification => notification.settings),
-    ),
+  run({ house, group }, query) {
+    const all = house.configuration().notifications;
+    const wanted = group === undefined ? all : all.filter(notification => notification.group === group);
+    const page = listedFrom(query, wanted);
+    return { ...page, items: page.items.map(({ settings }) => settings) };
+  },
 });

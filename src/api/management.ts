@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Identity } from '../auth/identity.ts';
 import type { Actor } from '../auth/permissions.ts';
+import { childOf } from '../config/schema-walk.ts';
 import { AppError } from '../lib/errors.ts';
 import type { House } from '../resources/verb.ts';
 import { authorizationOf } from './authorization.ts';
@@ -34,20 +35,31 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
   });
   addHealth(scope, options.health);
   addLogin(scope, options.identity);
-  for (const route of routes) {
+  for (const { method, path, route } of served)
     scope.route({
-      method: route.method,
-      url: route.path,
+      method,
+      url: path,
       handler: async (request, reply) => {
         const actor = actors.get(request);
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
-        const { body, etag } = await route.run({ actor, house: options.house }, inputOf(request));
+        const call = { actor, house: options.house, group: groupOf(request) };
+        const { body, etag } = await route.run(call, inputOf(request));
         if (etag !== undefined) void reply.header('etag', etag);
         return body;
       },
     });
-  }
-  addNotFound(scope, PREFIX, [...PUBLIC, ...routes]);
+  addNotFound(scope, PREFIX, [...PUBLIC, ...served]);
+}
+
+/** Every path there is: those of groups stand below `/m/{group}` as well. */
+const served = routes.flatMap(route => {
+  const paths = route.grouped === true ? [route.path, `/m/:group${route.path}`] : [route.path];
+  return paths.map(path => ({ method: route.method, path, route }));
+});
+
+function groupOf(request: FastifyRequest): string | undefined {
+  const group = childOf(request.params, 'group');
+  return typeof group === 'string' ? group : undefined;
 }
 
 /** What a verb is given: the query, the places in the path, which win, and of a write what came with it. */

@@ -85,7 +85,9 @@ export async function story() {
   await clock.advance(60_000);
   const alarm = tell('ALARM', undefined, undefined);
   const silent = {
+    settings: { id: app.id, type: app.type, disabled: false, group: app.group },
     component: app,
+    isDeclared: false,
     status: {
       ...components.status(app),
       metrics: { in_events: 1840, in_bytes: 262_144 },

@@ -2,10 +2,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fastify } from 'fastify';
 import * as z from 'zod';
-import { sendError } from '../src/api/errors.ts';
+import { createErrorWriter } from '../src/api/errors.ts';
 import { conditions } from '../src/conditions/index.ts';
 import { variableName } from '../src/config/overrides.ts';
 import { settingsSchema } from '../src/config/settings.ts';
+import { systemClock } from '../src/lib/clock.ts';
 import { AppError, ERROR_CODES, type ErrorCode } from '../src/lib/errors.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { identifier } from '../src/lib/schemas.ts';
@@ -271,7 +272,7 @@ function asCode(name: string): ErrorCode {
 /** Asked of the server's own error handler, so that the page says what is really answered. */
 async function statusesByCode(): Promise<ReadonlyMap<string, number>> {
   const server = fastify({ logger: false });
-  server.setErrorHandler((error, request, reply) => sendError(error, request, reply, silentLogger));
+  server.setErrorHandler(createErrorWriter(silentLogger, systemClock));
   for (const { name } of ERRORS)
     server.get(`/${name}`, async () => {
       throw new AppError(name, 'as asked');

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../lib/clock.ts';
 import { AppError, codeOf, type ErrorCode, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 
@@ -27,33 +28,54 @@ const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [ErrorCode, string]>>
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid-request', 'The Content-Length does not match the body'],
 };
 
+/** What is ours to mend is told in the log: its detail may name files and addresses. */
+const FIXED_TEXTS: Partial<Record<ErrorCode, string>> = {
+  internal: 'Something went wrong on our side; the log has the detail',
+  unavailable: 'The server cannot do this just now; try again shortly',
+};
+
+const LONGEST_RETRY_SECONDS = 5;
+/** While the server cannot do its work everybody is refused alike: one line in so much time says it. */
+const TOLD_FOR_MS = 10_000;
+
 /** The one writer of error bodies: `{status: "error", message, code, requestId, errors?}`. */
-export function sendError(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  logger: Logger,
-): FastifyReply {
-  const known = asAppError(error);
-  const isOurs = known.code === 'internal';
-  if (isOurs)
-    logger.error(
-      { requestId: request.id, path: request.routeOptions.url, reason: reasonOf(error) },
-      'request failed',
-    );
-  if (known.code === 'unauthenticated') reply.header('www-authenticate', challenge(request));
-  if (known.retryAfterSeconds !== undefined) reply.header('retry-after', String(known.retryAfterSeconds));
-  return reply
-    .code(STATUS[known.code])
-    .header('cache-control', 'no-store')
-    .type('application/json; charset=utf-8')
-    .send({
-      status: 'error',
-      message: isOurs ? 'Something went wrong on our side; the log has the detail' : known.message,
-      code: known.code,
-      requestId: request.id,
-      ...(known.problems && { errors: known.problems }),
-    });
+export type ErrorWriter = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+export function createErrorWriter(logger: Logger, clock: Pick<Clock, 'monotonic'>): ErrorWriter {
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  function tell({ code }: AppError, error: unknown, request: FastifyRequest): void {
+    const fields = { requestId: request.id, path: request.routeOptions.url, reason: reasonOf(error) };
+    if (code === 'internal') logger.error(fields, 'request failed');
+    if (code !== 'unavailable' || clock.monotonic() - toldAt < TOLD_FOR_MS) return;
+    toldAt = clock.monotonic();
+    logger.warn(fields, 'requests cannot be answered just now');
+  }
+
+  return (error, request, reply) => {
+    const known = asAppError(error);
+    tell(known, error, request);
+    const retryAfter = retryAfterOf(known);
+    if (known.code === 'unauthenticated') reply.header('www-authenticate', challenge(request));
+    if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
+    return reply
+      .code(STATUS[known.code])
+      .type('application/json; charset=utf-8')
+      .send(errorBody(known, request.id));
+  };
+}
+
+export const errorBody = ({ code, message, problems }: AppError, requestId: string): object => ({
+  status: 'error',
+  message: FIXED_TEXTS[code] ?? message,
+  code,
+  requestId,
+  ...(problems && { errors: problems }),
+});
+
+function retryAfterOf({ code, retryAfterSeconds }: AppError): number | undefined {
+  if (code !== 'unavailable') return retryAfterSeconds;
+  return Math.min(retryAfterSeconds ?? LONGEST_RETRY_SECONDS, LONGEST_RETRY_SECONDS);
 }
 
 function asAppError(error: unknown): AppError {

@@ -14,7 +14,6 @@ export function addHealth(scope: FastifyInstance, health: () => Health): void {
     const { status, startTime } = health();
     return reply
       .code(status === 'healthy' ? 200 : NOT_HEALTHY)
-      .header('cache-control', 'no-store')
       .send({ status, role: 'primary', startTime, overlay: { state: 'inactive' } });
   });
 }

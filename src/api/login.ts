@@ -7,14 +7,13 @@ const credentials = z.object({ username: z.string(), password: z.string() });
 
 /** `POST /auth/login`: a bare `{token, forcePasswordChange}`, the token with its word Bearer in front. */
 export function addLogin(scope: FastifyInstance, identity: Identity): void {
-  scope.post('/auth/login', async (request, reply) => {
+  scope.post('/auth/login', async request => {
     const parsed = credentials.safeParse(request.body);
     if (!parsed.success)
       throw new AppError(
         'invalid-request',
         'The body must be a JSON object with the texts username and password',
       );
-    const answer = await identity.login({ ...parsed.data, address: request.ip });
-    return reply.header('cache-control', 'no-store').send(answer);
+    return identity.login({ ...parsed.data, address: request.ip });
   });
 }

@@ -1,8 +1,9 @@
 import { type FastifyInstance, fastify } from 'fastify';
+import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
-import { sendError } from './errors.ts';
+import { createErrorWriter } from './errors.ts';
 import { addIngest, INGEST_ROUTES } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { addNotFound } from './not-found.ts';
@@ -10,6 +11,7 @@ import { addPage, PAGE_ROUTES } from './page.ts';
 
 export interface ServerOptions extends ManagementOptions {
   readonly monitor: Monitor;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
 }
@@ -22,7 +24,7 @@ const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The management API, the ingest doors and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { ids, logger } = options;
+  const { clock, ids, logger } = options;
   const server = fastify({
     logger: false,
     bodyLimit: MOST_BODY_BYTES,
@@ -36,11 +38,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   });
   server.removeAllContentTypeParsers();
-  server.setErrorHandler((error, request, reply) => sendError(error, request, reply, logger));
+  server.setErrorHandler(createErrorWriter(logger, clock));
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
+    reply.header('cache-control', 'no-store');
   });
   server.addHook('onResponse', async (request, reply) => {
     const fields = {

@@ -135,6 +135,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
       identity,
       monitor,
+      clock,
       health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
       ids,
       logger: logger.child({ component: 'api' }),

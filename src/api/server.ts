@@ -8,6 +8,7 @@ import { addIngest, INGEST_ROUTES } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { addNotFound } from './not-found.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
+import { refuseUnreadable } from './unreadable.ts';
 
 export interface ServerOptions extends ManagementOptions {
   readonly monitor: Monitor;
@@ -31,7 +32,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     rewriteUrl: request => decodable(request.url ?? '/'),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
     forceCloseConnections: 'idle',
+    // Requests that come in on open connections during the stop are answered like all others.
+    return503OnClosing: false,
     genReqId: request => {
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && GIVEN_REQUEST_ID.test(given) ? given : ids.next();

@@ -18,7 +18,7 @@ import { createMonitor } from '../pipelines/monitor.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
 import { ConfigurationInvalid } from './invalid.ts';
-import { listen } from './listen.ts';
+import { hangUp, listen } from './listen.ts';
 import { createTeardown } from './teardown.ts';
 
 /** The one workspace of a customer-managed installation. */
@@ -140,10 +140,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       ids,
       logger: logger.child({ component: 'api' }),
     });
-    teardown.add('api', () => server.close());
+    teardown.add('api', () => hangUp(server, clock));
     const url = await listen(server, settings().api);
     teardown.add('configuration', configuration.stop);
-    configuration.subscribe(apply);
+    teardown.add('reload', configuration.subscribe(apply));
     teardown.add(
       'secrets',
       secrets.subscribe(() => void configuration.reload()),

@@ -1,3 +1,4 @@
+import type { Clock } from '../lib/clock.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
 
 interface Listener {
@@ -33,4 +34,19 @@ function cannotListen(code: string, host: string, port: number): AppError | unde
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return new AppError('conflict', `${host} is not an address of this machine; set api.host or --host`);
   return undefined;
+}
+
+interface Closing {
+  close(): PromiseLike<unknown>;
+  readonly server: { closeAllConnections(): void };
+}
+
+/** How long requests under way may take to end when the process does. */
+const HANG_UP_MS = 2000;
+
+/** Opens no connection more and lets requests under way end; who neither sends nor reads on is cut off. */
+export async function hangUp({ server, close }: Closing, clock: Clock): Promise<void> {
+  const cancel = clock.after(HANG_UP_MS, () => server.closeAllConnections());
+  await close();
+  cancel();
 }

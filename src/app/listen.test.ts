@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { expect, it } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
+import { eventually } from '../../test/helpers/eventually.ts';
+import { hangUp } from './listen.ts';
+
+it('lets requests under way end for two seconds, then cuts off who does not go on', async () => {
+  const clock = testClock();
+  const server = createServer(() => {});
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf');
+  await once(server, 'request');
+  let closed = false;
+  const close = () => new Promise<void>(resolve => server.close(() => resolve()));
+  void hangUp({ server, close }, clock).then(() => {
+    closed = true;
+  });
+  await clock.advance(1999);
+  expect(closed).toBe(false);
+  await clock.advance(1);
+  await eventually(() => closed);
+  client.destroy();
+});

@@ -15,11 +15,22 @@ export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
 
 /** The components a conf means: its name is one of theirs, or a pattern with `*` for one. */
 export function matcher(conf: ComponentConf, kind: ComponentKind): (component: Component) => boolean {
-  const named = isExact(conf) ? (text: string) => text === conf.name : pattern(conf.name);
+  const isNamed = isExact(conf) ? exactly(conf.name) : like(conf.name);
   return component =>
     component.kind === kind &&
     (conf.__workerGroup === undefined || component.group === conf.__workerGroup) &&
-    namesOf(component).some(named);
+    isNamed(component);
+}
+
+/** Most names are told apart by their ends, which costs no look at each way of writing. */
+const exactly =
+  (name: string) =>
+  (component: Component): boolean =>
+    (name.endsWith(component.engineId) || name.endsWith(component.id)) && namesOf(component).includes(name);
+
+function like(glob: string): (component: Component) => boolean {
+  const matches = pattern(glob);
+  return component => namesOf(component).some(matches);
 }
 
 /** Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */

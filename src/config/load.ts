@@ -1,25 +1,18 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AddressPolicy, createAddressGuard } from '../lib/address-guard.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
-import { checkWindow, crossCheck, withStandIns } from './cross-checks.ts';
 import type { Declared, RawItems } from './declared.ts';
-import { type ConfigDocument, readDocument } from './document.ts';
-import type { Finding } from './finding.ts';
+import { readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
 import type { Origin } from './issues.ts';
-import { type Item, readItems } from './items.ts';
-import { forbiddenAddresses } from './literal-addresses.ts';
-import { originIn } from './origin.ts';
+import type { Item } from './items.ts';
 import { type ConfigProblem, inOrder } from './problems.ts';
 import { readDeclared } from './read-declared.ts';
-import { readNotification, readTarget } from './read-notifications.ts';
-import { type Outside, pullIntervals, readSettings, type SettingsReading } from './read-settings.ts';
-import { unknownSections } from './sections.ts';
+import { readNotifications } from './read-notifications-file.ts';
+import { type Outside, readSettings } from './read-settings.ts';
 import type { Settings } from './settings.ts';
-import { targetGraph } from './target-graph.ts';
 import { whyOf } from './text.ts';
 
 export const SETTINGS_FILE = 'headgate.yml';
@@ -128,75 +121,4 @@ function folderProblem(folder: string): ConfigProblem | undefined {
   } catch (error) {
     return problem(`the folder of the configuration cannot be read: ${whyOf(error)}`);
   }
-}
-
-/** While the settings are unreadable only what is never allowed can be told. */
-const ANY_ADDRESS: AddressPolicy = { privateAddresses: 'allow', allowedAddresses: [] };
-
-interface NotificationsReading {
-  readonly targets: Target[];
-  readonly notifications: Notification[];
-  readonly targetItems: readonly Item[];
-  readonly notificationItems: readonly Item[];
-  readonly problems: ConfigProblem[];
-  readonly warnings: ConfigProblem[];
-  readonly files: string[];
-}
-
-const SECTIONS = ['targets', 'notifications'];
-
-function readNotifications(
-  document: ConfigDocument,
-  outside: Outside,
-  { pipelines, settings }: Pick<SettingsReading, 'pipelines' | 'settings'>,
-): NotificationsReading {
-  const targetItems = readItems(document, 'targets');
-  const notificationItems = readItems(document, 'notifications');
-  const graph = targetGraph(targetItems.items);
-  const origin = originIn({ ...document, base: [] });
-  const placed = ({ path, message }: Finding): ConfigProblem => ({ ...origin.place(path), message });
-  // While the list of targets is unreadable nothing can be said of what they are.
-  const crossed = targetItems.readable
-    ? crossCheck({ targets: targetItems.items, notifications: notificationItems.items, graph })
-    : { problems: [], warnings: [] };
-  const reading: NotificationsReading = {
-    targets: [],
-    notifications: [],
-    targetItems: targetItems.items,
-    notificationItems: notificationItems.items,
-    problems: [
-      ...document.problems,
-      ...unknownSections(document, SECTIONS),
-      ...targetItems.problems,
-      ...notificationItems.problems,
-      ...crossed.problems.map(placed),
-    ],
-    warnings: crossed.warnings.map(placed),
-    files: [],
-  };
-  const guard = createAddressGuard(settings?.delivery ?? ANY_ADDRESS);
-  for (const item of targetItems.items) {
-    const { target, problems, warnings, files } = readTarget(document, item, outside);
-    reading.problems.push(...problems);
-    reading.warnings.push(...warnings);
-    reading.files.push(...files);
-    if (target === undefined) continue;
-    reading.targets.push(target);
-    const forbidden = forbiddenAddresses(target.settings, item.value, guard);
-    reading.warnings.push(
-      ...forbidden.map(({ path, message }) => placed({ path: [...item.path, ...path], message })),
-    );
-  }
-  const intervals = pullIntervals(pipelines);
-  for (const item of notificationItems.items) {
-    const { notification, problems, warnings } = readNotification(document, item);
-    reading.problems.push(...problems);
-    reading.warnings.push(...warnings);
-    if (notification === undefined) continue;
-    reading.notifications.push(withStandIns(notification, graph));
-    const window = checkWindow(notification, item, intervals, origin);
-    reading.problems.push(...window.problems);
-    reading.warnings.push(...window.warnings);
-  }
-  return reading;
 }

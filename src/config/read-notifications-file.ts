@@ -1,0 +1,100 @@
+import { type AddressGuard, type AddressPolicy, createAddressGuard } from '../lib/address-guard.ts';
+import type { Notification } from '../notifications/notification.ts';
+import type { Target } from '../targets/target.ts';
+import { checkWindow, crossCheck, withStandIns } from './cross-checks.ts';
+import type { ConfigDocument } from './document.ts';
+import type { Finding } from './finding.ts';
+import type { Origin } from './issues.ts';
+import { type Item, readItems } from './items.ts';
+import { forbiddenAddresses } from './literal-addresses.ts';
+import { originIn } from './origin.ts';
+import type { ConfigProblem } from './problems.ts';
+import { readNotification, readTarget } from './read-notifications.ts';
+import { type PullInterval, pullIntervals, type SettingsReading } from './read-settings.ts';
+import type { ReferenceSources } from './secrets.ts';
+import { unknownSections } from './sections.ts';
+import { type TargetGraph, targetGraph } from './target-graph.ts';
+
+interface NotificationsReading {
+  readonly targets: readonly Target[];
+  readonly notifications: readonly Notification[];
+  readonly targetItems: readonly Item[];
+  readonly notificationItems: readonly Item[];
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  /** Files that settings refer to. */
+  readonly files: readonly string[];
+}
+
+/** What of headgate.yml the items are held against. */
+type Around = Pick<SettingsReading, 'pipelines' | 'settings'>;
+
+const SECTIONS = ['targets', 'notifications'];
+/** While the settings are unreadable only what is never allowed can be told. */
+const ANY_ADDRESS: AddressPolicy = { privateAddresses: 'allow', allowedAddresses: [] };
+
+/** Reads notifications.yml: each item by itself, then all of them together. */
+export function readNotifications(
+  document: ConfigDocument,
+  sources: ReferenceSources,
+  { pipelines, settings }: Around,
+): NotificationsReading {
+  const targets = readItems(document, 'targets');
+  const notifications = readItems(document, 'notifications');
+  const graph = targetGraph(targets.items);
+  const origin = originIn({ ...document, base: [] });
+  const placed = ({ path, message }: Finding): ConfigProblem => ({ ...origin.place(path), message });
+  // While the list of targets is unreadable nothing can be said of what they are.
+  const crossed = targets.readable
+    ? crossCheck({ targets: targets.items, notifications: notifications.items, graph })
+    : { problems: [], warnings: [] };
+  const guard = createAddressGuard(settings?.delivery ?? ANY_ADDRESS);
+  const readTargets = targets.items.map(item => targetIn(document, item, sources, guard));
+  const intervals = pullIntervals(pipelines);
+  const readNotices = notifications.items.map(item =>
+    notificationIn(document, item, graph, intervals, origin),
+  );
+  const readings = [...readTargets, ...readNotices];
+  return {
+    targets: readTargets.flatMap(({ target }) => target ?? []),
+    notifications: readNotices.flatMap(({ notification }) => notification ?? []),
+    targetItems: targets.items,
+    notificationItems: notifications.items,
+    problems: [
+      ...document.problems,
+      ...unknownSections(document, SECTIONS),
+      ...targets.problems,
+      ...notifications.problems,
+      ...crossed.problems.map(placed),
+      ...readings.flatMap(({ problems }) => problems),
+    ],
+    warnings: [...crossed.warnings.map(placed), ...readings.flatMap(({ warnings }) => warnings)],
+    files: readTargets.flatMap(({ files }) => files),
+  };
+}
+
+function targetIn(document: ConfigDocument, item: Item, sources: ReferenceSources, guard: AddressGuard) {
+  const reading = readTarget(document, item, sources);
+  if (reading.target === undefined) return reading;
+  const { place } = originIn({ ...document, base: item.path });
+  const forbidden = forbiddenAddresses(reading.target.settings, item.value, guard);
+  const warnings = forbidden.map(({ path, message }) => ({ ...place(path), message }));
+  return warnings.length === 0 ? reading : { ...reading, warnings: [...reading.warnings, ...warnings] };
+}
+
+function notificationIn(
+  document: ConfigDocument,
+  item: Item,
+  graph: TargetGraph,
+  intervals: readonly PullInterval[],
+  origin: Origin,
+) {
+  const { notification, problems, warnings } = readNotification(document, item);
+  if (notification === undefined) return { notification, problems, warnings };
+  const window = checkWindow(notification, item, intervals, origin);
+  return {
+    notification: withStandIns(notification, graph),
+    problems: [...problems, ...window.problems],
+    warnings: [...warnings, ...window.warnings],
+  };
+}

@@ -24,8 +24,17 @@ export function createLogger(level: LogLevel): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
     },
-    process.stderr.isTTY ? terminal : pino.destination({ fd: 2, sync: true }),
+    process.stderr.isTTY ? terminal : linesToStderr(),
   );
+}
+
+/** Characters kept while stderr refuses them; what is more is dropped. */
+const MOST_KEPT = 2 ** 20;
+
+/** A log that cannot be written, on a full disk or without a reader, must not end the process. */
+function linesToStderr() {
+  const destination = pino.destination({ fd: 2, sync: true, maxLength: MOST_KEPT });
+  return destination.on('error', () => {});
 }
 
 const terminal = { write: (line: string) => void process.stderr.write(`${prettyLine(line.trimEnd())}\n`) };

@@ -4,10 +4,16 @@ import type { Page, PageRequest } from '../storage/storage.ts';
 /** Most rows of one answer. */
 const MOST_ROWS = 1000;
 
+/** One text for whatever is wrong: what a query holds is a text at first, and how it was read helps nobody. */
+function whole(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number({ error }).int({ error }).min(min, { error }).max(max, { error });
+}
+
 /** Query of every list. Without `limit` up to 1000 rows are answered, from `offset` on. */
 export const pageQuery = {
-  offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
+  offset: whole(0, Number.MAX_SAFE_INTEGER).default(0),
+  limit: whole(1, MOST_ROWS).optional(),
 };
 
 interface PageInput {

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity } from '../auth/identity.ts';
+import { checkConfiguration } from '../config/check.ts';
 import { createConfiguration } from '../config/current.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
@@ -17,6 +18,7 @@ import { createEngine } from '../notifications/engine.ts';
 import { createMonitor } from '../pipelines/monitor.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
+import { disabledIn } from './disabled.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { hangUp, listen } from './listen.ts';
 import { createTeardown } from './teardown.ts';
@@ -102,6 +104,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       }),
     });
     teardown.add('delivery', () => lanes.stop());
+    let isDisabled = disabledIn(configuration.get());
     const engine = createEngine({
       workspace: WORKSPACE,
       storage,
@@ -111,12 +114,15 @@ export async function startApp(options: AppOptions): Promise<App> {
       logger: logger.child({ component: 'notifications' }),
       enqueue: lanes.enqueue,
       externalUrl: () => settings().instance.externalUrl,
+      isDisabled: (kind, subject) => isDisabled(kind, subject),
     });
     teardown.add('notifications', () => engine.stop());
     monitor.pin(engine.holds);
 
-    function apply({ settings: { pipelines }, targets, notifications }: Configuration): void {
-      monitor.configure(pipelines);
+    function apply(now: Configuration): void {
+      const { settings, targets, notifications } = now;
+      isDisabled = disabledIn(now);
+      monitor.configure(settings.pipelines);
       lanes.configure(targets);
       engine.configure(notifications, targets);
     }
@@ -131,7 +137,11 @@ export async function startApp(options: AppOptions): Promise<App> {
         components: monitor.components,
         configuration: configuration.get,
         configurationStatus: configuration.status,
+        save: configuration.save,
+        checkTexts: texts => checkConfiguration({ ...sources, secretOf: secrets.get, texts }, clock),
         secrets,
+        transaction: work => storage.transaction(tx => work(tx.in(WORKSPACE))),
+        clock,
       },
       identity,
       monitor,

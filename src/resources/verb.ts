@@ -60,10 +60,11 @@ export async function invoke<Input, Output>(
   return verb.run(call, parsed.data);
 }
 
+/** Paths in the body are told as its sender knows them. */
 function invalidInput(error: z.ZodError): AppError {
-  const problems = error.issues.map(issue => ({
-    path: z.core.toDotPath(issue.path),
-    message: issue.message,
+  const problems = error.issues.map(({ path, message }) => ({
+    path: z.core.toDotPath(path[0] === 'body' ? path.slice(1) : path),
+    message,
   }));
   const first = problems[0];
   const message =

@@ -13,6 +13,11 @@ const LISTS = [
   '/system/status/outputs',
   '/system/engines',
   '/system/messages',
+  '/master/groups',
+  '/products/stream/groups',
+  '/conditions',
+  '/m/default/system/inputs',
+  '/m/default/notifications',
   '/notifications',
   '/notification-targets',
   '/incidents',
@@ -161,9 +166,11 @@ describe('what does not exist', () => {
   });
 
   it.each([
-    ['POST', '/api/v1/notifications', 'GET, HEAD'],
-    ['DELETE', '/api/v1/notifications/silent', 'GET, HEAD'],
-    ['PATCH', '/api/v1/system/inputs/x', 'GET, HEAD'],
+    ['PUT', '/api/v1/notifications', 'GET, HEAD, POST'],
+    ['POST', '/api/v1/notifications/silent', 'GET, HEAD, PATCH, DELETE'],
+    ['PUT', '/api/v1/m/default/system/inputs/x', 'GET, HEAD, PATCH, DELETE'],
+    ['PATCH', '/api/v1/system/messages/x', 'GET, HEAD, DELETE'],
+    ['POST', '/api/v1/master/groups', 'GET, HEAD'],
     ['PUT', '/api/v1/health', 'GET, HEAD'],
     ['OPTIONS', '/api/v1/deliveries', 'GET, HEAD'],
     ['GET', '/api/v1/auth/login', 'POST'],

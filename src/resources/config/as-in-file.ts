@@ -75,9 +75,11 @@ function mayStayAway(fields: readonly Schema[], value: unknown, inForce: unknown
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** The key, or the other name the file has it by. */
+/** The key, or the other name the file has it by. A value that says both keeps both, to be refused as it is read. */
 function nameInFile(schemas: readonly Schema[], key: string, value: PlainMap, inFile: unknown): string {
   if (childOf(inFile, key) !== undefined) return key;
   const others = schemas.flatMap(schema => mapsFor(schema, value)).flatMap(map => [...aliasesOf(map)]);
-  return others.find(([name, own]) => own === key && childOf(inFile, name) !== undefined)?.[0] ?? key;
+  const isIt = ([name, own]: readonly [string, string]): boolean =>
+    own === key && childOf(inFile, name) !== undefined && childOf(value, name) === undefined;
+  return others.find(isIt)?.[0] ?? key;
 }

@@ -1,0 +1,246 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFileText } from '../acceptance/files.ts';
+import { type ApiServer, startApiServer } from './api-server.ts';
+import { jsonCaller } from './json.ts';
+
+const TOKEN = 'token-of-the-engine';
+const SETTINGS = `# ours
+instance:
+  name: north   # by the sea
+pipelines:
+  - {id: own, engine: custom, push: true, token: ${TOKEN}}
+`;
+
+let server: ApiServer;
+let call: ReturnType<typeof jsonCaller>;
+
+beforeAll(async () => {
+  server = await startApiServer({});
+  call = jsonCaller(server);
+});
+
+afterAll(() => server.stop());
+
+const file = (): string => readFileSync(join(server.config, 'headgate.yml'), 'utf8');
+
+async function given(text = SETTINGS): Promise<void> {
+  writeFileText(server.config, 'headgate.yml', text);
+  expect((await call('DELETE', '/notifications/nobody')).status).toBe(404);
+}
+
+describe('/system/messages', () => {
+  const message = { id: 'outage', title: 'Outage', text: 'The mains fail at noon.', severity: 'warn' };
+
+  it('keeps what people write, newest first, and gives it back', async () => {
+    const created = await call('POST', '/system/messages', {
+      ...message,
+      time: 1_700_000_000_000,
+      group: 'shop',
+      metadata: [{ floor: 2 }],
+    });
+    expect(created).toMatchObject({
+      status: 200,
+      body: { count: 1, items: [{ ...message, group: 'shop' }] },
+    });
+    expect((await call('GET', '/system/messages/outage')).body).toEqual(created.body);
+    await call('POST', '/system/messages', { ...message, id: 'older', time: 1_600_000_000 });
+    const { items } = (await call('GET', '/system/messages')).body;
+    expect(items).toMatchObject([
+      { id: 'outage', time: 1_700_000_000_000, metadata: [{ floor: 2 }] },
+      { id: 'older', time: 1_600_000_000_000 },
+    ]);
+  });
+
+  it('sets the time itself when none is given', async () => {
+    const { time } = (await call('POST', '/system/messages', { ...message, id: 'now' })).body.items[0];
+    expect(Math.abs(Date.now() - time)).toBeLessThan(60_000);
+  });
+
+  it('writes each id once and has no way to change it', async () => {
+    await call('POST', '/system/messages', { ...message, id: 'once' });
+    expect(
+      (await call('POST', '/system/messages', { ...message, id: 'once', text: 'other' })).body.code,
+    ).toBe('conflict');
+    expect((await call('GET', '/system/messages/once')).body.items[0].text).toBe(message.text);
+    expect((await call('PATCH', '/system/messages/once', message)).status).toBe(405);
+  });
+
+  it('answers what it cleared, and nothing the second time', async () => {
+    await call('POST', '/system/messages', { ...message, id: 'gone' });
+    expect((await call('DELETE', '/system/messages/gone')).body).toMatchObject({
+      count: 1,
+      items: [{ id: 'gone' }],
+    });
+    expect(await call('DELETE', '/system/messages/gone')).toMatchObject({
+      status: 200,
+      body: { items: [], count: 0 },
+    });
+    expect((await call('GET', '/system/messages/gone')).status).toBe(404);
+  });
+
+  it.each([
+    ['no text', { text: undefined }, 'text'],
+    ['an unknown severity', { severity: 'high' }, 'severity'],
+    ['a slash in the id', { id: 'a/b' }, 'id'],
+    ['an unknown key', { colour: 'red' }, ''],
+    ['a time that is no number', { time: 'noon' }, 'time'],
+    ['metadata that is no list', { metadata: {} }, 'metadata'],
+  ])('refuses %s', async (_, change, path) => {
+    const answer = await call('POST', '/system/messages', { ...message, id: 'wrong', ...change });
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ path }] } });
+  });
+});
+
+describe('/conditions', () => {
+  it('tells what there is to wait for, with the JSON Schema of its conf', async () => {
+    const { items } = (await call('GET', '/conditions')).body;
+    const found = items.find(({ id }: { id: string }) => id === 'no-data');
+    expect(found).toMatchObject({
+      name: 'No Data Received',
+      type: 'metric',
+      category: 'sources',
+      description: expect.any(String),
+      schema: {
+        type: 'object',
+        required: ['name'],
+        additionalProperties: false,
+        properties: { timeWindow: { type: 'string', format: 'duration', default: '60s' } },
+      },
+    });
+    expect((await call('GET', '/conditions/no-data')).body.items).toEqual([found]);
+    expect((await call('GET', '/m/default/conditions/no-data')).body.items).toEqual([found]);
+    expect((await call('GET', '/conditions/no-luck')).status).toBe(404);
+    expect((await call('GET', '/conditions?category=none')).body.count).toBe(0);
+    expect((await call('POST', '/conditions', {})).status).toBe(405);
+  });
+});
+
+describe('/system/settings/conf', () => {
+  const PATH = '/system/settings/conf';
+
+  it("answers our sections and those the family's clients insist on, secrets masked", async () => {
+    await given();
+    const { body, text, etag } = await call('GET', PATH);
+    expect(etag).toMatch(/^"[\w-]{22}"$/);
+    expect(text).not.toContain(TOKEN);
+    expect(body.items[0]).toMatchObject({
+      api: { host: '127.0.0.1', port: 0, disabled: false, authTokenTTL: 3600 },
+      instance: { name: 'north' },
+      pipelines: [{ id: 'own', token: '********' }],
+      system: { upgrade: 'false' },
+      workers: {},
+      proxy: {},
+      shutdown: {},
+    });
+    for (const section of [
+      'tls',
+      'sni',
+      'pii',
+      'upgradeSettings',
+      'upgradeGroupSettings',
+      'backups',
+      'rollback',
+    ])
+      expect(body.items[0][section]).toEqual({});
+  });
+
+  it('changes nothing when what was read is sent back, whatever flags override', async () => {
+    await given();
+    const { body, etag } = await call('GET', PATH);
+    const answer = await call('PATCH', PATH, body.items[0]);
+    expect([answer.status, answer.etag, answer.body]).toEqual([200, etag, body]);
+    expect(file()).toBe(SETTINGS);
+  });
+
+  it('replaces single sections, each as a whole, and leaves the others with their comments', async () => {
+    await given();
+    await call('PATCH', PATH, { api: { authTokenTTL: 60, loginRateLimit: '5/second' } });
+    const answer = await call('PATCH', PATH, { api: { authTokenTTL: 120 } });
+    expect(answer.body.items[0].api).toMatchObject({ authTokenTTL: 120, loginRateLimit: '2/second' });
+    expect(answer.body.items[0].instance.name).toBe('north');
+    expect(file()).toContain(SETTINGS.trimEnd());
+    expect(file()).not.toContain('loginRateLimit');
+    await call('PATCH', PATH, { api: null, instance: { name: 'south' } });
+    expect(file()).toBe(SETTINGS.replace('north', 'south'));
+  });
+
+  it('keeps the secret of a pipeline that is moved in the list', async () => {
+    await given();
+    const first = { id: 'edge', engine: 'vector', url: 'http://127.0.0.1:1/metrics' };
+    const own = { id: 'own', engine: 'custom', push: true, token: '********' };
+    const answer = await call('PATCH', PATH, { pipelines: [first, own] });
+    expect(answer.body.items[0].pipelines).toMatchObject([{ id: 'edge' }, { id: 'own', token: '********' }]);
+    expect(file()).toContain(`token: ${TOKEN}`);
+  });
+
+  it.each([
+    ['a wrong value', { api: { authTokenTTL: 'long' } }, 'api.authTokenTTL'],
+    ['an unknown key', { instance: { colour: 'red' } }, 'instance.colour'],
+    ['an unknown section', { colours: {} }, 'colours'],
+    ["a change of a section that is the family's", { workers: { count: 4 } }, 'workers'],
+    ['being disabled', { api: { disabled: true } }, 'api.disabled'],
+  ])('refuses %s', async (_, body, path) => {
+    await given();
+    expect(await call('PATCH', PATH, body)).toMatchObject({ status: 400, body: { errors: [{ path }] } });
+    expect(file()).toBe(SETTINGS);
+  });
+
+  it('answers 412 to a write that knows another state', async () => {
+    await given();
+    const { etag = '' } = await call('GET', PATH);
+    const body = { instance: { name: 'west' } };
+    expect((await call('PATCH', PATH, body, { 'if-match': etag })).status).toBe(200);
+    expect((await call('PATCH', PATH, body, { 'if-match': etag })).status).toBe(412);
+  });
+});
+
+describe('/system/config/check', () => {
+  it('says of a text what headgate check would, and changes nothing', async () => {
+    await given();
+    const files = { 'notifications.yml': 'targets:\n  - {id: hook, type: webhok}\n' };
+    const { body } = await call('POST', '/system/config/check', { files });
+    expect(body.items[0]).toMatchObject({
+      ok: false,
+      errors: [{ file: expect.stringMatching(/notifications\.yml$/), line: 2, path: 'targets[0].type' }],
+    });
+    expect((await call('POST', '/system/config/check', { files: {} })).body.items[0].ok).toBe(true);
+    expect((await call('GET', '/notification-targets')).body.count).toBe(0);
+    expect(file()).toBe(SETTINGS);
+  });
+
+  it.each([
+    ['no files', {}],
+    ['another file', { files: { 'passwd.yml': '' } }],
+    ['a path', { files: { '../headgate.yml': '' } }],
+    ['a text that is none', { files: { 'headgate.yml': 7 } }],
+  ])('refuses %s', async (_, body) => {
+    expect((await call('POST', '/system/config/check', body)).status).toBe(400);
+  });
+
+  it('shows nothing of what a reference in the text stands for', async () => {
+    await given();
+    const path = writeFileText(server.data, 'other-secret', 'do-not-show-this');
+    const reference = `\${file:${path}}`;
+    const text = [
+      `instance: {name: '${reference}'}`,
+      `api: {host: '${reference}', port: '${reference}', loginRateLimit: '${reference}'}`,
+      `delivery: {retrySchedule: ['${reference}'], privateAddresses: '${reference}'}`,
+    ].join('\n');
+    const answer = await call('POST', '/system/config/check', { files: { 'headgate.yml': text } });
+    expect(answer.text).not.toContain('do-not-show-this');
+  });
+});
+
+it('tells what the server runs on', async () => {
+  expect((await call('GET', '/system/info')).body.items[0]).toMatchObject({
+    hostname: hostname(),
+    version: expect.any(String),
+    distMode: 'single',
+    uptime: expect.any(Number),
+    memory: { free: expect.any(Number), total: expect.any(Number) },
+    loadavg: [expect.any(Number), expect.any(Number), expect.any(Number)],
+  });
+});

@@ -123,8 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       const { settings, targets, notifications } = now;
       isDisabled = disabledIn(now);
       monitor.configure(settings.pipelines);
-      lanes.configure(targets);
-      engine.configure(notifications, targets);
+      lanes.configure(engine.configure(notifications, targets));
     }
     apply(configuration.get());
     await monitor.start();

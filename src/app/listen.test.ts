@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { expect, it } from 'vitest';
+import { listenLocally } from '../../test/acceptance/listen-locally.ts';
 import { testClock } from '../../test/helpers/clock.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
 import { hangUp } from './listen.ts';
@@ -9,8 +10,8 @@ import { hangUp } from './listen.ts';
 it('lets requests under way end for two seconds, then cuts off who does not go on', async () => {
   const clock = testClock();
   const server = createServer(() => {});
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const { url } = await listenLocally(server);
+  const client = connect(Number(new URL(url).port), '127.0.0.1');
   client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf');
   await once(server, 'request');
   let closed = false;

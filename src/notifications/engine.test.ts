@@ -458,3 +458,30 @@ it('raises nothing for a name that was never seen and is declared as disabled', 
   await pass(600);
   expect(told).toEqual([]);
 });
+
+it('tells a target that was taken out together with its notification that it is over', async () => {
+  await start(silent());
+  await pass(61);
+  const served = engine.configure([], [target('second')]);
+  expect(served.map(one => one.settings.id)).toEqual(['hook', 'second']);
+  await pass(2);
+  expect(told.at(-1)).toMatchObject({ targets: ['hook'], event: { status: 'OK' } });
+});
+
+it('tells a target that was taken out while the incident lasts of its end, and of nothing else', async () => {
+  await start(silent({ targets: ['hook', 'second'], repeatInterval: '30s' }));
+  await pass(61);
+  engine.configure([silent({ targets: ['second'], repeatInterval: '30s' })], [target('second')]);
+  await pass(30);
+  expect(told.at(-1)).toMatchObject({ targets: ['second'], event: { status: 'ALARM' } });
+  components.data(app);
+  await pass(2);
+  expect(told.at(-1)).toMatchObject({ targets: ['hook', 'second'], event: { status: 'OK' } });
+});
+
+it('lets go at once of a target to which nothing is owed', async () => {
+  await start(silent());
+  await pass(61);
+  const served = engine.configure([silent()], [target('hook')]);
+  expect(served.map(one => one.settings.id)).toEqual(['hook']);
+});

@@ -26,8 +26,11 @@ export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
 
 /** Asks every notification's condition about every subject, and tells what changes. */
 export interface Engine {
-  /** Takes over a configuration: incidents of notifications that went, were disabled or changed are closed. */
-  configure(notifications: readonly Notification[], targets: readonly Target[]): void;
+  /**
+   * Takes over a configuration: incidents of notifications that went, were disabled or changed are closed. Answers the
+   * targets that are to be served: a removed one that was told of an open incident stays, to be told of its end.
+   */
+  configure(notifications: readonly Notification[], targets: readonly Target[]): readonly Target[];
   /** Takes up the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
   /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
@@ -46,6 +49,8 @@ export function createEngine(options: EngineOptions): Engine {
   const watches = new Map<string, Watch>();
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
+  /** Ids of targets that were removed and are still served. */
+  const former = new Set<string>();
   const incidents = createIncidents({ ...options, targets });
   const table = createSubjectTable(components);
   const faults = createFaultLog(logger, {
@@ -165,10 +170,21 @@ export function createEngine(options: EngineOptions): Engine {
     if (!stopped) cancel = clock.after(EVALUATION_MS, loop);
   }
 
+  /** What is owed to a removed target may take hours to reach it, so it stays until the process ends or it is back. */
+  function takeTargets(configured: readonly Target[]): void {
+    const present = new Set(configured.map(target => target.settings.id));
+    const gone = [...targets.keys()].filter(id => !present.has(id));
+    const owed = gone.length > 0 ? incidents.told([...watches.values(), ...endings]) : new Set<string>();
+    for (const id of present) former.delete(id);
+    for (const id of gone)
+      if (owed.has(id) || former.has(id)) former.add(id);
+      else targets.delete(id);
+    for (const target of configured) targets.set(target.settings.id, target);
+  }
+
   return {
     configure(notifications, configured) {
-      targets.clear();
-      for (const target of configured) targets.set(target.settings.id, target);
+      takeTargets(configured);
       const next = new Map(notifications.map(notification => [notification.id, notification]));
       for (const [id, watch] of watches) {
         const reason = whyEnded(watch.notification, next.get(id));
@@ -183,6 +199,7 @@ export function createEngine(options: EngineOptions): Engine {
         const now = clock.monotonic();
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
+      return [...targets.values()];
     },
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) takeUp(row);

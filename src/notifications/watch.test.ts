@@ -5,7 +5,7 @@ import { configureNotification } from './notification.ts';
 import { createSubjectTable } from './subject-table.ts';
 import { createWatch, subjectsOf } from './watch.ts';
 
-it('forgets since when a condition holds on a subject that is gone', () => {
+it('forgets since when a condition holds or was not asked on a subject that is gone', () => {
   const components = testComponents(testClock());
   const table = createSubjectTable(components);
   const watch = createWatch(
@@ -15,9 +15,10 @@ it('forgets since when a condition holds on a subject that is gone', () => {
   components.add('app');
   components.add('web', { pipeline: 'core' });
   table.refresh();
-  for (const { key } of subjectsOf(watch, table, 0)) watch.holding.set(key, 0);
+  for (const { key } of subjectsOf(watch, table, 0))
+    for (const times of [watch.holding, watch.rested]) times.set(key, 0);
   components.remove('core');
   table.refresh();
   subjectsOf(watch, table, 1000);
-  expect([...watch.holding.keys()]).toEqual(['edge/syslog:app']);
+  for (const times of [watch.holding, watch.rested]) expect([...times.keys()]).toEqual(['edge/syslog:app']);
 });

@@ -80,9 +80,10 @@ function originOf(notification: Notification): Origin {
 export function subjectsOf(watch: Watch, table: SubjectTable, now: number): readonly Subject[] {
   const found = watch.read(table);
   const subjects = isExact(watch.notification.rule.conf) ? exactSubjects(watch, found, now) : found;
-  if (subjects !== watch.subjects && watch.holding.size > 0) {
+  const remembered = [watch.holding, watch.rested];
+  if (subjects !== watch.subjects && remembered.some(({ size }) => size > 0)) {
     const keys = new Set(subjects.map(subject => subject.key));
-    for (const key of watch.holding.keys()) if (!keys.has(key)) watch.holding.delete(key);
+    for (const times of remembered) for (const key of times.keys()) if (!keys.has(key)) times.delete(key);
   }
   watch.subjects = subjects;
   return subjects;

@@ -4,9 +4,17 @@ import type { Edit } from './change.ts';
 import { lineBreakOf } from './lines.ts';
 import { isMap, type PlainMap, plainCopy } from './plain.ts';
 import { readYaml } from './yaml.ts';
-import { addInFlow, changeValue, refill, type Sheet, type Splice, spliced } from './yaml-change.ts';
+import {
+  addInFlow,
+  changeValue,
+  flowFormOf,
+  refill,
+  type Sheet,
+  type Splice,
+  spliced,
+} from './yaml-change.ts';
 import { addItem, changeItem, commentsOf, findItem, opened, removeItem, rewriteItem } from './yaml-items.ts';
-import { entryText, flowText } from './yaml-render.ts';
+import { entryText, flowEntry } from './yaml-render.ts';
 import { type Outline, outline, type Span } from './yaml-spans.ts';
 
 const MARK = '\uFEFF';
@@ -124,7 +132,7 @@ function itemIn(items: unknown, id: string): PlainMap | undefined {
 function addSection({ edit: { section }, sheet, root, after }: Task): string | undefined {
   const { text, comments } = sheet;
   if (root?.flow !== true) return appended(text, `${entryText(section, after[section], 0)}\n`);
-  const entry = flowText({ [section]: after[section] }).slice(2, -2);
+  const entry = flowEntry(section, after[section], flowFormOf(sheet, root));
   const last = root.entries.at(-1);
   return attempted(
     text,

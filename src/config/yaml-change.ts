@@ -1,7 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { columnOf, endOfLine, lineBreakOf, startOfLine } from './lines.ts';
 import { isMap, type PlainMap } from './plain.ts';
-import { blockText, entryText, flowText, itemText, lineText, quotedText } from './yaml-render.ts';
+import {
+  blockText,
+  entryText,
+  type FlowForm,
+  flowEntry,
+  flowText,
+  itemText,
+  lineText,
+  quotedText,
+} from './yaml-render.ts';
 import type { Comment, Span } from './yaml-spans.ts';
 import { skipBlank } from './yaml-spans.ts';
 
@@ -107,8 +116,9 @@ function changeEntries(sheet: Sheet, span: Span, plan: Plan, inFlow: boolean): S
     return entry === undefined ? [] : changeValue(sheet, entry, before, after, flow);
   });
   if (flow) {
+    const form = flowFormOf(sheet, span);
     const texts = plan.added.map(({ key, value }) =>
-      key === undefined ? flowText(value) : flowText({ [key]: value }).slice(2, -2),
+      key === undefined ? flowText(value, form) : flowEntry(key, value, form),
     );
     if (plan.kept.length === 0) return [refill(sheet, span, texts, sheet.comments)];
     return [
@@ -123,11 +133,15 @@ function changeEntries(sheet: Sheet, span: Span, plan: Plan, inFlow: boolean): S
   );
   return [
     ...kept,
-    ...removeInBlock(sheet, span, plan.removed, () => true),
+    ...removeInBlock(sheet, span, plan.removed),
     ...addInBlock(sheet, span, texts),
     ...(plan.kept.length + texts.length === 0 ? emptied(span) : []),
   ];
 }
+
+/** The form of the first key. */
+export const flowFormOf = ({ text }: Sheet, { entries }: Span): FlowForm =>
+  entries[0] !== undefined && text[entries[0].head] === '"' ? 'json' : 'plain';
 
 const lastKept = ({ entries }: Span, removed: ReadonlySet<number>): Span | undefined =>
   entries.filter((_, index) => !removed.has(index)).at(-1);
@@ -140,13 +154,8 @@ export function emptied({ kind, key, lead }: Span): Splice[] {
 /** Chooses comments that stay although what they stand in goes. */
 type Stays = (comment: Comment) => boolean;
 
-/** Takes entries out that stand on lines of their own. */
-export function removeInBlock(
-  { text, comments }: Sheet,
-  { entries }: Span,
-  removed: ReadonlySet<number>,
-  stays: Stays,
-): Splice[] {
+/** Takes entries out that stand on lines of their own, their comments left on such lines. */
+function removeInBlock({ text, comments }: Sheet, { entries }: Span, removed: ReadonlySet<number>): Splice[] {
   const splices: Splice[] = [];
   for (const [index, entry] of entries.entries()) {
     if (!removed.has(index)) continue;
@@ -156,7 +165,7 @@ export function removeInBlock(
     // The first key of a list's item shares its line with the dash.
     const sharesLine = text.slice(start, entry.head).trim() !== '';
     const end = sharesLine ? (next?.head ?? entry.end) : behindLine(text, entry.end);
-    const staying = within(comments, entry.head, end).filter(stays);
+    const staying = within(comments, entry.head, end);
     const lines = staying.map(comment => `${text.slice(comment.start, comment.end)}\n${indent}`).join('');
     splices.push(
       sharesLine

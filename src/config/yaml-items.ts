@@ -7,13 +7,13 @@ import {
   behindLine,
   changeValue,
   emptied,
+  flowFormOf,
   refill,
-  removeInBlock,
   removeInFlow,
   type Sheet,
   type Splice,
 } from './yaml-change.ts';
-import { entryText, flowText, itemText } from './yaml-render.ts';
+import { entryText, flowEntry, flowText, itemText } from './yaml-render.ts';
 import type { Comment, Span } from './yaml-spans.ts';
 
 /** An item as it stands in its section. */
@@ -40,17 +40,21 @@ export function findItem(section: Span | undefined, items: unknown, id: string):
 }
 
 /** The comments that belong to an item: within it, and behind it in its last line. */
-export const commentsOf = ({ text, comments }: Sheet, { span }: Place): Comment[] =>
-  comments.filter(({ start }) => start >= span.head && start < lastOf(text, span));
+export const commentsOf = (sheet: Sheet, place: Place): Comment[] =>
+  sheet.comments.filter(({ start }) => start >= place.span.head && start < lastOf(sheet, place));
 
-const lastOf = (text: string, { end }: Span): number => behindLine(text, end);
+/** Comments below that are set in deeper belong to the item, too. */
+const lastOf = ({ text }: Sheet, { section, span }: Place): number =>
+  section.flow
+    ? behindLine(text, span.end)
+    : behindComments(text, behindLine(text, span.end), columnOf(text, span.head));
 
 export function removeItem(sheet: Sheet, place: Place): Splice[] {
   const { section, index, span } = place;
   const isOnly = section.entries.length === 1;
   if (!section.flow)
     return [
-      ...removeInBlock(sheet, section, new Set([index]), () => false),
+      { start: startOfLine(sheet.text, span.head), end: lastOf(sheet, place), text: '' },
       ...(isOnly ? emptied(section) : []),
     ];
   const isOutside = ({ start }: Comment): boolean => start < span.head || start >= span.end;
@@ -63,7 +67,8 @@ export function addItem(sheet: Sheet, section: Span, id: string, value: PlainMap
   const last = section.entries.at(-1);
   const inMap = section.kind === 'map';
   const { id: _, ...content } = value;
-  const inLine = inMap ? flowText({ [id]: content }).slice(2, -2) : flowText(value);
+  const form = flowFormOf(sheet, last ?? section);
+  const inLine = inMap ? flowEntry(id, content, form) : flowText(value, form);
   if (section.flow)
     return last === undefined
       ? [refill(sheet, section, [inLine], sheet.comments)]
@@ -104,5 +109,5 @@ export function rewriteItem(sheet: Sheet, place: Place, after: PlainMap): Splice
   const comments = commentsOf(sheet, place).map(comment => text.slice(comment.start, comment.end));
   const indent = ' '.repeat(column);
   const content = [...comments, lines].map(line => `${indent}${line}\n`).join('');
-  return [{ start, end: behindLine(text, span.end), text: content }];
+  return [{ start, end: lastOf(sheet, place), text: content }];
 }

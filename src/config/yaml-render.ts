@@ -6,21 +6,27 @@ const STEP = 2;
 /** Up to so many characters a list of plain values stands on one line. */
 const WIDEST_LIST = 80;
 
+/** How things between brackets are written: `json` puts keys and texts in double quotes. */
+export type FlowForm = 'plain' | 'json';
+
 /** One line that reads as the value wherever YAML takes one, also within brackets. */
-export function flowText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(flowText).join(', ')}]`;
+export function flowText(value: unknown, form: FlowForm = 'plain'): string {
+  if (Array.isArray(value)) return `[${value.map(item => flowText(item, form)).join(', ')}]`;
   if (isMap(value)) {
-    const entries = Object.entries(value).map(([key, entry]) => `${keyText(key)}: ${flowText(entry)}`);
+    const entries = Object.entries(value).map(([key, entry]) => flowEntry(key, entry, form));
     return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
   }
-  return dump([value], { flowLevel: 0, lineWidth: -1 }).slice(1, -2);
+  const quoted = form === 'json' && typeof value === 'string' ? quotedText(value, '"') : undefined;
+  return quoted ?? dump([value], { flowLevel: 0, lineWidth: -1 }).slice(1, -2);
 }
+
+/** An entry of a map between brackets. */
+export const flowEntry = (key: string, value: unknown, form: FlowForm): string =>
+  `${flowText(key, form)}: ${flowText(value, form)}`;
 
 /** One line that reads as the text outside brackets, where commas and the like need no quotes. */
 export const lineText = (text: string): string =>
   text.includes('\n') ? flowText(text) : dump([text], { lineWidth: -1 }).slice(2, -1);
-
-const keyText = (key: string): string => flowText(key);
 
 /**
  * The value as it follows a key's colon or a dash, the white space between included: on the same line, or on lines
@@ -47,7 +53,7 @@ export function itemText(value: unknown, column: number): string {
 
 /** `key: value`, the key in `column`. */
 export const entryText = (key: string, value: unknown, column: number): string =>
-  `${keyText(key)}:${blockText(value, column)}`;
+  `${flowText(key)}:${blockText(value, column)}`;
 
 const entryTexts = (map: object, column: number): string[] =>
   Object.entries(map).map(([key, entry]) => entryText(key, entry, column));

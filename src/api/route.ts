@@ -3,10 +3,10 @@ import { isMap, type PlainMap } from '../config/plain.ts';
 import type { Call, Verb } from '../resources/verb.ts';
 import { invoke } from '../resources/verb.ts';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 /** What goes over the wire. */
-export interface Answer {
+interface Answer {
   readonly body: object;
   /** With its quotes, as in RFC 9110 section 8.8.3. */
   readonly etag?: string;

@@ -5,9 +5,12 @@ import { AppError } from '../lib/errors.ts';
 
 const credentials = z.object({ username: z.string(), password: z.string() });
 
+/** Whoever it is, nobody has shown a token yet: a body of megabytes would cost a second of everybody's time. */
+const MOST_BYTES = 16 * 1024;
+
 /** `POST /auth/login`: a bare `{token, forcePasswordChange}`, the token with its word Bearer in front. */
 export function addLogin(scope: FastifyInstance, identity: Identity): void {
-  scope.post('/auth/login', async request => {
+  scope.post('/auth/login', { bodyLimit: MOST_BYTES }, async request => {
     const parsed = credentials.safeParse(request.body);
     if (!parsed.success)
       throw new AppError(

@@ -63,3 +63,11 @@ it('trims names and does not mind their case', async () => {
   expect((await login(at, 'x'.repeat(300), ADMIN_PASSWORD)).http).toBe(400);
   expect((await login(at, 'admin', 'x'.repeat(300))).http).toBe(400);
 });
+
+it('reads no more from a stranger than a name and a password can take', async () => {
+  const at = await start({ loginRateLimit: '1000/second' });
+  const nested = '['.repeat(20_000);
+  const answer = await at.call('POST', '/api/v1/auth/login', { headers: [JSON_BODY], body: nested });
+  expect([answer.status, JSON.parse(answer.text).code]).toEqual([413, 'body-too-large']);
+  expect((await login(at, 'admin', '\u{1f600}'.repeat(256))).http).toBe(401);
+});

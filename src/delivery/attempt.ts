@@ -30,7 +30,7 @@ export interface Attempts {
   readonly signal: AbortSignal;
 }
 
-export interface DeliverySettings {
+interface DeliverySettings {
   /** Milliseconds between attempts; the first is before the first attempt. */
   readonly retrySchedule: readonly number[];
   /** What `cribl_host` says. */

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { prettyLine } from './pretty-log.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** Constant sentence as message, values in fields; a secret is never a field. */
 export interface Logger {

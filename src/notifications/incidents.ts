@@ -25,7 +25,7 @@ export interface IncidentsOptions {
 }
 
 /** What is to be told of a subject. */
-export interface News extends Pick<Change, 'subject' | 'status'> {
+interface News extends Pick<Change, 'subject' | 'status'> {
   readonly description: Description;
   readonly closeReason?: string;
 }
@@ -88,7 +88,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     before: OpenIncident | undefined,
     error: unknown,
   ): Promise<void> {
-    faults.failed(error);
+    faults.failed(error, { subject: key });
     remember(book, key, before);
     if (!(error instanceof AppError) || error.code !== 'conflict') return;
     const { notification, fingerprint } = book.origin;

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import type { DeliveryRow, IncidentRow, TransitionOperation } from '../../src/storage/storage.ts';
 
-export const ids = monotonicIds(systemClock);
+const ids = monotonicIds(systemClock);
 
 interface Wanted {
   readonly notification?: string;

@@ -28,6 +28,8 @@ export async function runApp(options: RunOptions): Promise<ExitCode> {
   }
   const logger = createLogger(level);
   const stop = stopSignal();
+  let started: App | undefined;
+  process.on('SIGHUP', () => void started?.reload());
   try {
     const app = await startApp({
       configFolder: options.configFolder,
@@ -39,7 +41,7 @@ export async function runApp(options: RunOptions): Promise<ExitCode> {
       random: Math.random,
       logger,
     });
-    process.on('SIGHUP', () => void app.reload());
+    started = app;
     showPassword(app);
     await options.ready(app);
     await stop;
@@ -58,7 +60,12 @@ function logLevel(text = 'info'): LogLevel | undefined {
 function stopSignal(): Promise<void> {
   setMaxListeners(0, process);
   return new Promise(resolve => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+    const signals = ['SIGTERM', 'SIGINT'] as const;
+    function hear(): void {
+      for (const signal of signals) process.off(signal, hear);
+      resolve();
+    }
+    for (const signal of signals) process.on(signal, hear);
   });
 }
 

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { installation, logIn, noData, serve, serveAtOnce, sink, until, webhook } from './harness.ts';
+
+it('does not end at a SIGHUP that comes while it starts', async () => {
+  const starting = serveAtOnce(installation());
+  await until(() => starting.stderr().includes('configuration loaded'), 'the start');
+  starting.signal('SIGHUP');
+  await until(() => starting.stdout().includes('headgate ready'), 'the ready line');
+  starting.signal('SIGTERM');
+  expect(await starting.ended).toEqual({ code: 0, signal: null });
+});
+
+it('ends at once at a second signal of the other kind', async () => {
+  const hook = await sink();
+  hook.become('hang');
+  const server = await serve(
+    installation({
+      settings: {},
+      notifications: { targets: [webhook('hook', hook)], notifications: [noData('early', 'a:early', '1s')] },
+    }),
+  );
+  await logIn(server.url);
+  await until(() => hook.requests.length > 0, 'the attempt');
+  server.signal('SIGTERM');
+  await until(() => server.stderr().includes('stopping'), 'the stop');
+  server.signal('SIGINT');
+  expect(await server.ended).toEqual({ code: null, signal: 'SIGINT' });
+});

@@ -41,6 +41,7 @@ export function createLane(options: LaneOptions): Lane {
     createFaultLog(logger, { fields: { target: id }, message, over });
   const unsent = faultLog('a delivery cannot be prepared', 'deliveries can be prepared again');
   const unbooked = faultLog('attempts cannot be booked', 'attempts can be booked again');
+  const undelivered = faultLog('deliveries fail', 'deliveries arrive again');
   const backlog = createBacklog({
     queue,
     clock,
@@ -118,9 +119,15 @@ export function createLane(options: LaneOptions): Lane {
     settling -= 1;
     if (booked === 'stopped') return;
     backlog.settled(entry.row.id);
+    note(settlement);
     const { state: settled, attempts, nextAt } = settlement;
     if (booked === 'gone' || settled !== 'waiting') queue.settle(entry);
     else queue.settle(entry, { row: { ...entry.row, attempts, next_at: nextAt }, event: entry.event, due });
+  }
+
+  function note({ state: settled, deliveryId, lastError }: SettleOperation): void {
+    if (settled === 'sent') undelivered.passed();
+    else if (settled !== 'skipped') undelivered.failed(`${settled}: ${lastError}`, { delivery: deliveryId });
   }
 
   /** Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart. */

@@ -466,3 +466,22 @@ it('pauses the target also when the delivery that was told to wait is given up',
   await clock.advance(2000);
   await settled(second, 'sent');
 });
+
+it('says once that a target fails, and once that it is well again', async () => {
+  let answer: Outcome = RETRY;
+  lanes.configure([target('hook', () => answer)]);
+  for (const subject of ['a', 'b', 'c']) {
+    const made = await commit(opening({ subject }));
+    await eventually(async () => (await stored(made)).attempts === 1);
+  }
+  expect(logged).toEqual(['deliveries fail']);
+  answer = REFUSED;
+  await settled(await commit(opening({ subject: 'd' })), 'refused');
+  expect(logged).toEqual(['deliveries fail', 'deliveries fail']);
+  answer = SENT;
+  await settled(await commit(opening({ subject: 'e' })), 'sent');
+  answer = RETRY;
+  const again = await commit(opening({ subject: 'f' }));
+  await eventually(async () => (await stored(again)).attempts === 1);
+  expect(logged).toHaveLength(3);
+});

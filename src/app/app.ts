@@ -7,6 +7,7 @@ import { createConfiguration } from '../config/current.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
 import { openSecretStore } from '../config/secret-store.ts';
+import { createVersions } from '../config/versions.ts';
 import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
@@ -71,7 +72,15 @@ export async function startApp(options: AppOptions): Promise<App> {
       mayCreate: !(await storage.holdsSealed()),
     });
     const secrets = await openSecretStore({ storage, workspace: WORKSPACE, keyRing, clock, logger });
-    const configuration = createConfiguration({ ...sources, secretOf: secrets.get, clock, logger });
+    const configuration = createConfiguration({
+      ...sources,
+      secretOf: secrets.get,
+      secrets,
+      versions: createVersions({ storage, workspace: WORKSPACE, ids, clock, logger }),
+      clock,
+      logger,
+    });
+    teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
     const identity = await createIdentity({
@@ -151,11 +160,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     teardown.add('api', () => hangUp(server, clock));
     const url = await listen(server, settings().api);
-    teardown.add('configuration', configuration.stop);
     teardown.add('reload', configuration.subscribe(apply));
     teardown.add(
       'secrets',
-      secrets.subscribe(() => void configuration.reload()),
+      secrets.subscribe(name => void configuration.secretsChanged(name)),
     );
     configuration.watch();
     return {

@@ -1,4 +1,4 @@
-import type { Configuration } from './load.ts';
+import type { Configuration, Texts } from './load.ts';
 
 /** The parts of the configuration that can be edited, each in its own file but for the first two. */
 export const SECTIONS = ['targets', 'notifications', 'inputs', 'outputs', 'settings'] as const;
@@ -26,12 +26,15 @@ export interface Edit {
   readonly secrets?: readonly NewSecret[];
 }
 
-/** A change of the configuration that somebody asks for. */
-export interface Change {
+interface Asked {
   /** The name of whoever asks. */
   readonly author: string;
   readonly door: Exclude<Door, 'file'>;
   readonly message?: string;
+}
+
+/** A change of single items. */
+interface ItemChange extends Asked {
   /**
    * What to change. As a function it is asked when its turn has come, about the configuration that then is both in
    * force and on disk: what must hold (an id is free, If-Match, what a merge starts from) is decided there, by
@@ -39,3 +42,12 @@ export interface Change {
    */
   readonly edits: readonly Edit[] | ((now: Configuration) => readonly Edit[]);
 }
+
+/** A change of whole files, such as a return to an older version. */
+interface TextChange extends Asked {
+  /** The files that shall read otherwise, as a function asked as that of `ItemChange` is. */
+  readonly texts: (now: Configuration) => Texts;
+}
+
+/** A change of the configuration that somebody asks for. */
+export type Change = ItemChange | TextChange;

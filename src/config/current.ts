@@ -1,6 +1,9 @@
 import type { Cancel, Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/errors.ts';
+import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createTurns } from '../storage/turns.ts';
+import type { Change, Door } from './change.ts';
+import { assertSound, createInForce } from './in-force.ts';
 import {
   type Configuration,
   configurationFiles,
@@ -8,26 +11,23 @@ import {
   loadConfiguration,
   type Sources,
 } from './load.ts';
-import { type ConfigProblem, formatProblem } from './problems.ts';
-import { restartWarnings } from './restart.ts';
-import type { Settings } from './settings.ts';
-import { type Signatures, signaturesOf, watchFiles } from './watch.ts';
+import { type Loaded, type Prepared, prepare } from './prepare.ts';
+import { removeStaged } from './stage.ts';
+import type { ConfigurationStatus } from './status.ts';
+import type { Versions } from './versions.ts';
+import { signaturesOf, watchFiles } from './watch.ts';
+import { type SecretKeeper, writeTexts } from './write-texts.ts';
 
 export interface ConfigurationOptions extends Sources {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where secrets go that come with a change; without it such a change is refused. */
+  readonly secrets?: SecretKeeper;
+  /** Told of every configuration that takes effect. */
+  readonly versions?: Versions;
 }
 
-/** How the last load went. */
-export interface ConfigurationStatus {
-  readonly state: 'ok' | 'error';
-  /** ISO time of the configuration in force; null before the first. */
-  readonly loadedAt: string | null;
-  readonly errors: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
-}
-
-/** Owns the configuration in force. */
+/** Owns the configuration in force and is the one door through which it changes. */
 export interface ConfigurationHolder {
   /** The first load. */
   load(): LoadResult;
@@ -35,125 +35,117 @@ export interface ConfigurationHolder {
   get(): Configuration;
   /** Loads again; a configuration with errors changes nothing. */
   reload(): Promise<LoadResult>;
+  /**
+   * Makes a change, in the files and in force, and answers the configuration with it. One change is made after the
+   * other, each upon what the one before left and whatever stands on disk by then.
+   * Rejects with what the change's own conditions throw, `configuration-broken` with the problems when the files have
+   * errors, `invalid-request` when they would have, `conflict` where a person must edit, `configuration-read-only`,
+   * and `unavailable` when the disk is full; then nothing has changed.
+   */
+  save(change: Change): Promise<Configuration>;
+  /** Loads again when a stored secret is no longer the one that was loaded with. */
+  secretsChanged(name: string): Promise<void>;
   /** Calls back after each change of configuration. Returns the call that ends it. */
   subscribe(listener: (configuration: Configuration) => void): Cancel;
   status(): ConfigurationStatus;
   /** Reloads whenever a file changes, until `stop`. */
   watch(): void;
-  stop(): void;
+  /** Resolves when what is under way has ended. */
+  stop(): Promise<void>;
 }
 
 export function createConfiguration(options: ConfigurationOptions): ConfigurationHolder {
-  const { folder, clock, logger } = options;
-  const listeners = new Set<(configuration: Configuration) => void>();
-  let current: Configuration | undefined;
-  let atStart: Settings | undefined;
-  let last: LoadResult | undefined;
-  let seen: Signatures = new Map();
+  const { folder, clock, secrets } = options;
+  const inForce = createInForce(options);
+  const turns = createTurns();
+  /** Secrets that are no longer those that were loaded with. */
+  const oldSecrets = new Set<string>();
   let unwatch: Cancel | undefined;
 
-  function load(): LoadResult {
-    const before = signaturesOf(seen.keys());
-    const result = withRestarts(
-      safely(() => loadConfiguration(options, clock), folder),
-      atStart,
-    );
-    // A change while files were read must not count as seen; what was not known before is seen after.
-    seen = signaturesOf(result.files);
-    seen = new Map([...seen].map(([file, signature]) => [file, before.get(file) ?? signature]));
-    report(result, last, logger);
-    last = result;
-    if (!result.ok) return result;
-    current = result.configuration;
-    atStart ??= current.settings;
-    for (const listener of listeners) tell(listener, current);
+  async function record(result: LoadResult, by: By): Promise<void> {
+    if (result.ok) await options.versions?.record({ ...by, ...result, raw: result.configuration.raw });
+  }
+
+  async function load(): Promise<LoadResult> {
+    oldSecrets.clear();
+    const result = inForce.load();
+    await record(result, A_PERSON);
     return result;
   }
 
-  function tell(listener: (configuration: Configuration) => void, configuration: Configuration): void {
+  async function save(change: Change): Promise<Configuration> {
+    const now = assertSound(inForce.ifCurrent() ?? (await load()));
+    const prepared = await prepareOn(now, change);
+    if (Object.keys(prepared.texts).length + prepared.secrets.length === 0) return inForce.get();
+    const written = await writeTexts({
+      ...prepared,
+      folder,
+      before: now.texts,
+      author: change.author,
+      keeper: secrets,
+    });
+    for (const { name, value } of prepared.secrets) if (secrets?.get(name) === value) oldSecrets.delete(name);
+    const after = [...signaturesOf(prepared.loaded.files)];
+    const seen = inForce.seen();
+    const signatures = after.map(
+      ([file, now]) => [file, written.get(file) ?? seen.get(file) ?? now] as const,
+    );
+    await record(inForce.takeOver(prepared.loaded, new Map(signatures)), change);
+    return inForce.get();
+  }
+
+  /** Errors may be those of the files as they are: a secret's file they refer to may have gone since. */
+  async function prepareOn(now: Loaded, change: Change): Promise<Prepared> {
     try {
-      listener(configuration);
+      return prepare(change, now, options, clock);
     } catch (error) {
-      logger.error({ reason: reasonOf(error) }, 'a part of the server could not take over the configuration');
+      const isInvalid = error instanceof AppError && error.code === 'invalid-request';
+      if (isInvalid && !loadConfiguration(options, clock).ok) assertSound(await load());
+      throw error;
     }
   }
 
   return {
-    load,
-    get() {
-      if (current === undefined) throw new Error('the configuration was asked for before it was loaded');
-      return current;
+    load() {
+      const result = inForce.load();
+      void turns.take(async () => {
+        await removeStaged(configurationFiles(folder));
+        await record(result, A_PERSON);
+      });
+      return result;
     },
-    reload: async () => load(),
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    get: inForce.get,
+    reload: () => turns.take(load),
+    save: change => turns.take(() => save(change)),
+    secretsChanged(name) {
+      oldSecrets.add(name);
+      return turns.take(async () => {
+        if (oldSecrets.size > 0) await load();
+      });
     },
-    status: () => ({
-      state: last?.ok === true ? 'ok' : 'error',
-      loadedAt: current?.loadedAt ?? null,
-      errors: last?.ok === false ? last.problems : [],
-      warnings: last?.warnings ?? [],
-    }),
+    subscribe: inForce.subscribe,
+    status: inForce.status,
     watch() {
-      unwatch ??= watchFiles({ folder, seen: () => seen, clock, changed: load });
+      unwatch ??= watchFiles({
+        folder,
+        seen: inForce.seen,
+        clock,
+        changed: () => void turns.take(load),
+      });
     },
     stop() {
       unwatch?.();
       unwatch = undefined;
+      return turns.take(async () => {});
     },
   };
 }
 
-/** A fault of ours must not end a running server because a file was saved. */
-function safely(load: () => LoadResult, folder: string): LoadResult {
-  try {
-    return load();
-  } catch (error) {
-    const message = `the configuration cannot be loaded: ${reasonOf(error)}`;
-    return {
-      ok: false,
-      problems: [{ file: folder, line: 1, column: 1, path: '', message }],
-      warnings: [],
-      files: configurationFiles(folder),
-    };
-  }
+interface By {
+  readonly author: string;
+  readonly door: Door;
+  readonly message?: string;
 }
 
-function withRestarts(result: LoadResult, atStart: Settings | undefined): LoadResult {
-  if (!result.ok || atStart === undefined) return result;
-  const extra = restartWarnings(result.configuration.settings, atStart, result.settingOrigin);
-  if (extra.length === 0) return result;
-  const warnings = [...result.warnings, ...extra];
-  return { ...result, warnings, configuration: Object.freeze({ ...result.configuration, warnings }) };
-}
-
-/** Logs what a load brought; the same errors and warnings once, until they change. */
-function report(result: LoadResult, before: LoadResult | undefined, logger: Logger): void {
-  const warnings = result.warnings.map(formatProblem);
-  if (!isSame(warnings, before?.warnings.map(formatProblem) ?? []) && warnings.length > 0)
-    logger.warn({ warnings: warnings.slice(0, LOGGED) }, 'the configuration has warnings');
-  if (result.ok) {
-    const { targets, notifications, settings } = result.configuration;
-    const counts = {
-      pipelines: settings.pipelines.length,
-      targets: targets.length,
-      notifications: notifications.length,
-    };
-    logger.info(counts, 'configuration loaded');
-    return;
-  }
-  const errors = result.problems.map(formatProblem);
-  const told = before?.ok === false ? before.problems.map(formatProblem) : [];
-  if (!isSame(errors, told))
-    logger.error(
-      { errors: errors.slice(0, LOGGED), count: errors.length },
-      'configuration refused, nothing changed',
-    );
-}
-
-/** Lines of one log record; the status has them all. */
-const LOGGED = 20;
-
-const isSame = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((text, index) => text === other[index]);
+/** Nobody can tell who wrote a file. */
+const A_PERSON: By = { author: 'file', door: 'file' };

@@ -3,6 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import type { Edit } from './change.ts';
 import { lineBreakOf } from './lines.ts';
 import { isMap, type PlainMap, plainCopy } from './plain.ts';
+import { withoutMark } from './text.ts';
 import { readYaml } from './yaml.ts';
 import {
   addInFlow,
@@ -16,8 +17,6 @@ import {
 import { addItem, changeItem, commentsOf, findItem, opened, removeItem, rewriteItem } from './yaml-items.ts';
 import { entryText, flowEntry } from './yaml-render.ts';
 import { type Outline, outline, type Span } from './yaml-spans.ts';
-
-const MARK = '\uFEFF';
 
 /** A file before a change, and what it shall hold after. */
 interface Task {
@@ -35,8 +34,8 @@ interface Task {
  * anchors, and wherever the result would not read as asked or would lose a comment.
  */
 export function applyEdit(original: string, edit: Edit): string {
-  const mark = original.startsWith(MARK) ? MARK : '';
-  const bare = original.slice(mark.length);
+  const bare = withoutMark(original);
+  const mark = original.slice(0, original.length - bare.length);
   // What is added behind the last line needs that line to end.
   const text = bare === '' || bare.endsWith('\n') ? bare : `${bare}${lineBreakOf(bare)}`;
   const before = read(text);

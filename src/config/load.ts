@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
 import type { Declared, RawItems } from './declared.ts';
-import { readDocument } from './document.ts';
+import { type ConfigDocument, readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
 import type { Origin } from './issues.ts';
 import type { Item } from './items.ts';
@@ -41,6 +41,8 @@ export type LoadResult = {
   readonly warnings: readonly ConfigProblem[];
   /** Every file that was looked at, secrets' files included: a change of one may change the result. */
   readonly files: readonly string[];
+  /** The files that are there, as they were read. */
+  readonly texts: Texts;
 } & (
   | {
       readonly ok: true;
@@ -67,19 +69,26 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
   const { folder } = sources;
   const names = configurationFiles(folder);
   const trouble = folderProblem(folder);
-  if (trouble !== undefined) return { ok: false, problems: [trouble], warnings: [], files: names };
+  if (trouble !== undefined) return { ok: false, problems: [trouble], warnings: [], files: names, texts: {} };
 
   const document = (name: FileName) => readDocument(folder, name, sources.texts?.[name]);
-  const settingsDocument = document(SETTINGS_FILE);
-  const reading = readSettings(settingsDocument, sources);
-  const rest = readNotifications(document(NOTIFICATIONS_FILE), sources, reading);
-  const inputs = readDeclared(document(INPUTS_FILE), 'input');
-  const outputs = readDeclared(document(OUTPUTS_FILE), 'output');
-  const problems = [settingsDocument, reading, rest, inputs, outputs].flatMap(part => part.problems);
+  const documents = {
+    [SETTINGS_FILE]: document(SETTINGS_FILE),
+    [NOTIFICATIONS_FILE]: document(NOTIFICATIONS_FILE),
+    [INPUTS_FILE]: document(INPUTS_FILE),
+    [OUTPUTS_FILE]: document(OUTPUTS_FILE),
+  };
+  const texts = textsOf(documents);
+  const reading = readSettings(documents[SETTINGS_FILE], sources);
+  const rest = readNotifications(documents[NOTIFICATIONS_FILE], sources, reading);
+  const inputs = readDeclared(documents[INPUTS_FILE], 'input');
+  const outputs = readDeclared(documents[OUTPUTS_FILE], 'output');
+  const parts = [documents[SETTINGS_FILE], reading, rest, inputs, outputs];
+  const problems = parts.flatMap(part => part.problems);
   const warnings = inOrder([...reading.warnings, ...rest.warnings], names);
   const files = [...names, ...reading.files, ...rest.files];
   if (reading.settings === undefined || problems.length > 0)
-    return { ok: false, problems: inOrder(problems, names), warnings, files };
+    return { ok: false, problems: inOrder(problems, names), warnings, files, texts };
   const configuration = deepFreeze({
     settings: reading.settings,
     targets: rest.targets,
@@ -87,7 +96,7 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
     inputs: inputs.declared,
     outputs: outputs.declared,
     raw: {
-      settings: { ...settingsDocument.value },
+      settings: { ...documents[SETTINGS_FILE].value },
       targets: rawById(rest.targetItems),
       notifications: rawById(rest.notificationItems),
       inputs: rawById(inputs.items),
@@ -96,7 +105,16 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
     warnings,
     loadedAt: new Date(clock.now()).toISOString(),
   });
-  return { ok: true, configuration, warnings, files, settingOrigin: reading.origin };
+  return { ok: true, configuration, warnings, files, texts, settingOrigin: reading.origin };
+}
+
+function textsOf(documents: Readonly<Record<FileName, ConfigDocument>>): Texts {
+  const texts: Partial<Record<FileName, string>> = {};
+  for (const name of FILES) {
+    const { text } = documents[name];
+    if (text !== undefined) texts[name] = text;
+  }
+  return texts;
 }
 
 /** Everything counts by its id; items without one are errors by now. */

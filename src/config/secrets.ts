@@ -3,10 +3,13 @@ import type { Environment } from './overrides.ts';
 import { readScalar } from './overrides.ts';
 import { formatPath } from './problems.ts';
 import { childOf, childSchemas, isSecret, layers, type Schema, schemasAt } from './schema-walk.ts';
-import { readFileText } from './text.ts';
+import { readFileText, withoutMark } from './text.ts';
 import type { Path } from './yaml-places.ts';
 
 const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
+/** Whether the text stands for another that is kept elsewhere. */
+export const isReference = (value: unknown): boolean => typeof value === 'string' && REFERENCE.test(value);
+
 const REMEDY = 'write ${env:NAME}, ${file:/path} or ${secret:NAME}';
 const LONGEST_SECRET = 64 * 1024;
 
@@ -116,7 +119,7 @@ function fromFile(path: string): Found {
   const file = readFileText(path);
   if (file.kind === 'missing') return { problem: 'names a file that does not exist' };
   if (file.kind === 'unreadable') return { problem: `names a file that ${file.message}` };
-  const text = file.text.replace(/\r?\n$/, '');
+  const text = withoutMark(file.text).replace(/\r?\n$/, '');
   if (text === '') return { problem: 'names a file that is empty' };
   if (text.length > LONGEST_SECRET)
     return { problem: `names a file of over ${LONGEST_SECRET / 1024} KiB, which is no secret` };

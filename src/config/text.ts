@@ -5,6 +5,12 @@ import { codeOf, reasonOf } from '../lib/errors.ts';
 /** A file of this size holds some 30,000 notifications; a larger one is a mistake. */
 export const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
+/** What editors of some systems put before a text. */
+const MARK = '\uFEFF';
+
+/** The text without the byte order mark it may begin with. */
+export const withoutMark = (text: string): string => (text.startsWith(MARK) ? text.slice(MARK.length) : text);
+
 export type FileText =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing' }
@@ -28,11 +34,11 @@ export function readFileText(path: string): FileText {
   }
 }
 
-/** A text that never was a file, under the same limit; a byte order mark is no part of it. */
+/** A text that never was a file, under the same limit. */
 export function asFileText(text: string): FileText {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_FILE_BYTES) return tooLarge(bytes);
-  return { kind: 'text', text: text.replace(/^\uFEFF/, '') };
+  return { kind: 'text', text };
 }
 
 function readOpen(file: number): FileText {
@@ -43,7 +49,7 @@ function readOpen(file: number): FileText {
   const bytes = readAll(file, stat.size);
   if (bytes === undefined) return tooLarge(MAX_FILE_BYTES + 1);
   if (!isUtf8(bytes)) return unreadable('is not UTF-8 text; save it with the encoding UTF-8', badLine(bytes));
-  return { kind: 'text', text: new TextDecoder().decode(bytes) };
+  return { kind: 'text', text: bytes.toString('utf8') };
 }
 
 /** The file may grow while it is read: what is over the limit is noticed here. */

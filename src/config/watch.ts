@@ -1,4 +1,4 @@
-import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
+import { type BigIntStats, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { codeOf } from '../lib/errors.ts';
 
@@ -17,10 +17,14 @@ export type Signatures = ReadonlyMap<string, string>;
 export const signaturesOf = (files: Iterable<string>): Signatures =>
   new Map([...files].map(file => [file, signatureOf(file)]));
 
+/** Of a file by the path its links lead to. */
+export const signature = (path: string, { dev, ino, size, mtimeNs }: BigIntStats): string =>
+  [path, dev, ino, size, mtimeNs].join('|');
+
 function signatureOf(file: string): string {
   try {
-    const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
-    return [realpathSync(file), dev, ino, size, mtimeNs].join('|');
+    const stats = statSync(file, { bigint: true });
+    return signature(realpathSync(file), stats);
   } catch (error) {
     return codeOf(error);
   }
@@ -89,5 +93,7 @@ export function watchFiles({ folder, seen, clock, changed }: WatchOptions): Canc
     watcher?.close();
   };
 }
+
+export const isSameFiles = (one: Signatures, other: Signatures): boolean => textOf(one) === textOf(other);
 
 const textOf = (signatures: Signatures): string => JSON.stringify([...signatures]);

@@ -9,6 +9,8 @@ export interface SmallDisk {
   fill(): void;
   /** Gives back what `fill` took. */
   free(): void;
+  /** Lets nobody write to it any more. */
+  protect(): void;
 }
 
 /** Mounts a small tmpfs on the folder until the test has finished. Throws with the reason where that is not allowed. */
@@ -33,6 +35,10 @@ export function mountSmallDisk(folder: string, size: string): SmallDisk {
       }
     },
     free: () => rmSync(filler),
+    protect() {
+      const remount = spawnSync('mount', ['-o', 'remount,ro', folder], { encoding: 'utf8' });
+      if (remount.status !== 0) throw new Error(`the disk cannot be protected: ${remount.stderr}`);
+    },
   };
 }
 

@@ -1,0 +1,129 @@
+import { basename } from 'node:path';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { AppError, reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import {
+  type Configuration,
+  configurationFiles,
+  type LoadResult,
+  loadConfiguration,
+  type Sources,
+} from './load.ts';
+import { reportLoad } from './load-report.ts';
+import type { Loaded } from './prepare.ts';
+import { formatProblem } from './problems.ts';
+import { restartWarnings } from './restart.ts';
+import type { Settings } from './settings.ts';
+import type { ConfigurationStatus } from './status.ts';
+import { isSameFiles, type Signatures, signaturesOf } from './watch.ts';
+
+interface InForceOptions extends Sources {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
+}
+
+/** The configuration in force, and how the files were when it was read. */
+export interface InForce {
+  /** Throws before a load went well. */
+  get(): Configuration;
+  /** Reads the files; one with errors changes nothing but the status. */
+  load(): LoadResult;
+  /** Puts a configuration in force that was read before; `seen` tells its files as they are with it. */
+  takeOver(loaded: LoadResult, seen: Signatures): LoadResult;
+  /** The last load, while the files are as they were then. */
+  ifCurrent(): LoadResult | undefined;
+  readonly seen: () => Signatures;
+  status(): ConfigurationStatus;
+  subscribe(listener: (configuration: Configuration) => void): Cancel;
+}
+
+export function createInForce(options: InForceOptions): InForce {
+  const { folder, clock, logger } = options;
+  const listeners = new Set<(configuration: Configuration) => void>();
+  let current: Configuration | undefined;
+  let atStart: Settings | undefined;
+  let last: LoadResult | undefined;
+  let seen: Signatures = new Map();
+
+  function takeOver(loaded: LoadResult, signatures: Signatures): LoadResult {
+    const result = withRestarts(loaded, atStart);
+    seen = signatures;
+    reportLoad(result, last, logger);
+    last = result;
+    if (!result.ok) return result;
+    current = result.configuration;
+    atStart ??= current.settings;
+    for (const listener of listeners) tell(listener, current);
+    return result;
+  }
+
+  function tell(listener: (configuration: Configuration) => void, configuration: Configuration): void {
+    try {
+      listener(configuration);
+    } catch (error) {
+      logger.error({ reason: reasonOf(error) }, 'a part of the server could not take over the configuration');
+    }
+  }
+
+  return {
+    get() {
+      if (current === undefined) throw new Error('the configuration was asked for before it was loaded');
+      return current;
+    },
+    load() {
+      const before = signaturesOf(seen.keys());
+      const result = safely(() => loadConfiguration(options, clock), folder);
+      // A change while files were read must not count as seen; what was not known before is seen after.
+      const after = signaturesOf(result.files);
+      return takeOver(result, new Map([...after].map(([file, now]) => [file, before.get(file) ?? now])));
+    },
+    takeOver,
+    ifCurrent: () => (isSameFiles(signaturesOf(seen.keys()), seen) ? last : undefined),
+    seen: () => seen,
+    status: () => ({
+      state: last?.ok === true ? 'ok' : 'error',
+      loadedAt: current?.loadedAt ?? null,
+      errors: last?.ok === false ? last.problems : [],
+      warnings: last?.warnings ?? [],
+    }),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** Throws `configuration-broken` with the problems of a configuration that has some. */
+export function assertSound(result: LoadResult): Loaded {
+  if (result.ok) return result;
+  const problems = result.problems.map(problem => ({
+    path: problem.path,
+    message: formatProblem({ ...problem, file: basename(problem.file), path: '' }),
+  }));
+  const message = `The configuration on disk has errors; mend them first: ${problems[0]?.message ?? ''}`;
+  throw new AppError('configuration-broken', message, { problems });
+}
+
+/** A fault of ours must not end a running server because a file was saved. */
+function safely(load: () => LoadResult, folder: string): LoadResult {
+  try {
+    return load();
+  } catch (error) {
+    const message = `the configuration cannot be loaded: ${reasonOf(error)}`;
+    return {
+      ok: false,
+      problems: [{ file: folder, line: 1, column: 1, path: '', message }],
+      warnings: [],
+      files: configurationFiles(folder),
+      texts: {},
+    };
+  }
+}
+
+function withRestarts(result: LoadResult, atStart: Settings | undefined): LoadResult {
+  if (!result.ok || atStart === undefined) return result;
+  const extra = restartWarnings(result.configuration.settings, atStart, result.settingOrigin);
+  if (extra.length === 0) return result;
+  const warnings = [...result.warnings, ...extra];
+  return { ...result, warnings, configuration: Object.freeze({ ...result.configuration, warnings }) };
+}

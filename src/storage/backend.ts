@@ -7,8 +7,10 @@ import type { Database } from './tables.ts';
 export interface Backend {
   /** For the reads of the stores. */
   readonly reader: Kysely<Database>;
-  /** For migrations and administration. Only who holds the writer's turn may use it. */
+  /** For administration. Only who holds the writer's turn may use it. */
   readonly writer: Kysely<Database>;
+  /** Lends what writes to migrations, and keeps other processes from theirs meanwhile. */
+  migrating(work: (db: Kysely<Database>) => Promise<void>): Promise<void>;
   /**
    * Writes the plans in one transaction. When that fails, finds the bad ones and writes the others.
    * Answers for each plan, in order: null when it is on disk, else why it was refused.

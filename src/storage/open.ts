@@ -4,6 +4,7 @@ import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Backend } from './backend.ts';
 import { groupCommits } from './commits.ts';
+import { createDataFolder } from './data-folder.ts';
 import { deliveryStore } from './deliveries.ts';
 import { eventStore } from './events.ts';
 import { incidentStore } from './incidents.ts';
@@ -11,6 +12,7 @@ import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { openPostgres } from './postgres.ts';
 import { secretsStore } from './secrets.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Storage } from './storage.ts';
@@ -20,7 +22,7 @@ import { userStore } from './users.ts';
 import { versionStore } from './versions.ts';
 
 export interface StorageOptions {
-  /** `sqlite:<name>.db`, a file directly below the data folder. */
+  /** `sqlite:<name>.db`, a file directly below the data folder, or `postgres://user:password@host:port/database`. */
   readonly url: string;
   /** Created with mode 0700 when missing. */
   readonly dataFolder: string;
@@ -28,17 +30,23 @@ export interface StorageOptions {
   readonly clock: Clock;
 }
 
+const POSTGRES_URL = /^postgres(ql)?:\/\//i;
 /** The ending keeps the database apart from the lock and the other files of the folder. */
 const SQLITE_URL = /^sqlite:([\w-][\w.-]*\.db)$/;
 
-async function openBackend({ url, dataFolder, logger }: StorageOptions): Promise<Backend> {
+async function openBackend({ url, dataFolder, logger, clock }: StorageOptions): Promise<Backend> {
+  if (POSTGRES_URL.test(url)) {
+    await createDataFolder(resolve(dataFolder));
+    return openPostgres(url, clock);
+  }
   const file = SQLITE_URL.exec(url)?.[1];
   if (file === undefined) {
     // The whole URL may hold a password.
     const scheme = /^[a-z0-9+.-]+:/i.exec(url)?.[0] ?? 'no scheme';
     throw new AppError(
       'invalid-request',
-      `storage.url (${scheme}) is not allowed; write sqlite:<name>.db, a file directly below the data directory`,
+      `storage.url (${scheme}) is not allowed; write sqlite:<name>.db, a file directly below the data directory, ` +
+        'or postgres://user:password@host:port/database',
     );
   }
   return openSqlite(resolve(dataFolder, file), logger);
@@ -96,7 +104,7 @@ function storageOn(backend: Backend, clock: Clock): Storage {
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const backend = await openBackend(options);
   try {
-    await migrate(backend.writer, MIGRATIONS);
+    await backend.migrating(db => migrate(db, MIGRATIONS));
     await backend.openReader();
   } catch (error) {
     await backend.close();

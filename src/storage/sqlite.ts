@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Kysely, sql } from 'kysely';
-import { AppError, codeOf, reasonOf } from '../lib/errors.ts';
+import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Backend } from './backend.ts';
+import { createDataFolder } from './data-folder.ts';
 import type { Plan } from './operations.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { explainFailure, isConflict } from './sqlite-errors.ts';
@@ -17,19 +17,6 @@ const WORKER = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/sqlite-worker.js' : './sqlite-worker.js',
   import.meta.url,
 );
-
-/** Step by step, because Node 20's recursive `mkdir` never returns below a folder such as /proc. */
-async function createFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { mode: 0o700 });
-  } catch (error) {
-    const parent = dirname(folder);
-    if (codeOf(error) === 'EEXIST') return;
-    if (codeOf(error) !== 'ENOENT' || parent === folder) throw error;
-    await createFolder(parent);
-    await mkdir(folder, { mode: 0o700 });
-  }
-}
 
 /** Says why what was committed could be lost with the power, or nothing when it could not. */
 export function durabilityProblem(journalMode: unknown, synchronous: unknown): string | undefined {
@@ -63,9 +50,7 @@ function runOn(link: Link, explain: (failure: Failure) => AppError): Backend['ru
 export async function openSqlite(file: string, logger: Logger): Promise<Backend> {
   const folder = dirname(file);
   const explain = (failure: Failure): AppError => explainFailure(failure, file, folder);
-  await createFolder(folder).catch(error => {
-    throw explainFailure({ code: codeOf(error), message: reasonOf(error) }, folder, folder);
-  });
+  await createDataFolder(folder);
   const { writing, reading, close } = startWorkers({ script: WORKER, file, explain, logger });
   const writer = new Kysely<Database>({ dialect: sqliteDialect(writing) });
   try {
@@ -78,6 +63,7 @@ export async function openSqlite(file: string, logger: Logger): Promise<Backend>
   return {
     writer,
     reader: new Kysely<Database>({ dialect: sqliteDialect(reading) }),
+    migrating: work => work(writer),
     run: runOn(writing, explain),
     async openReader() {
       await reading.ask({ kind: 'open-reader', database: file });

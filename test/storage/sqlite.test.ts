@@ -70,7 +70,7 @@ describe('opening', () => {
   });
 
   it.each([
-    'postgres://admin:hunter2@db/headgate',
+    'mysql://admin:hunter2@db/headgate',
     'sqlite:../other.db',
     'sqlite:/var/headgate.db',
     'sqlite:lock',

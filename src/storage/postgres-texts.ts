@@ -1,0 +1,12 @@
+/** The same statement with `$1`, `$2` and so on in place of each `?`. It must hold no `?` within a literal. */
+export function numbered(sql: string): string {
+  let last = 0;
+  return sql.replace(/\?/g, () => {
+    last += 1;
+    return `$${last}`;
+  });
+}
+
+/** PostgreSQL refuses U+0000 in texts; it is kept as U+FFFD, as half a surrogate pair is by every dialect. */
+export const asStored = <Value>(value: Value): Value | string =>
+  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { startPostgres } from './postgres-server.ts';
+
+const USUAL_SERVER = 'postgres://root@127.0.0.1:5432/postgres';
+
+let server: Promise<string> | undefined;
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await administer(url, 'select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The server at 127.0.0.1:5432 when it lets us in, else one of our own until this process ends. */
+async function findServer(): Promise<string> {
+  if (await answers(USUAL_SERVER)) return USUAL_SERVER;
+  const own = await startPostgres();
+  process.once('exit', own.remove);
+  return own.url('postgres');
+}
+
+async function administer(url: string, text: string): Promise<void> {
+  const client = new Client(url);
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+export interface TestPostgresDatabase {
+  readonly url: string;
+  /** Runs statements past the storage. */
+  run(text: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** An empty database of a name that nothing else has. */
+export async function createPostgresDatabase(options = ''): Promise<TestPostgresDatabase> {
+  server ??= findServer();
+  const at = await server;
+  const name = `headgate_test_${randomBytes(6).toString('hex')}`;
+  await administer(at, `create database ${name} ${options}`);
+  const url = at.replace(/\/[^/]*$/, `/${name}`);
+  return {
+    url,
+    run: text => administer(url, text),
+    remove: () => administer(at, `drop database ${name} with (force)`),
+  };
+}

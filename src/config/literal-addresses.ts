@@ -1,11 +1,10 @@
 import { isIP } from 'node:net';
-import * as z from 'zod';
 import type { AddressGuard } from '../lib/address-guard.ts';
 import { Secret } from '../lib/secret.ts';
 import { findTargetType } from '../targets/index.ts';
 import type { CommonSettings } from '../targets/target.ts';
 import type { Finding } from './finding.ts';
-import { asWritten, childOf, mapsFor, type Schema } from './schema-walk.ts';
+import { asWritten, childOf, isDestination, mapsFor, type Schema } from './schema-walk.ts';
 
 /** Addresses in a target's settings that nothing will be sent to. Names are judged when they are looked up. */
 export function forbiddenAddresses(settings: CommonSettings, raw: object, guard: AddressGuard): Finding[] {
@@ -27,13 +26,12 @@ const known = new WeakMap<Schema, readonly string[]>();
 function destinationsOf(schema: Schema): readonly string[] {
   const found =
     known.get(schema) ??
-    mapsFor(schema, {}).flatMap(map => Object.keys(map.shape).filter(key => isDestination(map.shape[key])));
+    mapsFor(schema, {}).flatMap(map =>
+      Object.entries(map.shape).flatMap(([key, field]) => (isDestination(field) ? [key] : [])),
+    );
   known.set(schema, found);
   return found;
 }
-
-const isDestination = (field: Schema | undefined): boolean =>
-  field !== undefined && z.globalRegistry.get(field)?.destination === true;
 
 /** The address that a host or an http address consists of; undefined for a name. */
 function addressIn(value: unknown): string | undefined {

@@ -16,7 +16,7 @@ import { originIn } from './origin.ts';
 import type { ConfigProblem } from './problems.ts';
 import { quote } from './quote.ts';
 import { clearText } from './read-settings.ts';
-import { childOf, mapsFor, type Schema } from './schema-walk.ts';
+import { childOf, isTemplate, mapsFor, type Schema } from './schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
 import { didYouMean } from './suggest.ts';
 
@@ -67,7 +67,7 @@ function templateKeys(schema: Schema): string[] {
   const known = templates.get(schema);
   if (known !== undefined) return known;
   const keys = mapsFor(schema, {}).flatMap(map => {
-    const own = Object.keys(map.shape).filter(key => isTemplate(map.shape[key]));
+    const own = Object.entries(map.shape).flatMap(([key, field]) => (isTemplate(field) ? [key] : []));
     const others = [...aliasesOf(map)].filter(([, key]) => own.includes(key));
     return [...own, ...others.map(([name]) => name)];
   });
@@ -76,9 +76,6 @@ function templateKeys(schema: Schema): string[] {
 }
 
 const templates = new WeakMap<Schema, string[]>();
-
-const isTemplate = (field: Schema | undefined): boolean =>
-  field !== undefined && z.globalRegistry.get(field)?.template === true;
 
 function noType(typeName: unknown): string {
   const names = targetTypes.map(type => type.type);

@@ -77,13 +77,32 @@ export function schemasAt(schema: Schema, path: Path, value: unknown): Schema[] 
 
 /** Whether a value at the path, or one it lies in, is marked as a secret. */
 export function isSecretAt(schema: Schema, path: Path, value: unknown): boolean {
-  return Array.from({ length: path.length + 1 }, (_, length) => path.slice(0, length)).some(part =>
-    schemasAt(schema, part, value).some(isSecret),
-  );
+  return Array.from({ length: path.length + 1 }, (_, length) => path.slice(0, length)).some(part => {
+    const found = valueAt(value, part);
+    return schemasAt(schema, part, value).some(
+      candidate => isSecret(candidate) || (typeof found === 'string' && isSecretText(candidate, found)),
+    );
+  });
 }
 
-export const isSecret = (schema: Schema): boolean =>
-  layers(schema).some(layer => z.globalRegistry.get(layer)?.secret === true);
+export const isSecret = (schema: Schema): boolean => isMarked(schema, 'secret');
+
+/** Whether the `$` in it belongs to a template or an expression. */
+export const isTemplate = (schema: Schema): boolean => isMarked(schema, 'template');
+
+/** Whether it decides where secrets beside it are sent. */
+export const isDestination = (schema: Schema): boolean => isMarked(schema, 'destination');
+
+const isMarked = (schema: Schema, mark: 'secret' | 'template' | 'destination'): boolean =>
+  layers(schema).some(layer => z.globalRegistry.get(layer)?.[mark] === true);
+
+/** Whether a text is a secret there: always, or because of what it looks like. */
+export const isSecretText = (schema: Schema, text: string): boolean =>
+  isSecret(schema) ||
+  layers(schema).some(layer => {
+    const pattern = z.globalRegistry.get(layer)?.secretWhen;
+    return typeof pattern === 'string' && new RegExp(pattern).test(text);
+  });
 
 /** The path as it stands in the value, where keys may be written by their other names. */
 export function asWritten(schema: Schema, path: Path, value: unknown): Path {

@@ -1,5 +1,6 @@
 import { AppError, type Problem } from '../lib/errors.ts';
 import { isMask, MASK } from '../lib/secret.ts';
+import { counterpart } from './counterpart.ts';
 import type { RawItems } from './declared.ts';
 import { FILES, type FileName, NOTIFICATIONS_FILE, SETTINGS_FILE, type Texts } from './load.ts';
 import { placeOf, type SecretPlace, secretPlaces, spanFinder } from './mask-texts.ts';
@@ -72,15 +73,10 @@ function targetsIn(items: unknown): [string, PlainMap][] {
   return named.flatMap(([id, item]): [string, PlainMap][] => (isMap(item) ? [[id, item]] : []));
 }
 
-/** What stands in the same place now, items of lists being found by what they are called. */
+/** What stands in the same place now. */
 function presentAt(now: unknown, old: unknown, path: Path): unknown {
   const [step, ...rest] = path;
-  if (step === undefined) return now;
-  const before = childOf(old, step);
-  const name = childOf(before, 'id') ?? childOf(before, 'name');
-  const isIt = (item: unknown): boolean => (childOf(item, 'id') ?? childOf(item, 'name')) === name;
-  const after = Array.isArray(now) && name !== undefined ? now.find(isIt) : childOf(now, step);
-  return presentAt(after, before, rest);
+  return step === undefined ? now : presentAt(counterpart(now, old, step), childOf(old, step), rest);
 }
 
 /** A mask that would be written as if it were a value. */

@@ -89,7 +89,11 @@ function editTo(call: Call, noun: Noun, id: string, item: PlainMap, present: Pre
   const { section } = noun;
   const schema = noun.schema(item);
   if (schema === undefined) return { section, id, value: item };
-  const { value, secrets } = withStoredSecrets(call, { schema, id, item, inFile: present?.inFile });
+  const owner = noun.secretOwner?.(id);
+  const { value, secrets } =
+    owner === undefined
+      ? { value: item, secrets: [] }
+      : withStoredSecrets(call, { schema, owner, item, present });
   const before = { inFile: present?.inFile, inForce: present?.inForce };
   return { section, id, value: asInFile(schema, value, before), secrets };
 }

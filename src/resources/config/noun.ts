@@ -19,6 +19,8 @@ export interface Noun {
   readonly fixed: readonly string[];
   /** Whether its items are in groups. */
   readonly grouped: boolean;
+  /** What names of an item's stored secrets begin with; left out where items hold no secrets. */
+  readonly secretOwner?: (id: string) => string;
   find(now: Configuration, id: string): Present | undefined;
   /** What an item of such content must look like; undefined when that cannot be told. */
   schema(item: PlainMap): Schema | undefined;

@@ -1,18 +1,20 @@
-import type { NewSecret } from '../../config/change.ts';
-import type { PlainMap } from '../../config/plain.ts';
-import type { Schema } from '../../config/schema-walk.ts';
+import { permissionsOf } from '../../auth/permissions.ts';
+import { type RuledWrite, ruleSecrets, type SecretWrite } from '../../config/secret-rules.ts';
 import type { Call } from '../verb.ts';
+import type { Present } from './noun.ts';
 
-interface Written {
-  readonly schema: Schema;
-  readonly id: string;
-  readonly item: PlainMap;
-  readonly inFile: PlainMap | undefined;
+interface Written extends Pick<SecretWrite, 'schema' | 'owner' | 'item'> {
+  /** Undefined for a new item. */
+  readonly present: Present | undefined;
 }
 
-export function withStoredSecrets(
-  _call: Call,
-  { item }: Written,
-): { readonly value: PlainMap; readonly secrets: readonly NewSecret[] } {
-  return { value: item, secrets: [] };
-}
+/** The item as its file may hold it, and the secrets to store before; throws as `ruleSecrets` does. */
+export const withStoredSecrets = ({ actor }: Call, { schema, owner, item, present }: Written): RuledWrite =>
+  ruleSecrets({
+    schema,
+    owner,
+    item,
+    inFile: present?.inFile,
+    inForce: present?.inForce,
+    mayRefer: permissionsOf(actor.role).has('update:settings'),
+  });

@@ -24,9 +24,9 @@ export const updateSettings = defineVerb({
         const kept = Object.entries(before.inForce).filter(([section]) => !Object.hasOwn(body, section));
         const { value, secrets } = withStoredSecrets(call, {
           schema: settingsSchema,
-          id: '',
+          owner: 'settings',
           item: { ...Object.fromEntries(kept), ...sections },
-          inFile: before.inFile,
+          present: before,
         });
         return [{ section: 'settings', id: '', value: asInFile(settingsSchema, value, before), secrets }];
       },

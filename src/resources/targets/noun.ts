@@ -7,6 +7,7 @@ export const targetNoun: Noun = {
   section: 'targets',
   fixed: ['id', 'type'],
   grouped: false,
+  secretOwner: id => `target_${id}`,
   find(now, id) {
     const found = now.targets.find(target => target.settings.id === id);
     return found && { inFile: now.raw.targets.get(id), inForce: plainCopy(found.settings) };

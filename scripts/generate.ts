@@ -288,9 +288,9 @@ async function errorsPage(): Promise<string> {
     heading('Errors'),
     'Every error has the same body. `code` is for programs, `message` for people. `requestId` is also in the header `X-Request-Id` and in the log. ' +
       '`errors` is there when single places of the request are wrong. Answers 429 and 503 carry `Retry-After` in seconds where the wait is known.',
-    '```json\n{\n  "status": "error",\n  "message": "limit: Too small: expected number to be >=1",\n  "code": "invalid-request",\n' +
+    '```json\n{\n  "status": "error",\n  "message": "limit: must be a whole number from 1 to 1000",\n  "code": "invalid-request",\n' +
       '  "requestId": "019b76da-a800-7000-8000-000000000001",\n' +
-      '  "errors": [{ "path": "limit", "message": "Too small: expected number to be >=1" }]\n}\n```',
+      '  "errors": [{ "path": "limit", "message": "must be a whole number from 1 to 1000" }]\n}\n```',
     table(
       ['Code', 'Status', 'Meaning'],
       ERRORS.map(({ name, meaning }) => [code(name), String(statuses.get(name)), meaning]),

@@ -38,7 +38,9 @@ describe('check', () => {
 
   it('shows the effective configuration with every default and no secret', () => {
     const { configuration } = check({
-      'headgate.yml': 'pipelines: [{ id: s, engine: rsyslog, push: true, token: "${env:T}" }]',
+      'headgate.yml':
+        'pipelines: [{ id: s, engine: rsyslog, push: true, token: "${env:T}" }]\n' +
+        'storage: { url: "postgres://gate:hunter2@db/gates" }',
       'notifications.yml': 'notifications: [{ id: a, condition: no-data, conf: { name: x } }]',
     });
     if (configuration === undefined) throw new Error('the configuration was refused');
@@ -48,6 +50,7 @@ describe('check', () => {
     expect(loadYaml(yaml)).toMatchObject({
       'headgate.yml': {
         api: { port: 9000, loginRateLimit: '2/second' },
+        storage: { url: 'postgres://gate:********@db/gates' },
         pipelines: [{ id: 's', token: '********' }],
         delivery: { retrySchedule: expect.arrayContaining(['0s', '8h']) },
       },

@@ -97,7 +97,22 @@ describe('headgate.yml', () => {
     [
       'another store',
       'storage: { url: "mysql://x" }',
-      /must be sqlite: and the name of a file that ends with .db, not 'mysql:\/\/x'/,
+      /must be sqlite: and the name of a file that ends with .db, or postgres:\/\/\S+, not 'mysql:\/\/x'/,
+    ],
+    [
+      'another store with a password',
+      'storage: { url: "mysql://root:hunter2@db/x" }',
+      /postgres:\/\/\S+, not '\*{8}' \(storage\.url\)$/,
+    ],
+    [
+      'a database without a name',
+      'storage: { url: "postgres://root@db" }',
+      /must name one database, as in postgres:\/\/host\/headgate/,
+    ],
+    [
+      'a second password for a database',
+      'storage: { url: "postgres://root@db/x?password=hunter2" }',
+      /must not have the option 'password'; allowed are .*sslmode/,
     ],
     [
       'an address that is none',

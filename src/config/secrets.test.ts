@@ -103,6 +103,17 @@ describe('secrets', () => {
     expect([...short, ...number].join()).not.toMatch(/hunter2|1234567890/);
   });
 
+  it('stand in the address of a database only where it has a password', () => {
+    const clear = (url: string) =>
+      warningsOf({ settings: `storage: { url: "${url}" }`, environment: { DB: 'postgres://u:hunter2@h/d' } });
+    expect(clear('sqlite:gate.db')).toEqual([]);
+    expect(clear('postgres://u@h:5432/d?sslmode=require')).toEqual([]);
+    expect(clear('${env:DB}')).toEqual([]);
+    expect(clear('postgres://u:hunter2@h/d')).toEqual([
+      expect.stringMatching(/^headgate.yml:1:\d+: this secret is readable.*\(storage\.url\)$/),
+    ]);
+  });
+
   it('leaves every other $ alone: in templates, in notifications, in the middle of a text', () => {
     const { targets, notifications } = configurationOf({
       notifications: [

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Environment } from './overrides.ts';
 import { readScalar } from './overrides.ts';
 import { formatPath } from './problems.ts';
-import { childOf, childSchemas, isSecret, layers, type Schema, schemasAt } from './schema-walk.ts';
+import { childOf, childSchemas, isSecretText, layers, type Schema, schemasAt } from './schema-walk.ts';
 import { readFileText, withoutMark } from './text.ts';
 import type { Path } from './yaml-places.ts';
 
@@ -135,7 +135,8 @@ export function clearTextSecrets(
   const found: Path[] = [];
   function walk(schemas: readonly Schema[], current: unknown, path: Path): void {
     if (typeof current === 'string') {
-      if (current !== '' && schemas.some(isSecret) && !references.has(formatPath(path))) found.push(path);
+      const isOne = current !== '' && schemas.some(schema => isSecretText(schema, current));
+      if (isOne && !references.has(formatPath(path))) found.push(path);
     } else if (typeof current === 'object' && current !== null && schemas.some(holdsMore)) {
       const steps = Array.isArray(current) ? current.keys() : Object.keys(current);
       for (const step of steps)

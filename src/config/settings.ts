@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens.ts';
 import { createAddressGuard } from '../lib/address-guard.ts';
 import { rate } from '../lib/rate.ts';
-import { duration, httpUrl } from '../lib/schemas.ts';
+import { duration, httpUrl, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
 
 const addressRange = z.string().refine(isAddressRange, 'must be an address or a range such as 10.0.0.0/8');
@@ -43,11 +43,12 @@ const api = z.strictObject({
 });
 
 const storage = z.strictObject({
-  url: z
-    .string()
-    .regex(/^sqlite:[\w-][\w.-]*\.db$/, 'must be sqlite: and the name of a file that ends with .db')
-    .default('sqlite:headgate.db')
-    .describe('The store, relative to the data folder. Needs a restart.'),
+  url: storeUrl
+    .prefault('sqlite:headgate.db')
+    .describe(
+      'The store: `sqlite:` and a file below the data folder, or a PostgreSQL database of its own as ' +
+        '`postgres://user:password@host:5432/headgate`, best written as `${env:DATABASE_URL}`. Needs a restart.',
+    ),
   keyRing: z
     .string()
     .min(1)

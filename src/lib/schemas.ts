@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Duration, parseDuration } from './duration.ts';
-import { Secret, SecretUrl } from './secret.ts';
+import { DatabaseUrl, Secret, SecretUrl } from './secret.ts';
 
 /** The id of a resource. */
 export const identifier = z
@@ -49,6 +49,46 @@ export const httpUrl = z.string().superRefine((text, context) => {
 
 /** An address whose path is the key to it, as chat services hand them out: reads show its host only. */
 export const secretUrl = httpUrl.transform(text => new SecretUrl(text)).meta({ secret: true });
+
+const SQLITE_URL = /^sqlite:[\w-][\w.-]*\.db$/;
+/** What may follow the `?`: how to reach the server and trust it, no limits and no second password. */
+const DATABASE_OPTIONS = new Set([
+  'application_name',
+  'host',
+  'port',
+  'sslcert',
+  'sslkey',
+  'sslmode',
+  'sslnegotiation',
+  'sslrootcert',
+  'user',
+]);
+
+function databaseUrlProblem(text: string): string | undefined {
+  const url = parseUrl(text);
+  if (url === null || !/^postgres(ql)?:$/.test(url.protocol) || !text.startsWith(`${url.protocol}//`))
+    return 'must be sqlite: and the name of a file that ends with .db, or postgres://user:password@host:port/database';
+  if (!/^\/[^/@]+$/.test(url.pathname)) return 'must name one database, as in postgres://host/headgate';
+  const unknown = [...url.searchParams.keys()].find(key => !DATABASE_OPTIONS.has(key));
+  return unknown === undefined
+    ? undefined
+    : `must not have the option '${unknown}'; allowed are ${[...DATABASE_OPTIONS].join(', ')}`;
+}
+
+/**
+ * Where state is kept: a file, or a database whose address may hold a password. The mark `secretWhen` is a pattern of
+ * the texts that are a secret: those with a password, and the mask of one.
+ */
+export const storeUrl = z
+  .string()
+  .transform((text, context): string | DatabaseUrl => {
+    if (SQLITE_URL.test(text)) return text;
+    const message = databaseUrlProblem(text);
+    if (message === undefined) return new DatabaseUrl(text);
+    context.addIssue({ code: 'custom', message, input: text });
+    return z.NEVER;
+  })
+  .meta({ secretWhen: '^[^@]*:[^/@][^@]*@|^\\*{8}$' });
 
 function parseUrl(text: string): URL | null {
   try {

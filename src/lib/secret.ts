@@ -43,5 +43,24 @@ export class SecretUrl extends Secret {
   }
 }
 
+/** The address of a database: it prints with its password masked, as `postgres://user:********@host/database`. */
+export class DatabaseUrl extends Secret {
+  override toString(): string {
+    const { protocol, username, password, host, pathname, search } = new URL(this.reveal());
+    if (password === '') return this.reveal();
+    return `${protocol}//${username}:${MASK}@${host}${pathname}${search}`;
+  }
+
+  override toJSON(): string {
+    return this.toString();
+  }
+
+  override [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+const MASKED_ADDRESS = /^(https?:\/\/[^/]+\/\*{8}$|postgres(ql)?:\/\/[^/:]*:\*{8}@)/;
+
 /** Whether a text is what a read shows in place of a secret: sent back, it means what is stored. */
-export const isMask = (text: string): boolean => text === MASK || /^https?:\/\/[^/]+\/\*{8}$/.test(text);
+export const isMask = (text: string): boolean => text === MASK || MASKED_ADDRESS.test(text);

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Secret } from '../lib/secret.ts';
 import type { Backend } from './backend.ts';
 import { groupCommits } from './commits.ts';
 import { createDataFolder } from './data-folder.ts';
@@ -23,7 +24,7 @@ import { versionStore } from './versions.ts';
 
 export interface StorageOptions {
   /** `sqlite:<name>.db`, a file directly below the data folder, or `postgres://user:password@host:port/database`. */
-  readonly url: string;
+  readonly url: string | Secret;
   /** Created with mode 0700 when missing. */
   readonly dataFolder: string;
   readonly logger: Logger;
@@ -34,7 +35,9 @@ const POSTGRES_URL = /^postgres(ql)?:\/\//i;
 /** The ending keeps the database apart from the lock and the other files of the folder. */
 const SQLITE_URL = /^sqlite:([\w-][\w.-]*\.db)$/;
 
-async function openBackend({ url, dataFolder, logger, clock }: StorageOptions): Promise<Backend> {
+async function openBackend(options: StorageOptions): Promise<Backend> {
+  const { dataFolder, logger, clock } = options;
+  const url = typeof options.url === 'string' ? options.url : options.url.reveal();
   if (POSTGRES_URL.test(url)) {
     await createDataFolder(resolve(dataFolder));
     return openPostgres(url, clock);

@@ -1,19 +1,9 @@
 import { createHash } from 'node:crypto';
-import { nameOf } from './counterpart.ts';
-import { childOf } from './schema-walk.ts';
 import { SECRET_NAME } from './secret-writer.ts';
-import type { Path } from './yaml-places.ts';
 
-/** The name that a secret sent over the API is stored by: `target_ops_hook_token`. Items of lists go by their names. */
-export function storedName(owner: string, item: unknown, path: Path): string {
-  const steps: string[] = [];
-  let current = item;
-  for (const step of path) {
-    current = childOf(current, step);
-    const name = typeof step === 'number' ? nameOf(current) : undefined;
-    steps.push(typeof name === 'string' ? name : String(step));
-  }
-  const whole = [owner, ...steps].join('_');
+/** The name that a secret sent over the API is stored by: `target_ops_hook_token`. */
+export function storedName(steps: readonly string[]): string {
+  const whole = steps.join('_');
   const plain = whole.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (plain === whole && SECRET_NAME.test(plain)) return plain;
   // What had to be cut or replaced is told apart by its digest.

@@ -3,7 +3,7 @@ import { aliasesOf } from '../lib/aliases.ts';
 import { AppError, type ErrorCode } from '../lib/errors.ts';
 import { isMask } from '../lib/secret.ts';
 import type { NewSecret } from './change.ts';
-import { counterpart } from './counterpart.ts';
+import { counterpart, nameOf } from './counterpart.ts';
 import { isMap, type PlainMap } from './plain.ts';
 import { formatPath } from './problems.ts';
 import {
@@ -44,7 +44,10 @@ export interface RuledWrite {
 /** A place in the item and what is known of it. */
 interface Here {
   readonly schemas: readonly Schema[];
+  /** As it was sent. */
   readonly path: Path;
+  /** The same by the fields' own names and what items are called. */
+  readonly names: readonly string[];
   readonly inFile: unknown;
   readonly inForce: unknown;
   /** Whether secrets here would go elsewhere than where they were entered for. */
@@ -96,8 +99,8 @@ export function ruleSecrets({ schema, owner, item, inFile, inForce, mayRefer }: 
     return here.inFile;
   }
 
-  function store(value: string, { path, inFile: held }: Here): string {
-    const base = storedName(owner, item, path);
+  function store(value: string, { names, inFile: held }: Here): string {
+    const base = storedName([owner, ...names]);
     const present = nameIn(held);
     const isOwn = present?.startsWith(base) === true && /^(?:_\d+)?$/.test(present.slice(base.length));
     let name = isOwn ? present : base;
@@ -107,7 +110,7 @@ export function ruleSecrets({ schema, owner, item, inFile, inForce, mayRefer }: 
     return `\${secret:${name}}`;
   }
 
-  const value = rule(item, { schemas: [schema], path: [], inFile, inForce, moved: false });
+  const value = rule(item, { schemas: [schema], path: [], names: [], inFile, inForce, moved: false });
   return { value: isMap(value) ? value : item, secrets };
 }
 
@@ -126,6 +129,7 @@ function refusal(code: ErrorCode, { path }: Here, message: string): AppError {
 const inList = (here: Here, list: readonly unknown[], index: number): Here => ({
   schemas: here.schemas.flatMap(schema => childSchemas(schema, index, list)),
   path: [...here.path, index],
+  names: [...here.names, String(nameOf(list[index]) ?? index)],
   inFile: counterpart(here.inFile, list, index),
   inForce: counterpart(here.inForce, list, index),
   moved: here.moved,
@@ -137,6 +141,7 @@ function inMap(here: Here, map: PlainMap, key: string, moved: boolean): Here {
   return {
     schemas: here.schemas.flatMap(schema => childSchemas(schema, own, map)),
     path: [...here.path, key],
+    names: [...here.names, own],
     inFile: firstOf(here.inFile, names),
     inForce: firstOf(here.inForce, names),
     moved,

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity } from '../auth/identity.ts';
-import { checkConfiguration } from '../config/check.ts';
+import { checkTexts } from '../config/check.ts';
 import { createConfiguration } from '../config/current.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
@@ -146,7 +146,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         configuration: configuration.get,
         configurationStatus: configuration.status,
         save: configuration.save,
-        checkTexts: texts => checkConfiguration({ ...sources, secretOf: secrets.get, texts }, clock),
+        checkTexts: texts => checkTexts(sources, texts, clock),
         secrets,
         transaction: work => storage.transaction(tx => work(tx.in(WORKSPACE))),
         clock,

@@ -9,6 +9,7 @@ import {
   OUTPUTS_FILE,
   SETTINGS_FILE,
   type Sources,
+  type Texts,
 } from './load.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
 
@@ -30,6 +31,15 @@ export function checkConfiguration(sources: Sources, clock: Pick<Clock, 'now'>):
     warnings: result.warnings,
     configuration: result.ok ? result.configuration : undefined,
   };
+}
+
+/**
+ * Checks texts for somebody who may not learn what their references stand for, or whether files and variables exist:
+ * each reference is left alone and warned of.
+ */
+export function checkTexts(sources: Sources, texts: Texts, clock: Pick<Clock, 'now'>): Check {
+  const check = checkConfiguration({ ...sources, texts, sealed: true }, clock);
+  return { ...check, ok: check.errors.length === 0 };
 }
 
 /** The answer for a terminal: a line for each finding and one that sums up. */

@@ -46,7 +46,7 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
     origin,
     problems: [
       ...unresolved,
-      ...refused.filter(problem => !unresolved.some(({ path }) => path === problem.path)),
+      ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
       ...duplicateIds(value, origin),
       ...sharedTokens(value, origin),
     ],

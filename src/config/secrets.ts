@@ -18,6 +18,8 @@ export interface ReferenceSources {
   readonly environment: Environment;
   /** The text of a stored secret. Absent where no store is open, as in `headgate check`. */
   readonly secretOf?: ((name: string) => string | undefined) | undefined;
+  /** Set where whoever asks must not learn what references stand for: then none is looked up. */
+  readonly sealed?: true;
 }
 
 interface Unresolved {
@@ -69,7 +71,7 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
     const [, kind, name = ''] = REFERENCE.exec(text) ?? [];
     if (kind === undefined) return text;
     references.set(formatPath(path), text);
-    if (kind === 'file') files.push(name);
+    if (kind === 'file' && options.sealed === undefined) files.push(name);
     const found = lookUp(kind, name, options);
     if ('text' in found) return readScalar(schemasAt(options.schema, path, value), found.text);
     const message = `${text} ${found.problem}`;
@@ -92,8 +94,9 @@ type Found =
   /** `elsewhere` when a process that has a store may know it. */
   | { readonly problem: string; readonly elsewhere?: true };
 
-function lookUp(kind: string, name: string, { environment, secretOf }: ReferenceSources): Found {
+function lookUp(kind: string, name: string, { environment, secretOf, sealed }: ReferenceSources): Found {
   if (name === '') return { problem: `names nothing; ${REMEDY}` };
+  if (sealed) return { problem: 'is not looked up while a text is only checked', elsewhere: true };
   if (kind === 'secret') return fromStore(name, secretOf);
   return kind === 'env' ? fromEnvironment(name, environment) : fromFile(name);
 }

@@ -220,17 +220,42 @@ describe('/system/config/check', () => {
     expect((await call('POST', '/system/config/check', body)).status).toBe(400);
   });
 
-  it('shows nothing of what a reference in the text stands for', async () => {
+  it('shows nothing of what a reference in the text stands for, nor whether there is such a thing', async () => {
     await given();
+    await call('PUT', '/system/secrets/hidden', { value: 'do-not-show-this' });
     const path = writeFileText(server.data, 'other-secret', 'do-not-show-this');
-    const reference = `\${file:${path}}`;
-    const text = [
-      `instance: {name: '${reference}'}`,
-      `api: {host: '${reference}', port: '${reference}', loginRateLimit: '${reference}'}`,
-      `delivery: {retrySchedule: ['${reference}'], privateAddresses: '${reference}'}`,
-    ].join('\n');
-    const answer = await call('POST', '/system/config/check', { files: { 'headgate.yml': text } });
-    expect(answer.text).not.toContain('do-not-show-this');
+    const nothing = path.replace('other-secret', 'other-absent');
+    /** What is said of a text that is full of the reference. */
+    const said = async (reference: string): Promise<string> => {
+      const pipeline = `{id: '${reference}', engine: vector, url: '${reference}', interval: '${reference}'}`;
+      const text = [
+        `instance: {name: '${reference}'}`,
+        `api: {host: '${reference}', port: '${reference}', loginRateLimit: '${reference}'}`,
+        `delivery: {retrySchedule: ['${reference}'], privateAddresses: '${reference}'}`,
+        `pipelines: [${pipeline}, ${pipeline}]`,
+      ].join('\n');
+      const target = `{id: hook, type: webhook, url: '${reference}', authType: token, token: '${reference}'}`;
+      const files = { 'headgate.yml': text, 'notifications.yml': `targets: [${target}]` };
+      const answer = await call('POST', '/system/config/check', { files });
+      expect(answer.status).toBe(200);
+      expect(answer.text).not.toContain('do-not-show-this');
+      return answer.text.replaceAll(reference, 'it').replaceAll('absent', 'secret');
+    };
+    expect(await said(`\${file:${path}}`)).toBe(await said(`\${file:${nothing}}`));
+    expect(await said('${secret:hidden}')).toBe(await said('${secret:absent}'));
+    expect(await said('${env:HOME}')).toBe(await said('${env:NONE}'));
+  });
+
+  it('takes a text whose references are left alone as valid, with a warning for each', async () => {
+    await given();
+    const text =
+      "api: {authTokenTTL: '${env:TTL}'}\npipelines: [{id: a, engine: custom, push: true, token: '${env:X}'}]";
+    const { body } = await call('POST', '/system/config/check', { files: { 'headgate.yml': text } });
+    expect(body.items[0]).toMatchObject({
+      ok: true,
+      errors: [],
+      warnings: [{ path: 'api.authTokenTTL' }, { path: 'pipelines[0].token' }],
+    });
   });
 });
 

@@ -9,7 +9,7 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for disks, sockets and intervals, not for a core.
     maxWorkers: 4,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

@@ -181,14 +181,16 @@ describe('watching', () => {
     }
   });
 
-  it('goes on after a file with errors and after a file that is gone', async () => {
+  it('keeps what is in force when a file with errors comes and when the file goes', async () => {
     const { holder, folder, write } = hold(named('one'), systemClock);
     holder.watch();
-    const emptied = nextName(holder);
     rmSync(join(folder, 'headgate.yml'));
-    expect(await emptied).toBe('headgate');
-    const mended = nextName(holder);
+    await eventually(() => holder.status().state === 'error', 'the loss');
+    expect(holder.status().errors[0]?.message).toContain('is gone');
     write(BAD);
+    await eventually(() => !holder.status().errors[0]?.message.includes('is gone'), 'the bad file');
+    expect(nameOf(holder.get())).toBe('one');
+    const mended = nextName(holder);
     write(named('two'));
     expect(await mended).toBe('two');
   });
@@ -237,7 +239,7 @@ describe('watching', () => {
     expect(revealed()).toBe('first token');
     writeFileSync(join(secrets, 'token'), 'the second token');
     await clock.advance(3200);
-    expect(revealed()).toBe('the second token');
+    await eventually(() => revealed() === 'the second token', 'the second token');
   });
 
   it('loads nothing while nothing changes, and nothing after it was stopped', async () => {

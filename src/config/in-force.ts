@@ -8,8 +8,10 @@ import {
   type LoadResult,
   loadConfiguration,
   type Sources,
+  type Texts,
 } from './load.ts';
 import { reportLoad } from './load-report.ts';
+import { refuseLosses } from './losses.ts';
 import type { Loaded } from './prepare.ts';
 import { formatProblem } from './problems.ts';
 import { restartWarnings } from './restart.ts';
@@ -43,6 +45,7 @@ export function createInForce(options: InForceOptions): InForce {
   let current: Configuration | undefined;
   let atStart: Settings | undefined;
   let last: LoadResult | undefined;
+  let texts: Texts = {};
   let seen: Signatures = new Map();
 
   function takeOver(loaded: LoadResult, signatures: Signatures): LoadResult {
@@ -51,6 +54,7 @@ export function createInForce(options: InForceOptions): InForce {
     reportLoad(result, last, logger);
     last = result;
     if (!result.ok) return result;
+    texts = result.texts;
     current = result.configuration;
     atStart ??= current.settings;
     for (const listener of listeners) tell(listener, current);
@@ -72,7 +76,8 @@ export function createInForce(options: InForceOptions): InForce {
     },
     load() {
       const before = signaturesOf(seen.keys());
-      const result = safely(() => loadConfiguration(options, clock), folder);
+      const found = safely(() => loadConfiguration(options, clock), folder);
+      const result = refuseLosses(found, texts, folder);
       // A change while files were read must not count as seen; what was not known before is seen after.
       const after = signaturesOf(result.files);
       return takeOver(result, new Map([...after].map(([file, now]) => [file, before.get(file) ?? now])));

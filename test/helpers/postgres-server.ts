@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -77,6 +77,11 @@ export async function startPostgres(): Promise<PostgresServer> {
   run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']);
   server.configure(
     `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '${folder}'\nshared_buffers = 16MB`,
+  );
+  // Whoever is called locked has to show a password.
+  writeFileSync(
+    join(data, 'pg_hba.conf'),
+    'host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n',
   );
   server.start();
   return server;

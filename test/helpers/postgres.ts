@@ -35,22 +35,31 @@ async function administer(url: string, text: string): Promise<void> {
 }
 
 export interface TestPostgresDatabase {
+  readonly name: string;
   readonly url: string;
   /** Runs statements past the storage. */
   run(text: string): Promise<void>;
+  /** `alter database` with these words, from outside of it. */
+  alter(words: string): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** An empty database of a name that nothing else has. */
+/** An empty database, of a name that nothing else has, on the server that is at hand. */
 export async function createPostgresDatabase(options = ''): Promise<TestPostgresDatabase> {
   server ??= findServer();
-  const at = await server;
+  return createDatabaseOn(await server, options);
+}
+
+/** The same on the server whose database `at` may be used to create others. */
+export async function createDatabaseOn(at: string, options = ''): Promise<TestPostgresDatabase> {
   const name = `headgate_test_${randomBytes(6).toString('hex')}`;
   await administer(at, `create database ${name} ${options}`);
   const url = at.replace(/\/[^/]*$/, `/${name}`);
   return {
+    name,
     url,
     run: text => administer(url, text),
+    alter: words => administer(at, `alter database ${name} ${words}`),
     remove: () => administer(at, `drop database ${name} with (force)`),
   };
 }

@@ -1,0 +1,65 @@
+import type { Kysely } from 'kysely';
+import { deliveryStore } from '../../src/storage/deliveries.ts';
+import { eventStore } from '../../src/storage/events.ts';
+import { incidentStore } from '../../src/storage/incidents.ts';
+import { messageStore } from '../../src/storage/messages.ts';
+import { secretsStore } from '../../src/storage/secrets.ts';
+import type { Database } from '../../src/storage/tables.ts';
+import { versionStore } from '../../src/storage/versions.ts';
+
+type Read = (reader: Kysely<Database>) => Promise<unknown>;
+
+const page = { offset: 10, limit: 10 };
+const incidents = (reader: Kysely<Database>) => incidentStore(reader, 'default');
+const deliveries = (reader: Kysely<Database>) => deliveryStore(reader, 'default');
+const versions = (reader: Kysely<Database>) => versionStore(reader, 'default');
+
+/** Every read of the stores. */
+export const READS: readonly (readonly [string, Read])[] = [
+  ['open incidents', reader => incidents(reader).open()],
+  ['one incident', reader => incidents(reader).get('i')],
+  ['incidents', reader => incidents(reader).list({}, page)],
+  ['incidents by state', reader => incidents(reader).list({ state: 'open' }, page)],
+  ['incidents by notification', reader => incidents(reader).list({ notification: 'n' }, page)],
+  ['incidents by both', reader => incidents(reader).list({ notification: 'n', state: 'closed' }, page)],
+  ['events by their ids', reader => eventStore(reader, 'default').byIds(['a', 'b'])],
+  ['one delivery', reader => deliveries(reader).get('d')],
+  ['deliveries', reader => deliveries(reader).list({}, page)],
+  ['deliveries by state', reader => deliveries(reader).list({ state: 'exhausted' }, page)],
+  ['deliveries by target', reader => deliveries(reader).list({ target: 't' }, page)],
+  ['deliveries by notification', reader => deliveries(reader).list({ notification: 'n' }, page)],
+  [
+    'deliveries by all three',
+    reader => deliveries(reader).list({ state: 'sent', target: 't', notification: 'n' }, page),
+  ],
+  ['waiting deliveries', reader => deliveries(reader).waiting('t', 'd', 10)],
+  ['whether a target was reached', reader => deliveries(reader).reached('i', 't')],
+  ['attempts', reader => deliveries(reader).attempts('d')],
+  ['messages', reader => messageStore(reader, 'default').list(page)],
+  ['one message', reader => messageStore(reader, 'default').get('m')],
+  ['secrets', reader => secretsStore(reader, 'default').list()],
+  ['versions', reader => versions(reader).list(page)],
+  ['one version', reader => versions(reader).get('v')],
+  ['the last version', reader => versions(reader).last()],
+  ['the number of versions', reader => versions(reader).count()],
+];
+
+/** Reads that one index alone keeps from walking through a whole workspace, with its name. */
+export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
+  ['what waits for a target', reader => deliveries(reader).waiting('t', 'd', 10), 'deliveries_waiting'],
+  [
+    'the deliveries of an incident',
+    reader => deliveries(reader).list({ incident: 'i' }, page),
+    'deliveries_by_incident_id',
+  ],
+  [
+    'the deliveries in a state',
+    reader => deliveries(reader).list({ state: 'exhausted' }, page),
+    'deliveries_by_state',
+  ],
+  [
+    'the incidents of a notification',
+    reader => incidents(reader).list({ notification: 'n' }, page),
+    'incidents_by_notification',
+  ],
+];

@@ -2,16 +2,19 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Secret } from '../lib/secret.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
 import { addIngest, INGEST_ROUTES } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
+import { addMetrics, METRICS_ROUTE } from './metrics.ts';
 import { addNotFound } from './not-found.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
 export interface ServerOptions extends ManagementOptions {
   readonly monitor: Monitor;
+  readonly metricsToken: () => Secret | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -58,7 +61,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
   addPage(server);
-  addNotFound(server, '', [...PAGE_ROUTES, ...INGEST_ROUTES]);
+  addMetrics(server, options.house, options.metricsToken);
+  addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, ...INGEST_ROUTES]);
   await server.register(scope => addIngest(scope, options.monitor), { prefix: '/ingest' });
   await server.register(scope => addManagement(scope, options), { prefix: '/api/v1' });
   await server.ready();

@@ -153,6 +153,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
       identity,
       monitor,
+      metricsToken: () => settings().metrics.token,
       clock,
       health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
       ids,

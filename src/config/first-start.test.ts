@@ -28,7 +28,11 @@ describe('the first start', () => {
       const setting = /^# ( *(?:- )?[a-zA-Z]+:(?: .*)?)$/gm;
       writeFileSync(join(folder, name), text.replace(setting, '$1'));
     }
-    const result = load(folder, { SYSLOG_TOKEN: 'long enough', OPS_HOOK_TOKEN: 'x' });
+    const result = load(folder, {
+      SYSLOG_TOKEN: 'long enough',
+      OPS_HOOK_TOKEN: 'x',
+      METRICS_TOKEN: 'long enough too',
+    });
     expect(result.ok ? [] : result.problems).toEqual([]);
     expect(result.warnings).toEqual([]);
     expect(result.ok && result.configuration.settings.pipelines.map(({ id }) => id)).toEqual([

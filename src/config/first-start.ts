@@ -35,6 +35,9 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 #   privateAddresses: allow    # or refuse; needs a restart
 #   allowedAddresses: []       # open although private ones are refused; needs a restart
 #   retrySchedule: [0s, 5s, 30s, 2m, 5m, 15m, 30m, 1h, 2h, 4h, 8h]
+
+# metrics:
+#   token: \${env:METRICS_TOKEN}   # for /metrics from other machines; without it only this one may read
 `;
 
 const NOTIFICATIONS = `# Who is told, and about what. Changes are taken up at once; a file with errors changes nothing.

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens.ts';
 import { createAddressGuard } from '../lib/address-guard.ts';
 import { rate } from '../lib/rate.ts';
-import { duration, httpUrl, storeUrl } from '../lib/schemas.ts';
+import { duration, httpUrl, secretText, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
 
 const addressRange = z.string().refine(isAddressRange, 'must be an address or a range such as 10.0.0.0/8');
@@ -75,6 +75,13 @@ const delivery = z.strictObject({
     .describe('Waits before each attempt of a delivery; after the last it is given up.'),
 });
 
+const metrics = z.strictObject({
+  token: secretText
+    .refine(secret => secret.reveal().length >= 8, 'must be at least 8 characters')
+    .optional()
+    .describe('What /metrics asks for as Authorization: Bearer; without it only this machine may read them.'),
+});
+
 /** headgate.yml: every key has a default, so that an empty file is a whole configuration. */
 export const settingsSchema = z.strictObject({
   instance: instance.prefault({}).describe('This installation.'),
@@ -82,6 +89,7 @@ export const settingsSchema = z.strictObject({
   storage: storage.prefault({}).describe('Where state is kept.'),
   pipelines: z.array(pipelineSchema).default([]).describe('The pipelines to read.'),
   delivery: delivery.prefault({}).describe('How messages are delivered.'),
+  metrics: metrics.prefault({}).describe('Metrics of Headgate itself.'),
 });
 
 export type Settings = z.infer<typeof settingsSchema>;

@@ -7,6 +7,7 @@ import { notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
 import { systemRoutes } from './system.ts';
 import { targetRoutes } from './targets.ts';
+import { versionRoutes } from './version.ts';
 
 /** Everything below `/api/v1` that needs a token. */
 export const routes: readonly Route[] = [
@@ -18,4 +19,5 @@ export const routes: readonly Route[] = [
   ...groupRoutes,
   ...systemRoutes,
   ...secretRoutes,
+  ...versionRoutes,
 ];

@@ -5,7 +5,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { openStorage } from '../src/storage/open.ts';
 import type { Operation, Storage } from '../src/storage/storage.ts';
-import { createPostgresDatabase } from '../test/helpers/postgres.ts';
+import { createPostgresDatabase, findPostgres } from '../test/helpers/postgres.ts';
 import { deliveryOf, incidentRow, settle, transition } from '../test/storage/rows.ts';
 
 const SINGLE = 1_000;
@@ -83,9 +83,14 @@ console.log(
   ['store'.padEnd(12), 'what'.padEnd(20), 'per second'.padStart(10), 'CPU ms each'.padStart(14)].join(''),
 );
 await withStore('sqlite:headgate.db', storage => measureStore('SQLite', storage));
-const database = await createPostgresDatabase();
+const endPostgres = await findPostgres();
 try {
-  await withStore(database.url, storage => measureStore('PostgreSQL', storage));
+  const database = await createPostgresDatabase();
+  try {
+    await withStore(database.url, storage => measureStore('PostgreSQL', storage));
+  } finally {
+    await database.remove();
+  }
 } finally {
-  await database.remove();
+  endPostgres();
 }

@@ -2,14 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildProduct } from '../../scripts/build.ts';
+import { findPostgres } from './postgres.ts';
 
 /**
- * Tests run the storage worker and the bin as they are shipped. Whatever they leave in the folder for temporary
+ * Tests run the storage worker and the bin as they are shipped, and a real PostgreSQL. Whatever they leave in the folder for temporary
  * files goes at the end.
  */
 export async function setup(): Promise<() => Promise<void>> {
   await buildProduct();
   const folder = await mkdtemp(join(tmpdir(), 'headgate-tests-'));
   process.env.TMPDIR = folder;
-  return () => rm(folder, { recursive: true, force: true });
+  const endPostgres = await findPostgres();
+  return async () => {
+    endPostgres();
+    await rm(folder, { recursive: true, force: true });
+  };
 }

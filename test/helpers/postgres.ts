@@ -3,8 +3,21 @@ import { Client } from 'pg';
 import { startPostgres } from './postgres-server.ts';
 
 const USUAL_SERVER = 'postgres://root@127.0.0.1:5432/postgres';
+const VARIABLE = 'TEST_POSTGRES_URL';
 
-let server: Promise<string> | undefined;
+/**
+ * Finds the server for the tests of this process and of those it starts: the one at 127.0.0.1:5432 when it lets us in,
+ * else one of our own. The call it answers ends that.
+ */
+export async function findPostgres(): Promise<() => void> {
+  if (await answers(USUAL_SERVER)) {
+    process.env[VARIABLE] = USUAL_SERVER;
+    return () => {};
+  }
+  const own = await startPostgres();
+  process.env[VARIABLE] = own.url('postgres');
+  return own.remove;
+}
 
 async function answers(url: string): Promise<boolean> {
   try {
@@ -13,14 +26,6 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** The server at 127.0.0.1:5432 when it lets us in, else one of our own until this process ends. */
-async function findServer(): Promise<string> {
-  if (await answers(USUAL_SERVER)) return USUAL_SERVER;
-  const own = await startPostgres();
-  process.once('exit', own.remove);
-  return own.url('postgres');
 }
 
 async function administer(url: string, text: string): Promise<void> {
@@ -46,8 +51,9 @@ export interface TestPostgresDatabase {
 
 /** An empty database, of a name that nothing else has, on the server that is at hand. */
 export async function createPostgresDatabase(options = ''): Promise<TestPostgresDatabase> {
-  server ??= findServer();
-  return createDatabaseOn(await server, options);
+  const at = process.env[VARIABLE];
+  if (at === undefined) throw new Error('no server was looked for; call findPostgres first');
+  return createDatabaseOn(at, options);
 }
 
 /** The same on the server whose database `at` may be used to create others. */

@@ -9,11 +9,11 @@ function freeze(value: unknown): void {
   if (Array.isArray(value)) {
     if (Object.isFrozen(value)) return;
     Object.freeze(value);
-    for (const item of value) freeze(item);
+    for (const item of value) if (typeof item === 'object') freeze(item);
     return;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   if ((prototype !== Object.prototype && prototype !== null) || Object.isFrozen(value)) return;
   Object.freeze(value);
-  for (const key in value) freeze(Reflect.get(value, key));
+  for (const entry of Object.values(value)) if (typeof entry === 'object') freeze(entry);
 }

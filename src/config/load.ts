@@ -8,6 +8,7 @@ import { type ConfigDocument, readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
 import type { Origin } from './issues.ts';
 import type { Item } from './items.ts';
+import { isMap, type PlainMap } from './plain.ts';
 import { type ConfigProblem, inOrder } from './problems.ts';
 import { readDeclared } from './read-declared.ts';
 import { readNotifications } from './read-notifications-file.ts';
@@ -118,8 +119,11 @@ function textsOf(documents: Readonly<Record<FileName, ConfigDocument>>): Texts {
 }
 
 /** Everything counts by its id; items without one are errors by now. */
-const rawById = (items: readonly Item[]): RawItems['targets'] =>
-  new Map(items.flatMap(({ id, value }) => (id === undefined ? [] : [[id, deepFreeze({ ...value })]])));
+function rawById(items: readonly Item[]): RawItems['targets'] {
+  const byId = new Map<string, PlainMap>();
+  for (const { id, value } of items) if (id !== undefined && isMap(value)) byId.set(id, Object.freeze(value));
+  return byId;
+}
 
 export const configurationFiles = (folder: string): string[] => FILES.map(name => join(folder, name));
 

@@ -93,7 +93,7 @@ export interface NotificationReading {
 
 /** Reads one notification and its condition's conf. */
 export function readNotification(document: ConfigDocument, { path, value }: Item): NotificationReading {
-  const origin = originIn({ ...document, base: path });
+  const origin = originIn({ file: document.file, places: document.places, base: path });
   const warnings = laterWarnings(notificationSchema, value, origin);
   const read = attempt(() => configureNotification(value));
   if (read.error === undefined) return { notification: read.result, problems: [], warnings };

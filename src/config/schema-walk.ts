@@ -54,14 +54,22 @@ function fieldOf(map: z.ZodObject, step: PropertyKey): Schema | undefined {
 }
 
 /** The schemas one step further down. */
-export function childSchemas(schema: Schema, step: PropertyKey, value: unknown): Schema[] {
-  const children: Schema[] = mapsFor(schema, value).flatMap(map => fieldOf(map, step) ?? []);
-  for (const layer of layers(schema)) {
-    if (layer instanceof z.ZodArray) children.push(layer.element);
-    else if (layer instanceof z.ZodRecord) children.push(layer.valueType);
-  }
-  return children;
+export const childSchemas = (schema: Schema, step: PropertyKey, value: unknown): Schema[] =>
+  childrenOf([schema], value)(step);
+
+/** Finds the schemas of each step below a value; which map it is read as is decided once. */
+export function childrenOf(schemas: readonly Schema[], value: unknown): (step: PropertyKey) => Schema[] {
+  const maps = schemas.flatMap(schema => mapsFor(schema, value));
+  const elements = schemas.flatMap(elementsOf);
+  return step => [...maps.flatMap(map => fieldOf(map, step) ?? []), ...elements];
 }
+
+/** The schema of each item of a list, or of each entry of a map with any keys. */
+const elementsOf = (schema: Schema): Schema[] =>
+  layers(schema).flatMap(layer => {
+    if (layer instanceof z.ZodArray) return [layer.element];
+    return layer instanceof z.ZodRecord ? [layer.valueType] : [];
+  });
 
 /** The schemas at a path below `schema`, chosen by the value that is being read. */
 export function schemasAt(schema: Schema, path: Path, value: unknown): Schema[] {
@@ -103,6 +111,25 @@ export const isSecretText = (schema: Schema, text: string): boolean =>
     const pattern = z.globalRegistry.get(layer)?.secretWhen;
     return typeof pattern === 'string' && new RegExp(pattern).test(text);
   });
+
+const bearing = new WeakMap<Schema, boolean>();
+
+/** Whether there may be a secret in what the schema reads: nearly all values are spared a walk by it. */
+export function bearsSecret(schema: Schema): boolean {
+  const known = bearing.get(schema);
+  if (known !== undefined) return known;
+  // A schema that holds itself is asked again within: the rest of it decides.
+  bearing.set(schema, false);
+  const found = layers(schema).some(
+    layer =>
+      isSecret(layer) ||
+      z.globalRegistry.get(layer)?.secretWhen !== undefined ||
+      (layer instanceof z.ZodObject && Object.values<Schema>(layer.shape).some(bearsSecret)) ||
+      elementsOf(layer).some(bearsSecret),
+  );
+  bearing.set(schema, found);
+  return found;
+}
 
 /** The path as it stands in the value, where keys may be written by their other names. */
 export function asWritten(schema: Schema, path: Path, value: unknown): Path {

@@ -214,6 +214,26 @@ describe('another destination', () => {
   });
 });
 
+describe('an address with a secret in it', () => {
+  it('is kept by the mask that shows it, and by no other', () => {
+    const inFile = { storage: { url: 'postgres://u:hunter2@db/h' } };
+    const inForce = { storage: { url: `postgres://u:${MASK}@db/h` } };
+    const write = { schema: settingsSchema, owner: 'settings', inFile, inForce };
+    expect(rule(inForce, write)).toEqual({ value: inFile, secrets: [] });
+    expect(refusal({ storage: { url: `postgres://u:${MASK}@thief/h` } }, write)).toEqual({
+      code: 'unprocessable',
+      path: 'storage.url',
+    });
+    expect(rule({ storage: { url: 'postgres://u:new@db/h' } }, write)).toEqual({
+      value: { storage: { url: '${secret:settings_storage_url}' } },
+      secrets: [{ name: 'settings_storage_url', value: 'postgres://u:new@db/h' }],
+    });
+    expect(rule({ storage: { url: 'sqlite:other.db' } }, write).value).toEqual({
+      storage: { url: 'sqlite:other.db' },
+    });
+  });
+});
+
 describe('an address that is the secret itself', () => {
   const schema = schemaOf('slack');
   const inFile = { id: 's', type: 'slack', url: '${secret:s}' };
@@ -226,6 +246,7 @@ describe('an address that is the secret itself', () => {
       value: { ...base, [key]: '${secret:s}' },
       secrets: [],
     });
+    expect(refusal({ ...base, [key]: `https://other.example/${MASK}` }, write)).toMatchObject({ path: key });
     expect(rule({ ...base, [key]: 'https://hooks.example/new' }, write).secrets).toEqual([
       { name: 'target_s_slackUrl', value: 'https://hooks.example/new' },
     ]);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { aliasesOf } from '../lib/aliases.ts';
 import { AppError, type ErrorCode } from '../lib/errors.ts';
-import { isMask } from '../lib/secret.ts';
+import { isMask, MASK } from '../lib/secret.ts';
 import type { NewSecret } from './change.ts';
 import { counterpart, nameOf } from './counterpart.ts';
 import { isMap, type PlainMap } from './plain.ts';
@@ -10,7 +10,7 @@ import {
   childOf,
   childSchemas,
   isDestination,
-  isSecret,
+  isSecretText,
   isTemplate,
   mapsFor,
   type Schema,
@@ -79,23 +79,25 @@ export function ruleSecrets({ schema, owner, item, inFile, inForce, mayRefer }: 
 
   function ruleText(text: string, here: Here): string {
     if (here.schemas.some(isTemplate)) return text;
-    const holdsSecret = here.schemas.some(isSecret);
+    const holdsSecret = here.schemas.some(schema => isSecretText(schema, text));
     if (isReference(text)) return ruleReference(text, here, holdsSecret);
     if (!holdsSecret || text === '') return text;
-    return isMask(text) ? keep(here) : store(text, here);
+    return isMask(text) ? keep(text, here) : store(text, here);
   }
 
   function ruleReference(text: string, here: Here, holdsSecret: boolean): string {
     if (!text.startsWith('${secret:')) throw refusal('invalid-request', here, NO_REFERENCE);
-    if (text === here.inFile) return holdsSecret ? keep(here) : text;
+    if (text === here.inFile) return holdsSecret ? keep(MASK, here) : text;
     if (!mayRefer) throw refusal('forbidden', here, NO_OTHER_SECRET);
     return text;
   }
 
-  function keep(here: Here): string {
+  function keep(mask: string, here: Here): string {
     if (typeof here.inFile !== 'string' || here.inFile === '')
       throw refusal('invalid-request', here, NOTHING_KEPT);
-    if (here.moved) throw refusal('unprocessable', here, MOVED);
+    // A mask that shows an address is that of this address only.
+    const isAnother = mask !== MASK && mask !== here.inForce;
+    if (here.moved || isAnother) throw refusal('unprocessable', here, MOVED);
     return here.inFile;
   }
 
@@ -149,15 +151,17 @@ function inMap(here: Here, map: PlainMap, key: string, moved: boolean): Here {
 }
 
 /** Whether what decides where secrets are sent is no longer what it was. */
-function hasMoved(map: PlainMap, { schemas, inForce }: Here): boolean {
+function hasMoved(map: PlainMap, { schemas, inFile, inForce }: Here): boolean {
   if (!isMap(inForce)) return false;
   return schemas
     .flatMap(schema => mapsFor(schema, map))
     .flatMap(({ shape }) => Object.entries(shape))
     .some(([key, field]) => {
       if (!isDestination(field)) return false;
-      const now = firstOf(map, namesOf(schemas, map, key)) ?? z.safeParse(field, undefined).data;
-      const isKept = typeof now === 'string' && isMask(now);
+      const names = namesOf(schemas, map, key);
+      const now = firstOf(map, names) ?? z.safeParse(field, undefined).data;
+      const isKept =
+        typeof now === 'string' && (isMask(now) || (isReference(now) && now === firstOf(inFile, names)));
       return !isKept && JSON.stringify(now) !== JSON.stringify(inForce[key]);
     });
 }

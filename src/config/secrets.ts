@@ -1,8 +1,7 @@
-import * as z from 'zod';
 import type { Environment } from './overrides.ts';
 import { readScalar } from './overrides.ts';
 import { formatPath } from './problems.ts';
-import { childOf, childSchemas, isSecretText, layers, type Schema, schemasAt } from './schema-walk.ts';
+import { bearsSecret, childOf, childrenOf, isSecretText, type Schema, schemasAt } from './schema-walk.ts';
 import { readFileText, withoutMark } from './text.ts';
 import type { Path } from './yaml-places.ts';
 
@@ -58,11 +57,13 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
   function walk(current: unknown, path: Path): unknown {
     if (typeof current === 'string') return scalar(current, path);
     if (typeof current !== 'object' || current === null) return current;
-    if (Array.isArray(current)) return current.map((item, index) => walk(item, [...path, index]));
+    const inside = (entry: unknown, step: PropertyKey): unknown =>
+      mayRefer(entry) ? walk(entry, [...path, step]) : entry;
+    if (Array.isArray(current)) return current.map(inside);
     return Object.fromEntries(
-      Object.entries(current).map(([key, item]) => {
+      Object.entries(current).map(([key, entry]) => {
         const isTemplate = path.length === 0 && options.templates.includes(key);
-        return [key, isTemplate ? item : walk(item, [...path, key])];
+        return [key, isTemplate ? entry : inside(entry, key)];
       }),
     );
   }
@@ -138,23 +139,16 @@ export function clearTextSecrets(
   const found: Path[] = [];
   function walk(schemas: readonly Schema[], current: unknown, path: Path): void {
     if (typeof current === 'string') {
-      const isOne = current !== '' && schemas.some(schema => isSecretText(schema, current));
+      const isOne = current !== '' && schemas.some(one => isSecretText(one, current));
       if (isOne && !references.has(formatPath(path))) found.push(path);
-    } else if (typeof current === 'object' && current !== null && schemas.some(holdsMore)) {
-      const steps = Array.isArray(current) ? current.keys() : Object.keys(current);
-      for (const step of steps)
-        walk(
-          schemas.flatMap(candidate => childSchemas(candidate, step, current)),
-          childOf(current, step),
-          [...path, step],
-        );
+    } else if (typeof current === 'object' && current !== null) {
+      const childAt = childrenOf(schemas, current);
+      for (const step of Array.isArray(current) ? current.keys() : Object.keys(current)) {
+        const bearers = childAt(step).filter(bearsSecret);
+        if (bearers.length > 0) walk(bearers, childOf(current, step), [...path, step]);
+      }
     }
   }
-  walk([schema], value, []);
+  if (bearsSecret(schema)) walk([schema], value, []);
   return found;
 }
-
-const holdsMore = (schema: Schema): boolean =>
-  layers(schema).some(
-    layer => layer instanceof z.ZodObject || layer instanceof z.ZodArray || layer instanceof z.ZodRecord,
-  );

@@ -51,6 +51,8 @@ function missingIn(graph: TargetGraph): Missing {
   };
 }
 
+const SOUND: Findings = { problems: [], warnings: [] };
+
 /** Asks of each notification whether its targets are there and know what they need to know. */
 export function targetsOfNotifications(graph: TargetGraph): (item: Item) => Findings {
   const missing = missingIn(graph);
@@ -61,7 +63,24 @@ export function targetsOfNotifications(graph: TargetGraph): (item: Item) => Find
     return known;
   };
 
+  const needsNothing = new Map<string, boolean>();
+  function isPlain(id: string): boolean {
+    const known = needsNothing.get(id);
+    if (known !== undefined) return known;
+    const leadsToMail = [...reachedBy(id).keys()].some(one => graph.nodes.get(one)?.type === 'smtp');
+    const answer = graph.nodes.has(id) && !leadsToMail;
+    needsNothing.set(id, answer);
+    return answer;
+  }
+  /** Most notifications name targets that are there and need to know nothing more: there is nothing to place. */
+  function isSound({ value }: Item): boolean {
+    const named = childOf(value, 'targets') ?? [];
+    if (childOf(value, 'targetConfigs') !== undefined || !Array.isArray(named)) return false;
+    return named.every(id => typeof id !== 'string' || isPlain(id));
+  }
+
   return item => {
+    if (isSound(item)) return SOUND;
     const named = textsAt(item, ['targets']);
     const configs = textsAt(item, ['targetConfigs'], 'id');
     const unknown = [...named, ...configs]

@@ -1,18 +1,40 @@
 import { Kysely } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
-import type { AppError } from '../lib/errors.ts';
+import { AppError } from '../lib/errors.ts';
 import type { Backend } from './backend.ts';
-import { postgresAddress } from './postgres-address.ts';
+import { type PostgresAddress, postgresAddress } from './postgres-address.ts';
 import { runBatch } from './postgres-batch.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { explainPostgres } from './postgres-errors.ts';
 import { ADVISORY_LOCK, lendWriter, openReading } from './postgres-lending.ts';
 import { createLink } from './postgres-link.ts';
-import { type Limits, openSession, USUAL } from './postgres-session.ts';
+import { type Limits, openSession, type Session, USUAL } from './postgres-session.ts';
 import type { Database } from './tables.ts';
 
 /** Migrations may take as long as they need; waiting for another process's is bounded. */
 const MIGRATING: Limits = { statementMs: 0, lockMs: 600_000 };
+
+/** Held by the session that writes, so that it is the only one: what another process wrote beside it would be told twice. */
+const SOLE_WRITER_LOCK = 4_815_162_343;
+/** A process that was killed a moment ago may still hold it. */
+const LOCK_TRIES = 20;
+const LOCK_AGAIN_MS = 100;
+
+async function openSoleWriter(address: PostgresAddress, clock: Clock): Promise<Session> {
+  const session = await openSession(address, USUAL);
+  for (let tries = 0; tries < LOCK_TRIES; tries++) {
+    const asked = { text: 'select pg_try_advisory_lock($1) as held', values: [SOLE_WRITER_LOCK] };
+    const { rows } = await session.query(asked);
+    if (rows[0]?.held === true) return session;
+    await clock.sleep(LOCK_AGAIN_MS);
+  }
+  await session.end();
+  throw new AppError(
+    'unavailable',
+    `the database at ${address.place} is already in use by another headgate process; give each a database of its own`,
+    { retryAfterSeconds: 5 },
+  );
+}
 
 /**
  * Connects to the database of a `postgres://` URL, so that whatever keeps it from being used is told at once: the
@@ -21,7 +43,7 @@ const MIGRATING: Limits = { statementMs: 0, lockMs: 600_000 };
 export async function openPostgres(url: string, clock: Clock): Promise<Backend> {
   const address = postgresAddress(url);
   const explain = (error: unknown): AppError => explainPostgres(error, address.place, address.user);
-  const link = createLink({ open: () => openSession(address, USUAL), explain, clock });
+  const link = createLink({ open: () => openSoleWriter(address, clock), explain, clock });
   const reading = openReading(address, explain, clock);
   await link.session();
 

@@ -184,7 +184,6 @@ describe('a migration that is killed half way', () => {
 
   it('leaves nothing behind, the lock neither', async () => {
     const backend = await openPostgres(database.url, systemClock);
-    undo.push(backend.close);
     const killed = backend.migrating(db => migrate(db, { '20250101000000-half': halfWay }));
     await expect(killed).rejects.toMatchObject({ code: 'unavailable' });
     const tables = async (db: Kysely<Database>) =>

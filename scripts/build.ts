@@ -7,12 +7,13 @@ const REQUIRE_SHIM =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
 const ENTRIES = [
+  { file: 'config-worker.js', source: 'src/config/config-worker.ts', banner: REQUIRE_SHIM },
   { file: 'sqlite-worker.js', source: 'src/storage/sqlite-worker.ts', banner: REQUIRE_SHIM },
   { file: 'main.js', source: 'src/main.ts', banner: `#!/usr/bin/env node\n${REQUIRE_SHIM}` },
 ] as const;
 
 /**
- * Bundles the server and the command line into `dist/main.js`, with the storage worker and the page beside it.
+ * Bundles the server and the command line into `dist/main.js`, with the workers and the page beside it.
  * Each file is replaced at once, so that a process started meanwhile never meets half of one.
  */
 export async function buildProduct(): Promise<void> {

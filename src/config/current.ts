@@ -2,16 +2,17 @@ import type { Cancel, Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTurns } from '../storage/turns.ts';
-import type { Change, Door } from './change.ts';
+import { loadApart, type Prepared, prepareApart } from './apart.ts';
+import type { Change, Door, Edit } from './change.ts';
 import { assertSound, createInForce } from './in-force.ts';
 import {
   type Configuration,
   configurationFiles,
+  type Loaded,
   type LoadResult,
-  loadConfiguration,
   type Sources,
 } from './load.ts';
-import { type Loaded, type Prepared, prepare } from './prepare.ts';
+import { maskedTexts } from './mask-texts.ts';
 import { removeStaged } from './stage.ts';
 import type { ConfigurationStatus } from './status.ts';
 import type { Versions } from './versions.ts';
@@ -63,51 +64,57 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
   let unwatch: Cancel | undefined;
 
   async function record(result: LoadResult, by: By): Promise<void> {
-    if (result.ok) await options.versions?.record({ ...by, ...result, raw: result.configuration.raw });
+    if (!result.ok || options.versions === undefined) return;
+    const masked = result.masked ?? maskedTexts(result.texts, result.configuration.raw);
+    await options.versions.record({ ...by, masked });
   }
 
   async function load(): Promise<LoadResult> {
     oldSecrets.clear();
-    const result = inForce.load();
+    const result = await inForce.load();
     await record(result, A_PERSON);
     return result;
   }
 
   async function save(change: Change): Promise<Configuration> {
     const now = assertSound(inForce.ifCurrent() ?? (await load()));
-    const prepared = await prepareOn(now, change);
-    if (Object.keys(prepared.texts).length + prepared.secrets.length === 0) return inForce.get();
+    const edits = 'edits' in change ? editsOf(change.edits, now.configuration) : [];
+    const texts = 'texts' in change ? change.texts(now.configuration) : {};
+    const { changed, loaded } = await prepareOn(now, { edits, texts });
+    const added = edits.flatMap(edit => edit.secrets ?? []);
+    if (Object.keys(changed).length + added.length === 0) return inForce.get();
+    const { author } = change;
     const written = await writeTexts({
-      ...prepared,
       folder,
+      texts: changed,
       before: now.texts,
-      author: change.author,
+      secrets: added,
+      author,
       keeper: secrets,
     });
-    for (const { name, value } of prepared.secrets) if (secrets?.get(name) === value) oldSecrets.delete(name);
-    const after = [...signaturesOf(prepared.loaded.files)];
+    for (const { name, value } of added) if (secrets?.get(name) === value) oldSecrets.delete(name);
     const seen = inForce.seen();
-    const signatures = after.map(
-      ([file, now]) => [file, written.get(file) ?? seen.get(file) ?? now] as const,
+    const signatures = [...signaturesOf(loaded.files)].map(
+      ([file, found]) => [file, written.get(file) ?? seen.get(file) ?? found] as const,
     );
-    await record(inForce.takeOver(prepared.loaded, new Map(signatures)), change);
+    await record(inForce.takeOver(loaded, new Map(signatures)), change);
     return inForce.get();
   }
 
   /** Errors may be those of the files as they are: a secret's file they refer to may have gone since. */
-  async function prepareOn(now: Loaded, change: Change): Promise<Prepared> {
+  async function prepareOn(now: Loaded, change: Parameters<typeof prepareApart>[0]): Promise<Prepared> {
     try {
-      return prepare(change, now, options, clock);
+      return await prepareApart(change, now, options, clock);
     } catch (error) {
       const isInvalid = error instanceof AppError && error.code === 'invalid-request';
-      if (isInvalid && !loadConfiguration(options, clock).ok) assertSound(await load());
+      if (isInvalid && !(await loadApart(options, clock)).ok) assertSound(await load());
       throw error;
     }
   }
 
   return {
     load() {
-      const result = inForce.load();
+      const result = inForce.loadFirst();
       void turns.take(async () => {
         await removeStaged(configurationFiles(folder));
         await record(result, A_PERSON);
@@ -140,6 +147,11 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
     },
   };
 }
+
+const editsOf = (
+  edits: readonly Edit[] | ((now: Configuration) => readonly Edit[]),
+  now: Configuration,
+): readonly Edit[] => (typeof edits === 'function' ? edits(now) : edits);
 
 interface By {
   readonly author: string;

@@ -2,9 +2,11 @@ import { basename } from 'node:path';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { loadApart } from './apart.ts';
 import {
   type Configuration,
   configurationFiles,
+  type Loaded,
   type LoadResult,
   loadConfiguration,
   type Sources,
@@ -12,7 +14,6 @@ import {
 } from './load.ts';
 import { reportLoad } from './load-report.ts';
 import { refuseLosses } from './losses.ts';
-import type { Loaded } from './prepare.ts';
 import { formatProblem } from './problems.ts';
 import { restartWarnings } from './restart.ts';
 import type { Settings } from './settings.ts';
@@ -20,7 +21,7 @@ import type { ConfigurationStatus } from './status.ts';
 import { isSameFiles, type Signatures, signaturesOf } from './watch.ts';
 
 interface InForceOptions extends Sources {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly logger: Logger;
 }
 
@@ -28,8 +29,10 @@ interface InForceOptions extends Sources {
 export interface InForce {
   /** Throws before a load went well. */
   get(): Configuration;
+  /** The first load, before there is anybody to keep waiting. */
+  loadFirst(): LoadResult;
   /** Reads the files; one with errors changes nothing but the status. */
-  load(): LoadResult;
+  load(): Promise<LoadResult>;
   /** Puts a configuration in force that was read before; `seen` tells its files as they are with it. */
   takeOver(loaded: LoadResult, seen: Signatures): LoadResult;
   /** The last load, while the files are as they were then. */
@@ -69,18 +72,25 @@ export function createInForce(options: InForceOptions): InForce {
     }
   }
 
+  /** A change while files were read must not count as seen; what was not known before is seen after. */
+  function settle(found: LoadResult, before: Signatures): LoadResult {
+    const result = refuseLosses(found, texts, folder);
+    const after = signaturesOf(result.files);
+    return takeOver(result, new Map([...after].map(([file, now]) => [file, before.get(file) ?? now])));
+  }
+
   return {
     get() {
       if (current === undefined) throw new Error('the configuration was asked for before it was loaded');
       return current;
     },
-    load() {
+    loadFirst() {
       const before = signaturesOf(seen.keys());
-      const found = safely(() => loadConfiguration(options, clock), folder);
-      const result = refuseLosses(found, texts, folder);
-      // A change while files were read must not count as seen; what was not known before is seen after.
-      const after = signaturesOf(result.files);
-      return takeOver(result, new Map([...after].map(([file, now]) => [file, before.get(file) ?? now])));
+      return settle(loadConfiguration(options, clock), before);
+    },
+    async load() {
+      const before = signaturesOf(seen.keys());
+      return settle(await loadApart(options, clock).catch(error => broken(error, folder)), before);
     },
     takeOver,
     ifCurrent: () => (isSameFiles(signaturesOf(seen.keys()), seen) ? last : undefined),
@@ -110,19 +120,15 @@ export function assertSound(result: LoadResult): Loaded {
 }
 
 /** A fault of ours must not end a running server because a file was saved. */
-function safely(load: () => LoadResult, folder: string): LoadResult {
-  try {
-    return load();
-  } catch (error) {
-    const message = `the configuration cannot be loaded: ${reasonOf(error)}`;
-    return {
-      ok: false,
-      problems: [{ file: folder, line: 1, column: 1, path: '', message }],
-      warnings: [],
-      files: configurationFiles(folder),
-      texts: {},
-    };
-  }
+function broken(error: unknown, folder: string): LoadResult {
+  const message = `the configuration cannot be loaded: ${reasonOf(error)}`;
+  return {
+    ok: false,
+    problems: [{ file: folder, line: 1, column: 1, path: '', message }],
+    warnings: [],
+    files: configurationFiles(folder),
+    texts: {},
+  };
 }
 
 function withRestarts(result: LoadResult, atStart: Settings | undefined): LoadResult {

@@ -50,9 +50,15 @@ export type LoadResult = {
       readonly configuration: Configuration;
       /** Where settings of headgate.yml come from. */
       readonly settingOrigin: Origin;
+      /** What each target was made of, its references resolved. */
+      readonly resolvedTargets: readonly unknown[];
+      /** The texts with their secrets masked, where somebody has done that already. */
+      readonly masked?: Texts;
     }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 );
+
+export type Loaded = Extract<LoadResult, { readonly ok: true }>;
 
 export interface Sources extends Outside {
   readonly folder: string;
@@ -106,7 +112,8 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
     warnings,
     loadedAt: new Date(clock.now()).toISOString(),
   });
-  return { ok: true, configuration, warnings, files, texts, settingOrigin: reading.origin };
+  const { resolvedTargets } = rest;
+  return { ok: true, configuration, warnings, files, texts, settingOrigin: reading.origin, resolvedTargets };
 }
 
 function textsOf(documents: Readonly<Record<FileName, ConfigDocument>>): Texts {

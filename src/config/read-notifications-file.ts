@@ -18,6 +18,8 @@ import { type TargetGraph, targetGraph } from './target-graph.ts';
 interface NotificationsReading {
   readonly targets: readonly Target[];
   readonly notifications: readonly Notification[];
+  /** What each target was made of. */
+  readonly resolvedTargets: readonly unknown[];
   readonly targetItems: readonly Item[];
   readonly notificationItems: readonly Item[];
   readonly problems: readonly ConfigProblem[];
@@ -58,6 +60,7 @@ export function readNotifications(
   return {
     targets: readTargets.flatMap(({ target }) => target ?? []),
     notifications: readNotices.flatMap(({ notification }) => notification ?? []),
+    resolvedTargets: readTargets.flatMap(({ target, resolved }) => (target === undefined ? [] : [resolved])),
     targetItems: targets.items,
     notificationItems: notifications.items,
     problems: [

@@ -22,6 +22,8 @@ import { didYouMean } from './suggest.ts';
 
 export interface TargetReading {
   readonly target: Target | undefined;
+  /** What the target was made of: the item with its references resolved. */
+  readonly resolved?: unknown;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
   readonly files: readonly string[];
@@ -59,7 +61,13 @@ export function readTarget(document: ConfigDocument, item: Item, sources: Refere
     ...unresolved,
     ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
   ];
-  return { target: unresolved.length === 0 ? read.result : undefined, problems, warnings, files };
+  return {
+    target: unresolved.length === 0 ? read.result : undefined,
+    resolved: value,
+    problems,
+    warnings,
+    files,
+  };
 }
 
 /** Keys whose `$` belongs to templates and expressions, by every name they have. */

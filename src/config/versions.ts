@@ -4,23 +4,21 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ConfigVersionRow, Storage } from '../storage/storage.ts';
 import type { Door } from './change.ts';
-import type { RawItems } from './declared.ts';
 import type { Texts } from './load.ts';
-import { maskedTexts } from './mask-texts.ts';
 
 /** A configuration that has taken effect. */
 interface Effect {
   readonly author: string;
   readonly door: Door;
   readonly message?: string | undefined;
-  readonly texts: Texts;
-  readonly raw: RawItems;
+  /** The files, secrets masked. */
+  readonly masked: Texts;
 }
 
 /** Keeps what was in force when, and by whom it came. */
 export interface Versions {
   /**
-   * Writes a version, secrets masked, unless its files read as those of the last one. Never rejects: what cannot be
+   * Writes a version unless its files read as those of the last one. Never rejects: what cannot be
    * written now is written at the next chance, as it differs from the last row.
    */
   record(effect: Effect): Promise<void>;
@@ -51,8 +49,8 @@ export function createVersions({ storage, workspace, ids, clock, logger }: Versi
   }
 
   return {
-    async record({ author, door, message, texts, raw }) {
-      const files = JSON.stringify(maskedTexts(texts, raw));
+    async record({ author, door, message, masked }) {
+      const files = JSON.stringify(masked);
       try {
         last ??= (await storage.in(workspace).versions.last())?.files;
         if (files !== (waiting.at(-1)?.files ?? last))

@@ -1,0 +1,173 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { load } from 'js-yaml';
+import { checkConfiguration } from '../src/config/check.ts';
+import { createConfiguration } from '../src/config/current.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { silentLogger } from '../src/lib/logger.ts';
+
+const RUNS = 7;
+const TARGETS = 1000;
+const NOTIFICATIONS = 10_000;
+const TEXTS = [
+  'call the people who own it',
+  'look at the collector of that site first',
+  'wait for the next reading',
+];
+
+/** Ten kinds of notifications, in turns. */
+function notification(index: number): string {
+  const kind = index % 10;
+  const lines = [
+    `  # The source number ${index}, agreed with its owners in spring.`,
+    `  - id: silent_${index}`,
+    '    condition: no-data',
+    `    targets: [hook_${index % TARGETS}, hook_${(index * 7 + 1) % TARGETS}]`,
+    `    severity: ${['warn', 'error', 'fatal', 'info'][kind % 4]}`,
+    `    description: "Source number ${index} is silent: ${TEXTS[kind % 3]}, then at the network between both ends."`,
+    `    runbookUrl: https://runbooks.example.com/sources/${index}`,
+    ...(kind < 5 ? ['    for: 30s'] : []),
+    ...(kind > 2 ? [`    repeatInterval: ${kind}h`] : []),
+    '    conf:',
+    `      name: 'syslog:source_${index}'`,
+    `      timeWindow: ${60 * (kind + 1)}s`,
+    ...(kind > 7 ? ['      notifyOnResolution: false'] : []),
+  ];
+  return lines.join('\n');
+}
+
+const target = (index: number): string =>
+  [
+    `  - id: hook_${index}`,
+    '    type: webhook',
+    `    url: https://hooks.example.com/team/${index}`,
+    '    authType: token',
+    '    token: ${env:TOKEN}',
+    `    description: Where the people of team ${index} look first`,
+    '    systemFields: [cribl_host, cribl_pipe]',
+  ].join('\n');
+
+const file = (): string =>
+  [
+    '# Made for a measurement.',
+    'targets:',
+    ...Array.from({ length: TARGETS }, (_, index) => target(index)),
+    'notifications:',
+    ...Array.from({ length: NOTIFICATIONS }, (_, index) => notification(index)),
+    '',
+  ].join('\n');
+
+const ENVIRONMENT = { TOKEN: 'a-token-of-some-length' };
+
+/** Milliseconds of processor time, of all threads of this process. */
+function cpuMs(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const TASKS: Readonly<Record<string, (folder: string) => number>> = {
+  check: folder =>
+    cpuMs(() => {
+      const { ok, errors, warnings } = checkConfiguration(
+        { folder, environment: ENVIRONMENT, flags: {} },
+        systemClock,
+      );
+      if (!ok || warnings.length > 0)
+        throw new Error(`the file was meant to be sound: ${errors[0]?.message}`);
+    }),
+  'js-yaml': folder => {
+    const text = readFileSync(join(folder, 'notifications.yml'), 'utf8');
+    return cpuMs(() => load(text));
+  },
+};
+
+/** Each measurement in a process of its own, which has read nothing before, as a command has not. */
+function measure(task: string, folder: string): number {
+  const child = spawnSync(process.execPath, [...process.execArgv, import.meta.filename, task, folder], {
+    encoding: 'utf8',
+  });
+  if (child.status !== 0) throw new Error(child.stderr);
+  return Number(child.stdout);
+}
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
+
+/** The longest time for which nothing else could run, in milliseconds, and how long the whole took. */
+async function stallOf(
+  work: () => Promise<unknown>,
+): Promise<{ readonly stallMs: number; readonly tookMs: number }> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const begun = performance.now();
+  await work();
+  const tookMs = performance.now() - begun;
+  await new Promise(resolve => setTimeout(resolve, 50));
+  delay.disable();
+  return { stallMs: delay.max / 1e6, tookMs };
+}
+
+async function measureStalls(folder: string): Promise<void> {
+  const holder = createConfiguration({
+    folder,
+    environment: ENVIRONMENT,
+    flags: {},
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  if (!holder.load().ok) throw new Error('the file was meant to be sound');
+  const reloads = [];
+  const saves = [];
+  for (let run = 0; run < RUNS; run++) {
+    writeFileSync(join(folder, 'notifications.yml'), `${file()}# run ${run}\n`);
+    reloads.push(await stallOf(() => holder.reload()));
+    const bell = { id: `bell_${run}`, type: 'bulletin_message' };
+    const edits = [{ section: 'targets', id: bell.id, value: bell }] as const;
+    saves.push(await stallOf(() => holder.save({ author: 'bench', door: 'cli', edits })));
+  }
+  await holder.stop();
+  for (const [what, runs] of [
+    ['reload', reloads],
+    ['a change of one item', saves],
+  ] as const) {
+    const stalls = runs.map(({ stallMs }) => stallMs);
+    const longest = Math.max(...stalls);
+    console.log(
+      `${what}: took ${Math.round(median(runs.map(({ tookMs }) => tookMs)))} ms; longest stall of others ${Math.round(median(stalls))} ms (most ${Math.round(longest)} ms), goal <= 200 ms  ${longest <= 200 ? 'reached' : 'missed'}`,
+    );
+  }
+}
+
+async function report(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
+  try {
+    writeFileSync(join(folder, 'notifications.yml'), file());
+    console.log(`node ${process.version}, ${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}`);
+    console.log(
+      `${NOTIFICATIONS} notifications and ${TARGETS} targets, ${(file().length / 1e6).toFixed(1)} MB, medians of ${RUNS} runs in turns`,
+    );
+    const checks: number[] = [];
+    const loads: number[] = [];
+    for (let run = 0; run < RUNS; run++) {
+      loads.push(measure('js-yaml', folder));
+      checks.push(measure('check', folder));
+    }
+    const ratio = median(checks) / median(loads);
+    console.log(
+      `check: ${Math.round(median(checks))} CPU ms; js-yaml: ${Math.round(median(loads))} CPU ms; ratio ${ratio.toFixed(2)}, goal <= 2  ${ratio <= 2 ? 'reached' : 'missed'}`,
+    );
+    await measureStalls(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const [, , task = '', folder = ''] = process.argv;
+const run = TASKS[task];
+if (run === undefined) await report();
+else console.log(run(folder));

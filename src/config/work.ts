@@ -1,0 +1,98 @@
+import type { Clock } from '../lib/clock.ts';
+import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
+import type { Edit } from './change.ts';
+import type { Declared } from './declared.ts';
+import { type LoadResult, loadConfiguration, type Sources, type Texts } from './load.ts';
+import { maskedTexts } from './mask-texts.ts';
+import type { PlainMap } from './plain.ts';
+import { changedTexts, refuseUnsound } from './prepare.ts';
+import type { ConfigProblem } from './problems.ts';
+
+/** What can be done with the files apart from everything that lives in the process: plain data goes in and out. */
+export interface Work {
+  readonly sources: Omit<Sources, 'secretOf'>;
+  /** Stored secrets by name; undefined where there is no store. */
+  readonly secrets: ReadonlyMap<string, string> | undefined;
+  /** Undefined to load the files as they are. */
+  readonly change: WorkChange | undefined;
+}
+
+export interface WorkChange {
+  /** The files as they are in force. */
+  readonly now: Texts;
+  readonly edits: readonly Edit[];
+  /** Files that shall read otherwise as a whole. */
+  readonly texts: Texts;
+}
+
+/** A configuration as data: what it takes to make it live again. */
+export interface PlainConfiguration {
+  /** What each target is made of, its references resolved. */
+  readonly targets: readonly unknown[];
+  readonly inputs: readonly Declared[];
+  readonly outputs: readonly Declared[];
+  readonly rawTargets: ReadonlyMap<string, PlainMap>;
+  readonly rawNotifications: ReadonlyMap<string, PlainMap>;
+  readonly rawInputs: ReadonlyMap<string, PlainMap>;
+  readonly rawOutputs: ReadonlyMap<string, PlainMap>;
+}
+
+/** What loading came to. */
+export type PlainResult = {
+  readonly warnings: readonly ConfigProblem[];
+  readonly files: readonly string[];
+  readonly texts: Texts;
+} & (
+  | {
+      readonly ok: true;
+      readonly plain: PlainConfiguration;
+      /** The texts with their secrets masked. */
+      readonly masked: Texts;
+      /** The files that a change makes read otherwise. */
+      readonly changed: Texts;
+    }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
+);
+
+export type WorkResult =
+  | { readonly kind: 'loaded'; readonly result: PlainResult }
+  /** A change that cannot be made. */
+  | {
+      readonly kind: 'refused';
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly problems: readonly Problem[];
+    };
+
+/** Loads the files, or works a change out and loads what would come of it. */
+export function perform({ sources, secrets, change }: Work, clock: Pick<Clock, 'now'>): WorkResult {
+  const known: Sources = { ...sources, secretOf: secrets && (name => secrets.get(name)) };
+  if (change === undefined)
+    return { kind: 'loaded', result: plainResult(loadConfiguration(known, clock), {}) };
+  try {
+    const changed = changedTexts(change);
+    const loaded = loadConfiguration({ ...known, texts: { ...change.now, ...changed } }, clock);
+    refuseUnsound(loaded, change.edits, changed);
+    return { kind: 'loaded', result: plainResult(loaded, changed) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, message, problems = [] } = error;
+    return { kind: 'refused', code, message, problems };
+  }
+}
+
+function plainResult(loaded: LoadResult, changed: Texts): PlainResult {
+  const { warnings, files, texts } = loaded;
+  if (!loaded.ok) return { ok: false, warnings, files, texts, problems: loaded.problems };
+  const { raw, inputs, outputs } = loaded.configuration;
+  const plain = {
+    targets: loaded.resolvedTargets,
+    inputs,
+    outputs,
+    rawTargets: raw.targets,
+    rawNotifications: raw.notifications,
+    rawInputs: raw.inputs,
+    rawOutputs: raw.outputs,
+  };
+  return { ok: true, warnings, files, texts, plain, masked: maskedTexts(texts, raw), changed };
+}

@@ -156,7 +156,7 @@ function configurationPage(): string {
   const settings = Object.entries(jsonSchema(settingsSchema).properties ?? {});
   return sections(
     heading('Configuration'),
-    'Two files in the folder that `--config` names: `headgate.yml` and `notifications.yml`. A missing file counts as an empty one. ' +
+    'Files in the folder that `--config` names: `headgate.yml` and `notifications.yml`, and where wanted `inputs.yml` and `outputs.yml`, which declare components (`id`, `type`, `disabled`, `group`, and whatever else they should hold) under the key `inputs` or `outputs`. A missing file counts as an empty one. ' +
       '`headgate check` names every error with file, line and column; `headgate check --effective` prints what is in force, defaults included.',
     'Flags win over the environment, the environment over the file, the file over the default. ' +
       'A change of a file is taken up at once, except where the table says that it needs a restart. A file with errors changes nothing.',
@@ -164,7 +164,7 @@ function configurationPage(): string {
       '- **id**: 1 to 512 letters, digits, `_` or `-`.',
       '- **duration**: a whole number and a unit: `500ms`, `30s`, `5m`, `1h`, `7d`.',
       '- **rate**: a whole number and a unit of time: `2/second`, `30/minute`, `100/hour`, `1000/day`.',
-      '- **secret text**: shown as `********` wherever it is read. Write `${env:NAME}` or `${file:/path}` for it; in clear it gives a warning.',
+      '- **secret text**: shown as `********` wherever it is read. Write `${env:NAME}`, `${file:/path}` or `${secret:NAME}` (from the encrypted store) for it; in clear it gives a warning.',
     ].join('\n'),
     '`HEADGATE_CONFIG` and `HEADGATE_DATA` stand for `--config` and `--data`. `HEADGATE_LOG_LEVEL` is `debug`, `info`, `warn`, `error` or `silent`. ' +
       '`HEADGATE_ADMIN_PASSWORD` is the password of the first user, `admin`, and counts only while no user exists.',

@@ -4,9 +4,9 @@ import type { Declared } from './declared.ts';
 import {
   type Configuration,
   INPUTS_FILE,
-  loadConfiguration,
   NOTIFICATIONS_FILE,
   OUTPUTS_FILE,
+  readConfiguration,
   SETTINGS_FILE,
   type Sources,
   type Texts,
@@ -24,7 +24,7 @@ export interface Check {
 
 /** Loads the files as the server would and keeps nothing running. */
 export function checkConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): Check {
-  const result = loadConfiguration(sources, clock);
+  const result = readConfiguration(sources, clock);
   return {
     ok: result.ok,
     errors: result.ok ? [] : result.problems,

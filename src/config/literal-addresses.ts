@@ -35,7 +35,10 @@ function destinationsOf(schema: Schema): readonly string[] {
 
 /** The address that a host or an http address consists of; undefined for a name. */
 function addressIn(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
+  if (typeof value !== 'string' || isPlainName(value)) return undefined;
   const host = (URL.canParse(value) ? new URL(value).hostname : value).replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? undefined : host;
 }
+
+/** Most hosts begin with a letter and stand in an address of plain characters: that is a name, however it is read. */
+const isPlainName = (text: string): boolean => /^https?:\/\/[g-z][\w.-]*(?::\d*)?(?:[/?#]|$)/i.test(text);

@@ -68,11 +68,18 @@ export interface Sources extends Outside {
 
 export type Texts = Readonly<Partial<Record<FileName, string>>>;
 
+/** Reads the files as `readConfiguration` does, for keeps. */
+export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): LoadResult {
+  const result = readConfiguration(sources, clock);
+  if (result.ok) deepFreeze(result.configuration);
+  return result;
+}
+
 /**
  * Reads the files of a folder, a missing one counting as empty, and checks everything: all problems of all
  * files come at once, in the order they stand there. Never throws for what a file holds.
  */
-export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): LoadResult {
+export function readConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): LoadResult {
   const { folder } = sources;
   const names = configurationFiles(folder);
   const trouble = folderProblem(folder);
@@ -96,7 +103,7 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
   const files = [...names, ...reading.files, ...rest.files];
   if (reading.settings === undefined || problems.length > 0)
     return { ok: false, problems: inOrder(problems, names), warnings, files, texts };
-  const configuration = deepFreeze({
+  const configuration: Configuration = {
     settings: reading.settings,
     targets: rest.targets,
     notifications: rest.notifications,
@@ -111,7 +118,7 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
     },
     warnings,
     loadedAt: new Date(clock.now()).toISOString(),
-  });
+  };
   const { resolvedTargets } = rest;
   return { ok: true, configuration, warnings, files, texts, settingOrigin: reading.origin, resolvedTargets };
 }

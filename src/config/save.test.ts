@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -318,6 +319,23 @@ describe('the file system', () => {
       code: 'configuration-read-only',
       message: expect.stringContaining('notifications.yml'),
     });
+  });
+
+  it('has the old file whole when the process is killed before the new one is in its place', async () => {
+    const { folder } = hold();
+    const file = join(folder, 'notifications.yml');
+    const script = `
+      import { stageText } from ${JSON.stringify(new URL('./stage.ts', import.meta.url).href)};
+      await stageText(${JSON.stringify(file)}, 'targets: []\\n');
+      process.kill(process.pid, 'SIGKILL');
+    `;
+    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script]);
+    expect(child.signal).toBe('SIGKILL');
+    expect(readdirSync(folder)).toHaveLength(2);
+    const { holder, read } = inFolder(folder);
+    await holder.reload();
+    expect(read()).toBe(FILE);
+    expect(readdirSync(folder)).toEqual(['notifications.yml']);
   });
 
   it('holds nothing for long that a killed process left', async () => {

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
 import type { Edit } from './change.ts';
 import type { Declared } from './declared.ts';
-import { type LoadResult, loadConfiguration, type Sources, type Texts } from './load.ts';
+import { type LoadResult, readConfiguration, type Sources, type Texts } from './load.ts';
 import { maskedTexts } from './mask-texts.ts';
 import type { PlainMap } from './plain.ts';
 import { changedTexts, refuseUnsound } from './prepare.ts';
@@ -68,10 +68,10 @@ export type WorkResult =
 export function perform({ sources, secrets, change }: Work, clock: Pick<Clock, 'now'>): WorkResult {
   const known: Sources = { ...sources, secretOf: secrets && (name => secrets.get(name)) };
   if (change === undefined)
-    return { kind: 'loaded', result: plainResult(loadConfiguration(known, clock), {}) };
+    return { kind: 'loaded', result: plainResult(readConfiguration(known, clock), {}) };
   try {
     const changed = changedTexts(change);
-    const loaded = loadConfiguration({ ...known, texts: { ...change.now, ...changed } }, clock);
+    const loaded = readConfiguration({ ...known, texts: { ...change.now, ...changed } }, clock);
     refuseUnsound(loaded, change.edits, changed);
     return { kind: 'loaded', result: plainResult(loaded, changed) };
   } catch (error) {

@@ -7,6 +7,9 @@ export const identifier = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,512}$/, 'must be 1 to 512 letters, digits, "_" or "-"');
 
+/** Thousands of notifications have the same few durations. */
+const MOST_KNOWN = 1000;
+
 /**
  * A duration as people write it: its value holds the text and the milliseconds. Defaults go in as text, by `prefault`.
  * The mark `format` tells whoever documents it or draws a form.
@@ -14,9 +17,16 @@ export const identifier = z
 export function duration(limits: { readonly min?: string; readonly max?: string } = {}) {
   const minMs = limits.min === undefined ? 0 : new Duration(limits.min).ms;
   const maxMs = limits.max === undefined ? Number.POSITIVE_INFINITY : new Duration(limits.max).ms;
+  const known = new Map<string, Duration>();
   const read = z.string().transform((text, context): Duration => {
+    const seen = known.get(text);
+    if (seen !== undefined) return seen;
     const ms = parseDuration(text);
-    if (ms !== undefined && ms >= minMs && ms <= maxMs) return new Duration(text);
+    if (ms !== undefined && ms >= minMs && ms <= maxMs) {
+      const duration = new Duration(text);
+      if (known.size < MOST_KNOWN) known.set(text, duration);
+      return duration;
+    }
     const message =
       ms === undefined
         ? 'must be a duration such as 30s, 5m or 1h'

@@ -3,9 +3,11 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { assemble } from './assemble.ts';
+import type { CheckFindings } from './check.ts';
 import { FILES, type FileName, type Loaded, type LoadResult, type Sources, type Texts } from './load.ts';
+import type { WorkChange } from './prepare.ts';
 import { readFileText } from './text.ts';
-import { perform, type Work, type WorkChange, type WorkResult } from './work.ts';
+import { perform, type Work, type WorkResult } from './work.ts';
 
 /** More than this holds a process up for longer than a request should wait. */
 const LARGE_CHARACTERS = 256 * 1024;
@@ -52,6 +54,19 @@ export async function prepareApart(
   const loaded = await assemble(done.result, known, clock);
   if (!done.result.ok || !loaded.ok) throw new Error('a change that was found sound has errors');
   return { loaded, changed: done.result.changed };
+}
+
+/**
+ * Checks texts, with the other files as they are on disk, for somebody who may not learn what references stand for, or
+ * whether files and variables exist: each reference is left alone and warned of.
+ */
+export async function checkTexts(sources: Sources, texts: Texts, clock: Times): Promise<CheckFindings> {
+  const work = workOf(sources, { ...textsOnDisk(sources.folder), ...texts }, undefined, undefined);
+  const sealed: Work = { ...work, sources: { ...work.sources, sealed: true }, onlyFindings: true };
+  const done = await performApart(sealed, clock);
+  if (done.kind === 'refused' || done.result.ok) throw new Error('a check is no change');
+  const { problems, warnings } = done.result;
+  return { ok: problems.length === 0, errors: problems, warnings };
 }
 
 function textsOnDisk(folder: string): Texts {

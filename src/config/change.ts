@@ -1,8 +1,7 @@
 import type { Configuration, Texts } from './load.ts';
 
 /** The parts of the configuration that can be edited, each in its own file but for the first two. */
-export const SECTIONS = ['targets', 'notifications', 'inputs', 'outputs', 'settings'] as const;
-export type Section = (typeof SECTIONS)[number];
+export type Section = 'targets' | 'notifications' | 'inputs' | 'outputs' | 'settings';
 
 /** Where a change came in; `file` is a person with an editor. */
 export type Door = 'api' | 'cli' | 'page' | 'file';

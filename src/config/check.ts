@@ -9,15 +9,18 @@ import {
   readConfiguration,
   SETTINGS_FILE,
   type Sources,
-  type Texts,
 } from './load.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
 
-/** What `headgate check` found out. */
-export interface Check {
+/** What is wrong with files, and what may be. */
+export interface CheckFindings {
   readonly ok: boolean;
   readonly errors: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
+}
+
+/** What `headgate check` found out. */
+export interface Check extends CheckFindings {
   /** Undefined when there are errors. */
   readonly configuration: Configuration | undefined;
 }
@@ -31,15 +34,6 @@ export function checkConfiguration(sources: Sources, clock: Pick<Clock, 'now'>):
     warnings: result.warnings,
     configuration: result.ok ? result.configuration : undefined,
   };
-}
-
-/**
- * Checks texts for somebody who may not learn what their references stand for, or whether files and variables exist:
- * each reference is left alone and warned of.
- */
-export function checkTexts(sources: Sources, texts: Texts, clock: Pick<Clock, 'now'>): Check {
-  const check = checkConfiguration({ ...sources, texts, sealed: true }, clock);
-  return { ...check, ok: check.errors.length === 0 };
 }
 
 /** The answer for a terminal: a line for each finding and one that sums up. */

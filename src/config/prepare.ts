@@ -19,7 +19,6 @@ import { isMap } from './plain.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import { childOf } from './schema-walk.ts';
 import { withoutMark } from './text.ts';
-import type { WorkChange } from './work.ts';
 import { readYaml } from './yaml.ts';
 
 const FILE_OF: Readonly<Record<Section, FileName>> = {
@@ -29,6 +28,15 @@ const FILE_OF: Readonly<Record<Section, FileName>> = {
   inputs: INPUTS_FILE,
   outputs: OUTPUTS_FILE,
 };
+
+/** A change as data. */
+export interface WorkChange {
+  /** The files as they are in force. */
+  readonly now: Texts;
+  readonly edits: readonly Edit[];
+  /** Files that shall read otherwise as a whole. */
+  readonly texts: Texts;
+}
 
 /** The files that a change makes read otherwise. Throws `conflict` where only a person can edit. */
 export function changedTexts({ now, edits, texts }: WorkChange): Texts {

@@ -93,7 +93,7 @@ export function isSecretAt(schema: Schema, path: Path, value: unknown): boolean 
   });
 }
 
-export const isSecret = (schema: Schema): boolean => isMarked(schema, 'secret');
+const isSecret = (schema: Schema): boolean => isMarked(schema, 'secret');
 
 /** Whether the `$` in it belongs to a template or an expression. */
 export const isTemplate = (schema: Schema): boolean => isMarked(schema, 'template');

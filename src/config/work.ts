@@ -1,11 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
-import type { Edit } from './change.ts';
 import type { Declared } from './declared.ts';
 import { type LoadResult, readConfiguration, type Sources, type Texts } from './load.ts';
 import { maskedTexts } from './mask-texts.ts';
 import type { PlainMap } from './plain.ts';
-import { changedTexts, refuseUnsound } from './prepare.ts';
+import { changedTexts, refuseUnsound, type WorkChange } from './prepare.ts';
 import type { ConfigProblem } from './problems.ts';
 
 /** What can be done with the files apart from everything that lives in the process: plain data goes in and out. */
@@ -15,18 +14,12 @@ export interface Work {
   readonly secrets: ReadonlyMap<string, string> | undefined;
   /** Undefined to load the files as they are. */
   readonly change: WorkChange | undefined;
-}
-
-export interface WorkChange {
-  /** The files as they are in force. */
-  readonly now: Texts;
-  readonly edits: readonly Edit[];
-  /** Files that shall read otherwise as a whole. */
-  readonly texts: Texts;
+  /** Whether what is wrong is all that is wanted. */
+  readonly onlyFindings?: boolean;
 }
 
 /** A configuration as data: what it takes to make it live again. */
-export interface PlainConfiguration {
+interface PlainConfiguration {
   /** What each target is made of, its references resolved. */
   readonly targets: readonly unknown[];
   readonly inputs: readonly Declared[];
@@ -65,10 +58,15 @@ export type WorkResult =
     };
 
 /** Loads the files, or works a change out and loads what would come of it. */
-export function perform({ sources, secrets, change }: Work, clock: Pick<Clock, 'now'>): WorkResult {
+export function perform(
+  { sources, secrets, change, onlyFindings }: Work,
+  clock: Pick<Clock, 'now'>,
+): WorkResult {
   const known: Sources = { ...sources, secretOf: secrets && (name => secrets.get(name)) };
-  if (change === undefined)
-    return { kind: 'loaded', result: plainResult(readConfiguration(known, clock), {}) };
+  if (change === undefined) {
+    const loaded = readConfiguration(known, clock);
+    return { kind: 'loaded', result: onlyFindings ? findingsOf(loaded) : plainResult(loaded, {}) };
+  }
   try {
     const changed = changedTexts(change);
     const loaded = readConfiguration({ ...known, texts: { ...change.now, ...changed } }, clock);
@@ -80,6 +78,14 @@ export function perform({ sources, secrets, change }: Work, clock: Pick<Clock, '
     return { kind: 'refused', code, message, problems };
   }
 }
+
+const findingsOf = (loaded: LoadResult): PlainResult => ({
+  ok: false,
+  problems: loaded.ok ? [] : loaded.problems,
+  warnings: loaded.warnings,
+  files: [],
+  texts: {},
+});
 
 function plainResult(loaded: LoadResult, changed: Texts): PlainResult {
   const { warnings, files, texts } = loaded;

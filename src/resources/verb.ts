@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Actor, authorise, type Permission } from '../auth/permissions.ts';
 import type { Change } from '../config/change.ts';
-import type { Check } from '../config/check.ts';
+import type { CheckFindings } from '../config/check.ts';
 import type { Configuration, Texts } from '../config/load.ts';
 import type { SecretStore } from '../config/secret-store.ts';
 import type { ConfigurationStatus } from '../config/status.ts';
@@ -20,7 +20,7 @@ export interface House {
   /** Makes a change and answers the configuration that is in force with it. */
   readonly save: (change: Change) => Promise<Configuration>;
   /** What the configuration would be if these texts stood on disk. */
-  readonly checkTexts: (texts: Texts) => Check;
+  readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
   readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
   readonly clock: Pick<Clock, 'now'>;

@@ -1,4 +1,4 @@
-import type { Check } from '../../config/check.ts';
+import type { CheckFindings } from '../../config/check.ts';
 
 /** The same as `headgate check --json` prints. */
-export const wireCheck = ({ ok, errors, warnings }: Check): object => ({ ok, errors, warnings });
+export const wireCheck = ({ ok, errors, warnings }: CheckFindings): object => ({ ok, errors, warnings });

@@ -65,7 +65,7 @@ async function rowBefore(versions: VersionStore, id: string): Promise<ConfigVers
   return before === undefined ? undefined : versions.get(before.id);
 }
 
-export function changesBetween(before: Texts, after: Texts): FileChange[] {
+function changesBetween(before: Texts, after: Texts): FileChange[] {
   return FILES.flatMap(name => {
     const old = before[name];
     const now = after[name];

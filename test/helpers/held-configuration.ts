@@ -1,0 +1,76 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Change, Edit } from '../../src/config/change.ts';
+import {
+  type ConfigurationHolder,
+  type ConfigurationOptions,
+  createConfiguration,
+} from '../../src/config/current.ts';
+import { AppError } from '../../src/lib/errors.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { testClock } from './clock.ts';
+import { configFolder } from './config-folder.ts';
+
+/** A file with one target, which changes are made to. */
+export const FILE = `# who is told
+targets:
+  - id: hook
+    type: webhook
+    url: http://h.example/  # theirs
+notifications: []
+`;
+
+export const HOOK = { id: 'hook', type: 'webhook', url: 'http://h.example/' };
+
+export const change = (...edits: readonly Edit[]): Change => ({ author: 'alice', door: 'api', edits });
+
+export const target = (value: { readonly id: string; readonly [key: string]: unknown }): Edit => ({
+  section: 'targets',
+  id: value.id,
+  value,
+});
+
+export const description = (text: string): Change => change(target({ ...HOOK, description: text }));
+
+/** A loaded configuration and its files. */
+export interface Held {
+  readonly holder: ConfigurationHolder;
+  readonly folder: string;
+  read(name?: string): string;
+  write(text: string, name?: string): void;
+}
+
+export const hold = (
+  files: Readonly<Record<string, string>> = { 'notifications.yml': FILE },
+  extra: Partial<ConfigurationOptions> = {},
+): Held => inFolder(configFolder(files), extra);
+
+export function inFolder(folder: string, extra: Partial<ConfigurationOptions> = {}): Held {
+  const holder = createConfiguration({
+    folder,
+    environment: {},
+    flags: {},
+    clock: testClock(),
+    logger: silentLogger,
+    ...extra,
+  });
+  onTestFinished(holder.stop);
+  holder.load();
+  return {
+    holder,
+    folder,
+    read: (name = 'notifications.yml') => readFileSync(join(folder, name), 'utf8'),
+    write: (text, name = 'notifications.yml') => writeFileSync(join(folder, name), text),
+  };
+}
+
+/** What the change was refused with; throws when it was not. */
+export async function refusalOf(saving: Promise<unknown>): Promise<AppError> {
+  const error = await saving.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof AppError) return error;
+  throw new Error(`expected a refusal, got ${String(error)}`);
+}

@@ -249,7 +249,7 @@ describe('watching', () => {
     holder.watch();
     await clock.advance(60_000);
     expect(loads()).toBe(1);
-    holder.stop();
+    await holder.stop();
     write(named('two'));
     await clock.advance(60_000);
     expect(loads()).toBe(1);

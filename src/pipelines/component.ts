@@ -18,8 +18,7 @@ export type ComponentKind = 'input' | 'output';
 /** `type:id`, as people and the API write it. */
 export const componentName = (component: Component): string => `${component.type}:${component.engineId}`;
 
-export const HEALTHS = ['Green', 'Yellow', 'Red', 'Unknown'] as const;
-export type Health = (typeof HEALTHS)[number];
+export type Health = 'Green' | 'Yellow' | 'Red' | 'Unknown';
 
 /** How a component is now. */
 export interface ComponentStatus {

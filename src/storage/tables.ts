@@ -2,7 +2,7 @@
  * Rows as they lie in the database. Times are epoch milliseconds UTC, JSON is text, booleans are 0 and 1.
  * Every key starts with the workspace; `instance`, `keys` and `users` belong to the whole installation.
  */
-export interface InstanceTable {
+interface InstanceTable {
   name: string;
   value: string;
 }
@@ -62,7 +62,7 @@ export interface EventTable {
 
 export const DELIVERY_STATES = ['waiting', 'sent', 'refused', 'exhausted', 'skipped'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
-export type EventStatus = 'ALARM' | 'OK';
+type EventStatus = 'ALARM' | 'OK';
 
 export interface DeliveryTable {
   workspace: string;

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildProduct } from '../../scripts/build.ts';
@@ -11,6 +11,8 @@ import { findPostgres } from './postgres.ts';
 export async function setup(): Promise<() => Promise<void>> {
   await buildProduct();
   const folder = await mkdtemp(join(tmpdir(), 'headgate-tests-'));
+  // Tests that work as another user have to pass through.
+  await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
   const endPostgres = await findPostgres();
   return async () => {

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { load } from 'js-yaml';
-import { checkConfiguration } from '../src/config/check.ts';
+import { build } from 'esbuild';
 import { createConfiguration } from '../src/config/current.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -62,34 +61,28 @@ const file = (): string =>
 
 const ENVIRONMENT = { TOKEN: 'a-token-of-some-length' };
 
-/** Milliseconds of processor time, of all threads of this process. */
-function cpuMs(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
+/** The tasks as they are shipped: in one file, without the wrappers that a compiler on the fly adds. */
+async function bundleTasks(folder: string): Promise<string> {
+  const outfile = join(folder, 'config-task.mjs');
+  await build({
+    entryPoints: [join(import.meta.dirname, 'config-task.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+  });
+  return outfile;
 }
 
-const TASKS: Readonly<Record<string, (folder: string) => number>> = {
-  check: folder =>
-    cpuMs(() => {
-      const { ok, errors, warnings } = checkConfiguration(
-        { folder, environment: ENVIRONMENT, flags: {} },
-        systemClock,
-      );
-      if (!ok || warnings.length > 0)
-        throw new Error(`the file was meant to be sound: ${errors[0]?.message}`);
-    }),
-  'js-yaml': folder => {
-    const text = readFileSync(join(folder, 'notifications.yml'), 'utf8');
-    return cpuMs(() => load(text));
-  },
-};
-
 /** Each measurement in a process of its own, which has read nothing before, as a command has not. */
-function measure(task: string, folder: string): number {
-  const child = spawnSync(process.execPath, [...process.execArgv, import.meta.filename, task, folder], {
+function measure(script: string, task: 'check' | 'js-yaml', folder: string): number {
+  const child = spawnSync(process.execPath, [script, task, folder], {
     encoding: 'utf8',
+    env: ENVIRONMENT,
   });
   if (child.status !== 0) throw new Error(child.stderr);
   return Number(child.stdout);
@@ -151,11 +144,12 @@ async function report(): Promise<void> {
     console.log(
       `${NOTIFICATIONS} notifications and ${TARGETS} targets, ${(file().length / 1e6).toFixed(1)} MB, medians of ${RUNS} runs in turns`,
     );
+    const script = await bundleTasks(folder);
     const checks: number[] = [];
     const loads: number[] = [];
     for (let run = 0; run < RUNS; run++) {
-      loads.push(measure('js-yaml', folder));
-      checks.push(measure('check', folder));
+      loads.push(measure(script, 'js-yaml', folder));
+      checks.push(measure(script, 'check', folder));
     }
     const ratio = median(checks) / median(loads);
     console.log(
@@ -167,7 +161,4 @@ async function report(): Promise<void> {
   }
 }
 
-const [, , task = '', folder = ''] = process.argv;
-const run = TASKS[task];
-if (run === undefined) await report();
-else console.log(run(folder));
+await report();

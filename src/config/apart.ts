@@ -23,7 +23,10 @@ type Times = Pick<Clock, 'now' | 'monotonic'>;
 /** Loads the files as `loadConfiguration` does, without keeping anybody waiting. */
 export async function loadApart(sources: Sources, clock: Times): Promise<LoadResult> {
   const texts = textsOnDisk(sources.folder);
-  const done = await performApart(workOf(sources, texts, secretsIn(sources, [texts]), undefined), clock);
+  const done = await performApart(
+    workOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined),
+    clock,
+  );
   if (done.kind === 'refused') throw new AppError(done.code, done.message);
   return assemble(done.result, sources, clock);
 }
@@ -48,7 +51,8 @@ export async function prepareApart(
   const overlay = new Map(added.map(({ name, value }) => [name, value]));
   const secretOf = (name: string): string | undefined => overlay.get(name) ?? sources.secretOf?.(name);
   const known = { ...sources, secretOf };
-  const secrets = secretsIn(known, [now, change.texts, change.edits.map(({ value }) => value)]);
+  const values = JSON.stringify(change.edits.map(({ value }) => value));
+  const secrets = secretsIn(known, [...Object.values(now), ...Object.values(change.texts), values]);
   const done = await performApart(workOf(known, {}, secrets, { ...change, now }), clock);
   if (done.kind === 'refused') throw new AppError(done.code, done.message, { problems: done.problems });
   const loaded = await assemble(done.result, known, clock);
@@ -86,13 +90,14 @@ const workOf = (
 ): Work => ({ sources: { folder, environment: { ...environment }, flags, texts }, secrets, change });
 
 /** The stored secrets that are named anywhere; others need not leave the store. */
-function secretsIn({ secretOf }: Sources, values: readonly unknown[]): Work['secrets'] {
+function secretsIn({ secretOf }: Sources, texts: readonly string[]): Work['secrets'] {
   if (secretOf === undefined) return undefined;
   const secrets = new Map<string, string>();
-  for (const [, name = ''] of JSON.stringify(values).matchAll(/\$\{secret:([\w-]+)\}/g)) {
-    const value = secretOf(name);
-    if (value !== undefined) secrets.set(name, value);
-  }
+  for (const text of texts)
+    for (const [, name = ''] of text.matchAll(/\$\{secret:([\w-]+)\}/g)) {
+      const value = secretOf(name);
+      if (value !== undefined) secrets.set(name, value);
+    }
   return secrets;
 }
 

@@ -13,7 +13,6 @@ import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
-import { openPostgres } from './postgres.ts';
 import { secretsStore } from './secrets.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Storage } from './storage.ts';
@@ -40,6 +39,8 @@ async function openBackend(options: StorageOptions): Promise<Backend> {
   const url = typeof options.url === 'string' ? options.url : options.url.reveal();
   if (POSTGRES_URL.test(url)) {
     await createDataFolder(resolve(dataFolder));
+    // Loaded only where it is used: the client costs megabytes that SQLite's users need not pay.
+    const { openPostgres } = await import('./postgres.ts');
     return openPostgres(url, clock);
   }
   const file = SQLITE_URL.exec(url)?.[1];

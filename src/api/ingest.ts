@@ -1,8 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Secret } from '../lib/secret.ts';
+import type { FastifyInstance } from 'fastify';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
-import { authorizationOf } from './authorization.ts';
+import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
 
 export const INGEST_ROUTES = [
@@ -12,24 +11,16 @@ export const INGEST_ROUTES = [
 
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Ingest tokens are chosen by operators: any visible characters. */
-const BEARER = /^Bearer[ \t]+([\x21-\x7e]{1,4096})$/i;
-
-function tokenOf(request: FastifyRequest): Secret | undefined {
-  const token = BEARER.exec(authorizationOf(request) ?? '')?.[1];
-  return token === undefined ? undefined : new Secret(token);
-}
-
 /** Where engines that push send their statistics, each with its pipeline's token. */
 export async function addIngest(scope: FastifyInstance, monitor: Monitor): Promise<void> {
   // Before the body is read: nobody unknown makes us parse megabytes.
   scope.addHook('onRequest', async request => {
-    if (!request.is404) senderOf(monitor, tokenOf(request));
+    if (!request.is404) senderOf(monitor, operatorsToken(request));
   });
   await scope.register(async json => {
     readJsonBodies(json);
     json.post('/samples', { bodyLimit: MOST_BYTES }, async request =>
-      ingestSamples(monitor, tokenOf(request), request.body),
+      ingestSamples(monitor, operatorsToken(request), request.body),
     );
   });
   await scope.register(async text => {
@@ -42,7 +33,7 @@ export async function addIngest(scope: FastifyInstance, monitor: Monitor): Promi
         const body = typeof request.body === 'string' ? request.body : '';
         return ingestImpstats(
           monitor,
-          tokenOf(request),
+          operatorsToken(request),
           typeof instance === 'string' ? instance : undefined,
           body,
         );

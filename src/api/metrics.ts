@@ -1,12 +1,12 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Gauge, Registry } from 'prom-client';
+import { digestOf, isSameDigest } from '../lib/digest.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { House } from '../resources/verb.ts';
 import { DELIVERY_STATES } from '../storage/tables.ts';
-import { authorizationOf } from './authorization.ts';
+import { operatorsToken } from './authorization.ts';
 
 export const METRICS_ROUTE = { method: 'GET', path: '/metrics' } as const;
 
@@ -66,7 +66,7 @@ export function addMetrics(server: FastifyInstance, house: House, token: () => S
 function assertMayRead(request: FastifyRequest, token: Secret | undefined): void {
   const isForwarded = 'x-forwarded-for' in request.headers || 'forwarded' in request.headers;
   if (token === undefined && isLoopback(request.ip) && !isForwarded) return;
-  const shown = /^Bearer[ \t]+([\x21-\x7e]{1,4096})$/i.exec(authorizationOf(request) ?? '')?.[1];
+  const shown = operatorsToken(request)?.reveal();
   if (token === undefined || shown === undefined || !isSame(shown, token.reveal()))
     throw new AppError('unauthenticated', 'Metrics need the token of metrics.token as Authorization: Bearer');
 }
@@ -76,6 +76,4 @@ const isLoopback = (address: string): boolean => {
   return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
 };
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-const isSame = (shown: string, token: string): boolean => timingSafeEqual(digest(shown), digest(token));
+const isSame = (shown: string, token: string): boolean => isSameDigest(digestOf(shown), digestOf(token));

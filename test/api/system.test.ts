@@ -211,6 +211,12 @@ describe('/system/config/check', () => {
     expect(file()).toBe(SETTINGS);
   });
 
+  it('says what a body must hold that names no files', async () => {
+    const { status, body } = await call('POST', '/system/config/check', { text: 'targets: []' });
+    expect(status).toBe(400);
+    expect(body.message).toContain('must map names of files (headgate.yml, notifications.yml');
+  });
+
   it.each([
     ['no files', {}],
     ['another file', { files: { 'passwd.yml': '' } }],

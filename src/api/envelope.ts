@@ -1,7 +1,8 @@
 import type { Listed } from '../resources/paging.ts';
+import type { Answer, Shape } from './shape.ts';
 
 /** `{items, count}`, and with `limit` also where in the whole the page lies. */
-export function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object): object {
+function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object): object {
   const items = page.items.map(wire);
   const paging =
     page.limit === undefined ? {} : { offset: page.offset, limit: page.limit, totalCount: page.total };
@@ -9,13 +10,31 @@ export function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object)
 }
 
 /** One object still travels as a list. */
-export const single = (item: object): object => ({ items: [item], count: 1 });
+const single = (item: object): object => ({ items: [item], count: 1 });
 
-/** One object or none. */
-export const optional = (item: object | undefined): object =>
-  item === undefined ? { items: [], count: 0 } : single(item);
+/** Answers with a page of objects. */
+export const list = <Item>(shape: Shape, wire: (item: Item) => object): Answer<Listed<Item>> => ({
+  kind: 'list',
+  shape,
+  make: page => envelope(page, wire),
+});
 
-export const asItIs = <Item extends object>(item: Item): object => item;
+/** Answers with one object. */
+export const item = <Output>(shape: Shape, wire: (output: Output) => object): Answer<Output> => ({
+  kind: 'item',
+  shape,
+  make: output => single(wire(output)),
+});
+
+/** Answers with one object or none. */
+export const optional = <Output>(
+  shape: Shape,
+  wire: (output: Output) => object,
+): Answer<Output | undefined> => ({
+  kind: 'optional',
+  shape,
+  make: output => (output === undefined ? { items: [], count: 0 } : single(wire(output))),
+});
 
 /** Our times on the wire: ISO 8601 in UTC. */
 export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString();

@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import * as z from 'zod';
+import type { Operation } from './operation.ts';
 
 /** How the process is; `startTime` is epoch ms. */
 export interface Health {
@@ -6,14 +8,40 @@ export interface Health {
   readonly startTime: number;
 }
 
+const answer = z.object({
+  status: z.enum(['healthy', 'standby', 'shutting down']),
+  role: z.literal('primary'),
+  startTime: z.number().describe('Epoch ms.'),
+  overlay: z.object({ state: z.literal('inactive') }),
+});
+
+export const healthOperation: Operation = {
+  id: 'health.get',
+  method: 'GET',
+  path: '/health',
+  summary: 'Tell whether the server works: 200 when it does, 420 when it does not',
+  access: 'public',
+  params: {},
+  query: {},
+  takesIfMatch: false,
+  answer: { kind: 'object', shape: { name: 'Health', schema: answer } },
+  hasEtag: false,
+  errors: [],
+  example: {},
+};
+
 /** The family's own status for a server that is up but does no work. */
 const NOT_HEALTHY = 420;
 
 export function addHealth(scope: FastifyInstance, health: () => Health): void {
-  scope.get('/health', async (_request, reply) => {
+  scope.get(healthOperation.path, async (_request, reply) => {
     const { status, startTime } = health();
-    return reply
-      .code(status === 'healthy' ? 200 : NOT_HEALTHY)
-      .send({ status, role: 'primary', startTime, overlay: { state: 'inactive' } });
+    const body: z.output<typeof answer> = {
+      status,
+      role: 'primary',
+      startTime,
+      overlay: { state: 'inactive' },
+    };
+    return reply.code(status === 'healthy' ? 200 : NOT_HEALTHY).send(body);
   });
 }

@@ -1,13 +1,72 @@
 import type { FastifyInstance } from 'fastify';
+import * as z from 'zod';
+import { samplesSchema } from '../pipelines/formats/samples.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
+import type { Operation } from './operation.ts';
 
-export const INGEST_ROUTES = [
-  { method: 'POST', path: '/ingest/samples' },
-  { method: 'POST', path: '/ingest/impstats' },
-] as const;
+export const INGEST_PREFIX = '/ingest';
+
+const accepted = z.int().min(0).describe('How many were taken. They are in memory, not on disk.');
+const both = {
+  method: 'POST',
+  access: 'pipeline',
+  params: {},
+  takesIfMatch: false,
+  hasEtag: false,
+  errors: [],
+} as const;
+
+const samplesOperation: Operation = {
+  ...both,
+  id: 'ingest.samples',
+  path: '/ingest/samples',
+  summary: 'Take samples of a custom pipeline that pushes; all of them or none',
+  query: {},
+  body: { kind: 'whole', shape: { name: 'Samples', schema: samplesSchema }, isRequired: true },
+  answer: { kind: 'object', shape: { name: 'SamplesTaken', schema: z.object({ accepted }) } },
+  example: {
+    body: {
+      instance: 'edge-1',
+      samples: [
+        { kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: 1840 },
+        { kind: 'input', type: 'syslog', id: 'app', metric: 'in_bytes', value: 262_144 },
+        { kind: 'output', type: 's3', id: 'lake', metric: 'out_events', value: 1838 },
+      ],
+    },
+  },
+};
+
+const impstatsOperation: Operation = {
+  ...both,
+  id: 'ingest.impstats',
+  path: '/ingest/impstats',
+  summary: 'Take statistics of an rsyslog pipeline, as rsyslog writes them',
+  query: { instance: z.string().optional().describe('Which host they are of.') },
+  body: {
+    kind: 'text',
+    shape: { name: 'Impstats', schema: z.string().describe('Lines of JSON, text before the first { is cut.') },
+    isRequired: true,
+  },
+  answer: {
+    kind: 'object',
+    shape: {
+      name: 'ImpstatsTaken',
+      schema: z.object({
+        accepted,
+        ignored: z.int().min(0).describe('Lines and objects that tell nothing of an input or output.'),
+      }),
+    },
+  },
+  example: {
+    query: { instance: 'log-1' },
+    body: '{"name":"imtcp(514)","origin":"imtcp","submitted":1200}',
+  },
+};
+
+export const ingestOperations: readonly Operation[] = [samplesOperation, impstatsOperation];
 
 const MOST_BYTES = 16 * 1024 * 1024;
 
@@ -19,14 +78,14 @@ export async function addIngest(scope: FastifyInstance, monitor: Monitor): Promi
   });
   await scope.register(async json => {
     readJsonBodies(json);
-    json.post('/samples', { bodyLimit: MOST_BYTES }, async request =>
+    json.post(below(samplesOperation), { bodyLimit: MOST_BYTES }, async request =>
       ingestSamples(monitor, operatorsToken(request), request.body),
     );
   });
   await scope.register(async text => {
     readTextBodies(text);
     text.post<{ Querystring: { instance?: string | string[] } }>(
-      '/impstats',
+      below(impstatsOperation),
       { bodyLimit: MOST_BYTES },
       async request => {
         const { instance } = request.query;
@@ -41,3 +100,6 @@ export async function addIngest(scope: FastifyInstance, monitor: Monitor): Promi
     );
   });
 }
+
+/** The scope stands at the first part of the path. */
+const below = ({ path }: Operation): string => path.replace(INGEST_PREFIX, '');

@@ -2,15 +2,36 @@ import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
 import type { Identity } from '../auth/identity.ts';
 import { AppError } from '../lib/errors.ts';
+import type { Operation } from './operation.ts';
 
 const credentials = z.object({ username: z.string(), password: z.string() });
+const answer = z.object({
+  token: z.string().describe('The whole value of the header Authorization: it begins with the word Bearer.'),
+  forcePasswordChange: z.boolean().describe('Whether the password must be changed before anything else.'),
+});
+
+export const loginOperation: Operation = {
+  id: 'auth.login',
+  method: 'POST',
+  path: '/auth/login',
+  summary: 'Get a token for a user name and a password',
+  access: 'public',
+  params: {},
+  query: {},
+  body: { kind: 'whole', shape: { name: 'Credentials', schema: credentials }, isRequired: true },
+  takesIfMatch: false,
+  answer: { kind: 'object', shape: { name: 'Login', schema: answer } },
+  hasEtag: false,
+  errors: ['unauthenticated', 'rate-limited'],
+  example: { body: { username: 'admin', password: 'correct horse battery staple' } },
+};
 
 /** Whoever it is, nobody has shown a token yet: a body of megabytes would cost a second of everybody's time. */
 const MOST_BYTES = 16 * 1024;
 
 /** `POST /auth/login`: a bare `{token, forcePasswordChange}`, the token with its word Bearer in front. */
 export function addLogin(scope: FastifyInstance, identity: Identity): void {
-  scope.post('/auth/login', { bodyLimit: MOST_BYTES }, async request => {
+  scope.post(loginOperation.path, { bodyLimit: MOST_BYTES }, async request => {
     const parsed = credentials.safeParse(request.body);
     if (!parsed.success)
       throw new AppError(

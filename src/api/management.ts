@@ -6,17 +6,13 @@ import { AppError } from '../lib/errors.ts';
 import type { House } from '../resources/verb.ts';
 import { authorizationOf } from './authorization.ts';
 import { readJsonBodies } from './bodies.ts';
-import { addHealth, type Health } from './health.ts';
-import { addLogin } from './login.ts';
+import { addHealth, type Health, healthOperation } from './health.ts';
+import { addLogin, loginOperation } from './login.ts';
 import { addNotFound } from './not-found.ts';
-import { routes } from './routes/index.ts';
+import { PREFIX, served } from './operations.ts';
 
 /** The only two that answer without a token. */
-const PUBLIC = [
-  { method: 'POST', path: '/auth/login' },
-  { method: 'GET', path: '/health' },
-] as const;
-const PREFIX = '/api/v1';
+const PUBLIC = [loginOperation, healthOperation];
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(PUBLIC.map(row => PREFIX + row.path));
 
 export interface ManagementOptions {
@@ -35,10 +31,10 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
   });
   addHealth(scope, options.health);
   addLogin(scope, options.identity);
-  for (const { method, path, route } of served)
+  for (const route of served)
     scope.route({
-      method,
-      url: path,
+      method: route.method,
+      url: route.path,
       handler: async (request, reply) => {
         const actor = actors.get(request);
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
@@ -50,12 +46,6 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     });
   addNotFound(scope, PREFIX, [...PUBLIC, ...served]);
 }
-
-/** Every path there is: those of groups stand below `/m/{group}` as well. */
-const served = routes.flatMap(route => {
-  const paths = route.grouped === true ? [route.path, `/m/:group${route.path}`] : [route.path];
-  return paths.map(path => ({ method: route.method, path, route }));
-});
 
 function groupOf(request: FastifyRequest): string | undefined {
   const group = childOf(request.params, 'group');

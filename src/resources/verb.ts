@@ -37,7 +37,8 @@ export interface Call {
 /** Something that can be done with a resource. A verb without a permission does not compile. */
 export interface Verb<Input, Output> {
   readonly permission: Permission;
-  readonly input: z.ZodType<Input>;
+  /** One map for what the path, the query (`limit`), the body (`body`) and the header (`ifMatch`) bring. */
+  readonly input: z.ZodType<Input> & { readonly shape: z.core.$ZodShape };
   run(call: Call, input: Input): Promise<Output> | Output;
 }
 
@@ -48,7 +49,7 @@ export const defineVerb = <Input, Output>(verb: Verb<Input, Output>): Verb<Input
  * `invalid-request` with every problem.
  */
 export async function invoke<Input, Output>(
-  verb: Verb<Input, Output>,
+  verb: Pick<Verb<Input, Output>, 'permission' | 'run'> & { readonly input: z.ZodType<Input> },
   call: Call,
   raw: unknown,
 ): Promise<Output> {

@@ -1,17 +1,26 @@
-import { getDelivery } from '../../resources/deliveries/get.ts';
-import { listDeliveries } from '../../resources/deliveries/list.ts';
 import { getIncident } from '../../resources/incidents/get.ts';
 import { listIncidents } from '../../resources/incidents/list.ts';
-import { envelope, single } from '../envelope.ts';
-import { get, type Route } from '../route.ts';
-import { wireDelivery, wireDeliveryDetail } from '../wire/delivery.ts';
-import { wireIncident } from '../wire/incident.ts';
+import { item, list } from '../envelope.ts';
+import { type Route, route } from '../route.ts';
+import { incidentShape, wireIncident } from '../wire/incident.ts';
 
 export const incidentRoutes: readonly Route[] = [
-  get('/incidents', 'List incidents, newest first', listIncidents, page => envelope(page, wireIncident)),
-  get('/incidents/:id', 'Get an incident', getIncident, row => single(wireIncident(row))),
-  get('/deliveries', 'List deliveries, newest first', listDeliveries, page => envelope(page, wireDelivery)),
-  get('/deliveries/:id', 'Get a delivery with its attempts', getDelivery, detail =>
-    single(wireDeliveryDetail(detail)),
-  ),
+  route({
+    id: 'incidents.list',
+    method: 'GET',
+    path: '/incidents',
+    summary: 'List incidents, newest first',
+    verb: listIncidents,
+    answer: list(incidentShape, wireIncident),
+    example: { query: { state: 'open' } },
+  }),
+  route({
+    id: 'incidents.get',
+    method: 'GET',
+    path: '/incidents/:id',
+    summary: 'Get an incident',
+    verb: getIncident,
+    answer: item(incidentShape, wireIncident),
+    example: { params: { id: '{incident}' } },
+  }),
 ];

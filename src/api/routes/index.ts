@@ -1,5 +1,7 @@
 import type { Route } from '../route.ts';
 import { componentRoutes } from './components.ts';
+import { conditionRoutes } from './conditions.ts';
+import { deliveryRoutes } from './deliveries.ts';
 import { groupRoutes } from './groups.ts';
 import { incidentRoutes } from './incidents.ts';
 import { messageRoutes } from './messages.ts';
@@ -13,11 +15,13 @@ import { versionRoutes } from './version.ts';
 export const routes: readonly Route[] = [
   ...componentRoutes,
   ...notificationRoutes,
+  ...conditionRoutes,
   ...targetRoutes,
   ...incidentRoutes,
+  ...deliveryRoutes,
   ...messageRoutes,
   ...groupRoutes,
-  ...systemRoutes,
   ...secretRoutes,
   ...versionRoutes,
+  ...systemRoutes,
 ];

@@ -2,27 +2,48 @@ import { createMessage } from '../../resources/messages/create.ts';
 import { getMessage } from '../../resources/messages/get.ts';
 import { listMessages } from '../../resources/messages/list.ts';
 import { removeMessage } from '../../resources/messages/remove.ts';
-import { envelope, optional, single } from '../envelope.ts';
-import { get, type Route, route } from '../route.ts';
-import { wireMessage } from '../wire/message.ts';
+import { item, list, optional } from '../envelope.ts';
+import { type Route, route } from '../route.ts';
+import { messageShape, wireMessage } from '../wire/message.ts';
+
+const PATH = '/system/messages';
 
 export const messageRoutes: readonly Route[] = [
-  get('/system/messages', 'List the bulletin, newest first', listMessages, page =>
-    envelope(page, wireMessage),
-  ),
-  get('/system/messages/:id', 'Get an entry of the bulletin', getMessage, row => single(wireMessage(row))),
   route({
-    method: 'POST',
-    path: '/system/messages',
-    summary: 'Add an entry to the bulletin',
-    verb: createMessage,
-    shape: row => single(wireMessage(row)),
+    id: 'messages.list',
+    method: 'GET',
+    path: PATH,
+    summary: 'List the bulletin, newest first',
+    verb: listMessages,
+    answer: list(messageShape, wireMessage),
   }),
   route({
+    id: 'messages.get',
+    method: 'GET',
+    path: `${PATH}/:id`,
+    summary: 'Get an entry of the bulletin',
+    verb: getMessage,
+    answer: item(messageShape, wireMessage),
+    example: { params: { id: 'app_silent' } },
+  }),
+  route({
+    id: 'messages.create',
+    method: 'POST',
+    path: PATH,
+    summary: 'Add an entry to the bulletin, each id once',
+    verb: createMessage,
+    takes: { shape: { name: 'NewMessage' } },
+    answer: item(messageShape, wireMessage),
+    errors: ['conflict'],
+    example: { body: { id: 'upgrade', text: 'The collectors are restarted at noon.', severity: 'info' } },
+  }),
+  route({
+    id: 'messages.remove',
     method: 'DELETE',
-    path: '/system/messages/:id',
-    summary: 'Clear an entry of the bulletin',
+    path: `${PATH}/:id`,
+    summary: 'Clear an entry of the bulletin; no items when there was none',
     verb: removeMessage,
-    shape: row => optional(row && wireMessage(row)),
+    answer: optional(messageShape, wireMessage),
+    example: { params: { id: 'upgrade' } },
   }),
 ];

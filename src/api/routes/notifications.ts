@@ -1,45 +1,75 @@
-import { getCondition } from '../../resources/conditions/get.ts';
-import { listConditions } from '../../resources/conditions/list.ts';
 import { etagOf } from '../../resources/etag.ts';
 import { createNotification } from '../../resources/notifications/create.ts';
 import { getNotification } from '../../resources/notifications/get.ts';
 import { listNotifications } from '../../resources/notifications/list.ts';
 import { removeNotification } from '../../resources/notifications/remove.ts';
 import { updateNotification } from '../../resources/notifications/update.ts';
-import { asItIs, envelope, single } from '../envelope.ts';
-import { type Route, route } from '../route.ts';
-import { wireCondition } from '../wire/condition.ts';
+import { item, list } from '../envelope.ts';
+import { type Route, route, WRITE_ERRORS } from '../route.ts';
+import { notificationShape, wireNotification } from '../wire/notification.ts';
 
 const PATH = '/notifications';
-const one = { path: `${PATH}/:id`, grouped: true, shape: single, etag: etagOf };
+const one = {
+  path: `${PATH}/:id`,
+  grouped: true,
+  answer: item(notificationShape, wireNotification),
+  etag: etagOf,
+};
+const shape = { ...notificationShape, name: 'NotificationSettings' };
 
 export const notificationRoutes: readonly Route[] = [
   route({
+    id: 'notifications.list',
     method: 'GET',
     path: PATH,
-    summary: 'List the notifications',
+    summary: 'List the notifications with every default',
     grouped: true,
     verb: listNotifications,
-    shape: page => envelope(page, asItIs),
-  }),
-  route({ ...one, method: 'POST', path: PATH, summary: 'Add a notification', verb: createNotification }),
-  route({ ...one, method: 'GET', summary: 'Get a notification', verb: getNotification }),
-  route({ ...one, method: 'PATCH', summary: 'Change a notification', verb: updateNotification }),
-  route({ ...one, method: 'DELETE', summary: 'Remove a notification', verb: removeNotification }),
-  route({
-    method: 'GET',
-    path: '/conditions',
-    summary: 'List what notifications can wait for',
-    grouped: true,
-    verb: listConditions,
-    shape: page => envelope(page, wireCondition),
+    answer: list(notificationShape, wireNotification),
   }),
   route({
+    ...one,
+    id: 'notifications.create',
+    method: 'POST',
+    path: PATH,
+    summary: 'Add a notification',
+    verb: createNotification,
+    takes: { shape },
+    errors: WRITE_ERRORS,
+    example: {
+      body: {
+        id: 'shop_silent',
+        condition: 'no-data',
+        targets: ['log'],
+        conf: { name: 'http:shop', timeWindow: '5m' },
+      },
+    },
+  }),
+  route({
+    ...one,
+    id: 'notifications.get',
     method: 'GET',
-    path: '/conditions/:id',
-    summary: 'Get a condition with the schema of its conf',
-    grouped: true,
-    verb: getCondition,
-    shape: condition => single(wireCondition(condition)),
+    summary: 'Get a notification',
+    verb: getNotification,
+    example: { params: { id: 'app_silent' } },
+  }),
+  route({
+    ...one,
+    id: 'notifications.update',
+    method: 'PATCH',
+    summary: 'Change a notification; another condition or conf closes its open incidents',
+    verb: updateNotification,
+    takes: { shape, kind: 'part' },
+    errors: WRITE_ERRORS,
+    example: { params: { id: 'shop_silent' }, body: { severity: 'error', repeatInterval: '1h' } },
+  }),
+  route({
+    ...one,
+    id: 'notifications.remove',
+    method: 'DELETE',
+    summary: 'Remove a notification and close its open incidents',
+    verb: removeNotification,
+    errors: WRITE_ERRORS,
+    example: { params: { id: 'shop_silent' } },
   }),
 ];

@@ -1,4 +1,3 @@
-import type { Settings } from '../../config/settings.ts';
 import { checkConfig } from '../../resources/config/check.ts';
 import { getConfigStatus } from '../../resources/config/status.ts';
 import { listEngines } from '../../resources/engines/list.ts';
@@ -6,38 +5,71 @@ import { etagOf } from '../../resources/etag.ts';
 import { getSettings } from '../../resources/settings/get.ts';
 import { getSystemInfo } from '../../resources/settings/info.ts';
 import { updateSettings } from '../../resources/settings/update.ts';
-import { envelope, single } from '../envelope.ts';
-import { get, type Route, route } from '../route.ts';
-import { wireCheck } from '../wire/check.ts';
-import { wireEngine } from '../wire/engine.ts';
-import { wireInfo } from '../wire/info.ts';
-import { sentSettings, wireSettings } from '../wire/settings.ts';
+import { item, list } from '../envelope.ts';
+import { type Route, route, WRITE_ERRORS } from '../route.ts';
+import { checkShape, statusShape, wireCheck, wireConfigurationStatus } from '../wire/check.ts';
+import { engineShape, wireEngine } from '../wire/engine.ts';
+import { infoShape, wireInfo } from '../wire/info.ts';
+import { sentSettings, settingsShape, wireSettings } from '../wire/settings.ts';
 
 const conf = {
   path: '/system/settings/conf',
-  shape: (settings: Settings) => single(wireSettings(settings)),
+  answer: item(settingsShape, wireSettings),
   etag: etagOf,
 };
 
 export const systemRoutes: readonly Route[] = [
-  get('/system/config/status', 'Tell whether the files on disk are loaded', getConfigStatus, single),
   route({
+    id: 'configuration.status',
+    method: 'GET',
+    path: '/system/config/status',
+    summary: 'Tell whether the files on disk are in force, with every error',
+    verb: getConfigStatus,
+    answer: item(statusShape, wireConfigurationStatus),
+  }),
+  route({
+    id: 'configuration.check',
     method: 'POST',
     path: '/system/config/check',
-    summary: 'Check texts of files that are being edited',
+    summary: 'Tell what is wrong with texts of files; nothing is changed',
+    description: 'A file that is not named counts as it stands on disk. References are not looked up.',
     verb: checkConfig,
-    shape: check => single(wireCheck(check)),
+    takes: { shape: { name: 'ConfigurationTexts' } },
+    answer: item(checkShape, wireCheck),
+    example: { body: { files: { 'notifications.yml': 'targets:\n  - { id: ops, type: webhok }\n' } } },
   }),
-  route({ ...conf, method: 'GET', summary: 'Get the settings', verb: getSettings }),
   route({
     ...conf,
-    method: 'PATCH',
-    summary: 'Replace sections of the settings',
-    verb: updateSettings,
-    accept: sentSettings,
+    id: 'settings.get',
+    method: 'GET',
+    summary: 'Get the settings with every default, secrets masked',
+    verb: getSettings,
   }),
-  get('/system/info', 'Tell what the server runs on', getSystemInfo, facts => single(wireInfo(facts))),
-  get('/system/engines', 'List how reading each pipeline goes', listEngines, page =>
-    envelope(page, wireEngine),
-  ),
+  route({
+    ...conf,
+    id: 'settings.update',
+    method: 'PATCH',
+    summary: 'Replace the sections that are sent, each as a whole; null takes one back to its defaults',
+    verb: updateSettings,
+    takes: { shape: { ...settingsShape, name: 'SettingsSections' }, kind: 'part' },
+    accept: sentSettings,
+    errors: WRITE_ERRORS,
+    example: { body: { delivery: { retrySchedule: ['0s', '10s', '1m'] } } },
+  }),
+  route({
+    id: 'system.info',
+    method: 'GET',
+    path: '/system/info',
+    summary: 'Tell what the server runs on',
+    verb: getSystemInfo,
+    answer: item(infoShape, wireInfo),
+  }),
+  route({
+    id: 'engines.list',
+    method: 'GET',
+    path: '/system/engines',
+    summary: 'List how reading each pipeline goes',
+    verb: listEngines,
+    answer: list(engineShape, wireEngine),
+  }),
 ];

@@ -7,17 +7,13 @@ import { listTargets } from '../../resources/targets/list.ts';
 import { removeTarget } from '../../resources/targets/remove.ts';
 import { updateTarget } from '../../resources/targets/update.ts';
 import type { Call } from '../../resources/verb.ts';
-import type { CommonSettings } from '../../targets/target.ts';
-import { envelope, single } from '../envelope.ts';
-import { type Route, route } from '../route.ts';
-import { sentTarget, wireTarget } from '../wire/target.ts';
+import { item, list } from '../envelope.ts';
+import { type Route, route, WRITE_ERRORS } from '../route.ts';
+import { sentTarget, targetShape, wireTarget } from '../wire/target.ts';
 
 const PATH = '/notification-targets';
-const one = {
-  path: `${PATH}/:id`,
-  shape: (settings: CommonSettings) => single(wireTarget(settings)),
-  etag: etagOf,
-};
+const one = { path: `${PATH}/:id`, answer: item(targetShape, wireTarget), etag: etagOf };
+const example = { params: { id: 'shop_hook' } };
 
 const accept = (body: unknown, { house }: Call, { id }: PlainMap): unknown =>
   isMap(body)
@@ -26,21 +22,62 @@ const accept = (body: unknown, { house }: Call, { id }: PlainMap): unknown =>
 
 export const targetRoutes: readonly Route[] = [
   route({
+    id: 'targets.list',
     method: 'GET',
     path: PATH,
-    summary: 'List the targets',
+    summary: 'List the targets with every default, secrets masked',
     verb: listTargets,
-    shape: page => envelope(page, wireTarget),
+    answer: list(targetShape, wireTarget),
+    example: { query: { limit: '1' } },
   }),
   route({
     ...one,
+    id: 'targets.create',
     method: 'POST',
     path: PATH,
     summary: 'Add a target',
+    description: 'Secrets of the body go to the encrypted store, references to them into the file.',
     verb: createTarget,
+    takes: { shape: targetShape },
     accept: body => (isMap(body) ? sentTarget(body, undefined) : body),
+    errors: WRITE_ERRORS,
+    example: {
+      body: {
+        id: 'shop_hook',
+        type: 'webhook',
+        url: 'https://hooks.example/shop',
+        authType: 'token',
+        token: 'from-the-receiver',
+      },
+    },
   }),
-  route({ ...one, method: 'GET', summary: 'Get a target', verb: getTarget }),
-  route({ ...one, method: 'PATCH', summary: 'Change a target', verb: updateTarget, accept }),
-  route({ ...one, method: 'DELETE', summary: 'Remove a target that nothing sends to', verb: removeTarget }),
+  route({
+    ...one,
+    id: 'targets.get',
+    method: 'GET',
+    summary: 'Get a target',
+    verb: getTarget,
+    example: { params: { id: 'log' } },
+  }),
+  route({
+    ...one,
+    id: 'targets.update',
+    method: 'PATCH',
+    summary: 'Change a target',
+    description: 'Another destination must bring its secrets anew. `********` keeps what is stored.',
+    verb: updateTarget,
+    takes: { shape: targetShape, kind: 'part' },
+    accept,
+    errors: WRITE_ERRORS,
+    example: { ...example, body: { description: 'The team of the shop.' } },
+  }),
+  route({
+    ...one,
+    id: 'targets.remove',
+    method: 'DELETE',
+    summary: 'Remove a target that nothing sends to',
+    verb: removeTarget,
+    errors: WRITE_ERRORS,
+    example,
+  }),
 ];

@@ -1,4 +1,35 @@
+import * as z from 'zod';
 import type { CheckFindings } from '../../config/check.ts';
+import type { ConfigurationStatus } from '../../config/status.ts';
+import type { Shape } from '../shape.ts';
+
+const problem = z.object({
+  file: z.string().describe('A file, or `environment` or `flags`.'),
+  line: z.int().describe('Counts from 1; 0 for what stands in no file.'),
+  column: z.int().describe('Counts from 1; 0 for what stands in no file.'),
+  path: z.string().describe('As in `targets[2].url`; empty for a whole file.'),
+  message: z.string().describe('For a person; secrets in it are masked.'),
+});
+const found = {
+  errors: z.array(problem).readonly().describe('What keeps it from taking effect.'),
+  warnings: z.array(problem).readonly().describe('What takes effect and may not be meant.'),
+};
+
+const check = z.object({ ok: z.boolean().describe('Whether there are no errors.'), ...found });
+export const checkShape: Shape = { name: 'ConfigurationCheck', schema: check };
 
 /** The same as `headgate check --json` prints. */
-export const wireCheck = ({ ok, errors, warnings }: CheckFindings): object => ({ ok, errors, warnings });
+export const wireCheck = ({ ok, errors, warnings }: CheckFindings): z.output<typeof check> => ({
+  ok,
+  errors,
+  warnings,
+});
+
+const status = z.object({
+  state: z.enum(['ok', 'error']).describe('Whether the files on disk are in force.'),
+  loadedAt: z.iso.datetime().nullable().describe('When the configuration in force was read.'),
+  ...found,
+});
+export const statusShape: Shape = { name: 'ConfigurationStatus', schema: status };
+
+export const wireConfigurationStatus = (now: ConfigurationStatus): z.output<typeof status> => now;

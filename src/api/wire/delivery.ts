@@ -1,8 +1,31 @@
+import * as z from 'zod';
 import { withoutInternal } from '../../events/system-fields.ts';
 import type { AttemptRow, DeliveryRow, EventRow } from '../../storage/storage.ts';
+import { DELIVERY_STATES } from '../../storage/tables.ts';
 import { isoTime } from '../envelope.ts';
+import type { Shape } from '../shape.ts';
 
-export const wireDelivery = (row: DeliveryRow): object => ({
+const time = z.iso.datetime();
+
+const delivery = z.object({
+  id: z.string().describe('Sent with every attempt: receivers drop repeats by it.'),
+  target: z.string(),
+  notification: z.string(),
+  subject: z.string().describe('What the incident is about.'),
+  incidentId: z.string(),
+  eventId: z.string(),
+  status: z.enum(['ALARM', 'OK']).describe('Whether it tells the alarm or its end.'),
+  state: z.enum(DELIVERY_STATES),
+  attempts: z.int().min(0),
+  nextAt: time.optional().describe('When it is tried again.'),
+  lastStatus: z.int().optional().describe('HTTP status of the last attempt, if there was an answer.'),
+  lastError: z.string().optional(),
+  createdAt: time,
+  settledAt: time.optional().describe('When it was sent or given up.'),
+});
+export const deliveryShape: Shape = { name: 'Delivery', schema: delivery };
+
+export const wireDelivery = (row: DeliveryRow): z.output<typeof delivery> => ({
   id: row.id,
   target: row.target,
   notification: row.notification,
@@ -19,6 +42,24 @@ export const wireDelivery = (row: DeliveryRow): object => ({
   ...(row.settled_at !== null && { settledAt: isoTime(row.settled_at) }),
 });
 
+const detail = delivery.extend({
+  log: z
+    .array(
+      z.object({
+        number: z.int().min(1),
+        startedAt: time,
+        durationMs: z.number(),
+        outcome: z.enum(['sent', 'retry', 'refused']),
+        status: z.int().optional(),
+        reason: z.string().optional(),
+        answer: z.string().optional().describe('The first 2 KB of the answer, secrets masked.'),
+      }),
+    )
+    .describe('Its attempts; a success at the first is not listed.'),
+  event: z.looseObject({}).optional().describe('What is sent, without the fields that targets attach.'),
+});
+export const deliveryDetailShape: Shape = { name: 'DeliveryDetail', schema: detail };
+
 interface DeliveryDetail {
   readonly delivery: DeliveryRow;
   readonly attempts: readonly AttemptRow[];
@@ -26,11 +67,11 @@ interface DeliveryDetail {
 }
 
 /** The event as receivers see it, but for the system fields, which each target attaches for itself. */
-const outside = (row: EventRow): object => withoutInternal(JSON.parse(row.body));
+const outside = (row: EventRow): Record<string, unknown> => ({ ...withoutInternal(JSON.parse(row.body)) });
 
-export const wireDeliveryDetail = (detail: DeliveryDetail): object => ({
-  ...wireDelivery(detail.delivery),
-  log: detail.attempts.map(attempt => ({
+export const wireDeliveryDetail = (found: DeliveryDetail): z.output<typeof detail> => ({
+  ...wireDelivery(found.delivery),
+  log: found.attempts.map(attempt => ({
     number: attempt.number,
     startedAt: isoTime(attempt.started_at),
     durationMs: attempt.duration_ms,
@@ -39,5 +80,5 @@ export const wireDeliveryDetail = (detail: DeliveryDetail): object => ({
     ...(attempt.reason !== null && { reason: attempt.reason }),
     ...(attempt.answer !== null && { answer: attempt.answer }),
   })),
-  ...(detail.event && { event: outside(detail.event) }),
+  ...(found.event && { event: outside(found.event) }),
 });

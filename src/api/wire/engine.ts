@@ -1,7 +1,23 @@
+import * as z from 'zod';
 import type { PipelineState } from '../../pipelines/component.ts';
 import { isoTime } from '../envelope.ts';
+import type { Shape } from '../shape.ts';
 
-export const wireEngine = (state: PipelineState): object => ({
+const engine = z.object({
+  id: z.string().describe('Id of the pipeline.'),
+  engine: z.string(),
+  mode: z.enum(['pull', 'push']).describe('Whether it is read or sends by itself.'),
+  group: z.string(),
+  url: z.string().optional(),
+  state: z.enum(['waiting', 'reachable', 'unreachable']),
+  lastAt: z.iso.datetime().optional().describe('When it was last read, or last sent.'),
+  error: z.string().optional(),
+  instances: z.int().min(0),
+  components: z.int().min(0),
+});
+export const engineShape: Shape = { name: 'Engine', schema: engine };
+
+export const wireEngine = (state: PipelineState): z.output<typeof engine> => ({
   id: state.id,
   engine: state.engine,
   mode: state.mode,

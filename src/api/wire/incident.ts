@@ -1,7 +1,24 @@
+import * as z from 'zod';
 import type { IncidentRow } from '../../storage/storage.ts';
 import { isoTime } from '../envelope.ts';
+import type { Shape } from '../shape.ts';
 
-export const wireIncident = (row: IncidentRow): object => ({
+const incident = z.object({
+  id: z.string(),
+  notification: z.string(),
+  condition: z.string(),
+  subject: z.string().describe('What it is about, such as an input.'),
+  state: z.enum(['open', 'closed']),
+  seq: z.int().min(1).describe('Grows with each change.'),
+  openedAt: z.iso.datetime(),
+  closedAt: z.iso.datetime().optional(),
+  closeReason: z.string().optional().describe('Why it was closed without its condition having ended.'),
+  severity: z.string(),
+  text: z.string().describe('What people were told last.'),
+});
+export const incidentShape: Shape = { name: 'Incident', schema: incident };
+
+export const wireIncident = (row: IncidentRow): z.output<typeof incident> => ({
   id: row.id,
   notification: row.notification,
   condition: row.condition,

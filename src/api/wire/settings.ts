@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import { isMap, type PlainMap } from '../../config/plain.ts';
-import type { Settings } from '../../config/settings.ts';
+import { type Settings, settingsSchema } from '../../config/settings.ts';
 import { AppError } from '../../lib/errors.ts';
+import type { Shape } from '../shape.ts';
 
 /** Sections the family's clients insist on, and what is true of this server where they ask it. */
 const FAMILY: PlainMap = {
@@ -16,6 +18,12 @@ const FAMILY: PlainMap = {
   upgradeGroupSettings: {},
   backups: {},
   rollback: {},
+};
+
+/** Ours; those of the family are the same on every server. */
+export const settingsShape: Shape = {
+  name: 'Settings',
+  schema: z.looseObject(settingsSchema.shape),
 };
 
 /** `/system/settings/conf`: our settings under our names beside the family's. */

@@ -1,6 +1,8 @@
+import * as z from 'zod';
 import { underOwnNames } from '../../lib/aliases.ts';
-import { findTargetType } from '../../targets/index.ts';
+import { findTargetType, targetTypes } from '../../targets/index.ts';
 import type { CommonSettings } from '../../targets/target.ts';
+import type { Shape } from '../shape.ts';
 
 /** Names by which public clients of the family read a setting, beside its own name. */
 const READ_AS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -8,6 +10,24 @@ const READ_AS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   smtp: { username: 'smtpUsername', password: 'smtpPassword' },
   router: { rules: 'routes' },
   sns: { allowlist: 'allowList' },
+};
+
+/** `pager_duty` is PagerDuty: a kind of target by its type's words. */
+const kindName = (type: string): string =>
+  `${type
+    .split('_')
+    .map(word => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')}Target`;
+
+/** One shape for each type of target, told apart by `type`. */
+export const targetShape: Shape = {
+  name: 'Target',
+  schema: z.unknown(),
+  kinds: targetTypes.map(({ type, schema }) => ({
+    name: kindName(type),
+    schema,
+    ...(READ_AS[type] && { also: READ_AS[type] }),
+  })),
 };
 
 /** A target as the API answers it: effective settings, secrets masked when they are serialised. */

@@ -26,18 +26,19 @@ const sample = z
       });
   });
 
-const body = z.strictObject({
+/** The body of `POST /ingest/samples`. */
+export const samplesSchema = z.strictObject({
   instance: z.string().min(1).max(256).optional(),
   temporality: z.enum(['cumulative', 'delta']).default('cumulative'),
   time: time.optional(),
   samples: z.array(sample).max(MOST_SAMPLES),
 });
 
-export type PushedSamples = z.output<typeof body>;
+export type PushedSamples = z.output<typeof samplesSchema>;
 
-/** The body of `POST /ingest/samples`. Throws `invalid-request` naming each bad place: one bad sample spoils the whole body. */
+/** Throws `invalid-request` naming each bad place: one bad sample spoils the whole body. */
 export function parseSamples(raw: unknown): PushedSamples {
-  const parsed = body.safeParse(raw);
+  const parsed = samplesSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues
     .slice(0, MOST_PROBLEMS)

@@ -1,0 +1,28 @@
+import type * as z from 'zod';
+
+/** A kind of object that goes over the wire, under the name by which documents and clients know it. */
+export interface Shape {
+  readonly name: string;
+  readonly schema: z.core.$ZodType;
+  /** Kinds of it, told apart by their `type`; their schemas stand for this one's. */
+  readonly kinds?: readonly Shape[];
+  /** Further names under which answers hold a value, each with the key whose value it is. */
+  readonly also?: Readonly<Record<string, string>>;
+}
+
+/** How an answer holds its objects: a page of them, exactly one, one or none, or one without the envelope. */
+export type AnswerKind = 'list' | 'item' | 'optional' | 'object';
+
+/** What an operation answers, and how that is made of a verb's output. */
+export interface Answer<Output> {
+  readonly kind: AnswerKind;
+  readonly shape: Shape;
+  make(output: Output): object;
+}
+
+/** What an operation takes: an object to be there afterwards, a part that is merged into one, or text lines. */
+export interface Body {
+  readonly kind: 'whole' | 'part' | 'text';
+  readonly shape: Shape;
+  readonly isRequired: boolean;
+}

@@ -40,6 +40,7 @@ export async function buildProduct(): Promise<void> {
       await rename(outfile, join('dist', file));
     }
     await cp('src/api/page', 'dist/page', { recursive: true });
+    await cp('openapi/openapi.json', 'dist/openapi.json', { force: true });
   } finally {
     await rm(stage, { recursive: true });
   }

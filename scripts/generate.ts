@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { fastify } from 'fastify';
 import * as z from 'zod';
 import { createErrorWriter } from '../src/api/errors.ts';
+import { openApiDocument } from '../src/api/openapi/document.ts';
+import { operations } from '../src/api/operations.ts';
 import { conditions } from '../src/conditions/index.ts';
 import { variableName } from '../src/config/overrides.ts';
 import { settingsSchema } from '../src/config/settings.ts';
@@ -16,6 +18,8 @@ import type { Meaning, Profile, Rule } from '../src/pipelines/engines/profile.ts
 import { type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts';
 import { targetTypes } from '../src/targets/index.ts';
 import { unsentReason } from '../src/targets/target.ts';
+import { buildProduct } from './build.ts';
+import { RELEASE, recordExamples } from './record-examples.ts';
 
 type Schema = z.core.JSONSchema.JSONSchema;
 
@@ -31,6 +35,7 @@ export async function pages(): Promise<readonly Page[]> {
     { path: 'docs/reference/configuration.md', text: configurationPage() },
     { path: 'docs/reference/engines.md', text: enginesPage() },
     { path: 'docs/reference/errors.md', text: await errorsPage() },
+    { path: 'openapi/openapi.json', text: await openApiText() },
   ];
 }
 
@@ -296,6 +301,13 @@ async function errorsPage(): Promise<string> {
       ERRORS.map(({ name, meaning }) => [code(name), String(statuses.get(name)), meaning]),
     ),
   );
+}
+
+/** The examples in it are answers of the product as it is now. */
+async function openApiText(): Promise<string> {
+  await buildProduct();
+  const document = openApiDocument(operations, await recordExamples(), RELEASE);
+  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 async function main(flags: readonly string[]): Promise<number> {

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError, codeOf, type ErrorCode, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 
-const STATUS: Readonly<Record<ErrorCode, number>> = {
+export const STATUS: Readonly<Record<ErrorCode, number>> = {
   'invalid-request': 400,
   unauthenticated: 401,
   forbidden: 403,

@@ -8,6 +8,9 @@ export interface Health {
   readonly startTime: number;
 }
 
+/** The family's own status for a server that is up but does no work. */
+const NOT_HEALTHY = 420;
+
 const answer = z.object({
   status: z.enum(['healthy', 'standby', 'shutting down']),
   role: z.literal('primary'),
@@ -26,12 +29,10 @@ export const healthOperation: Operation = {
   takesIfMatch: false,
   answer: { kind: 'object', shape: { name: 'Health', schema: answer } },
   hasEtag: false,
+  otherStatuses: [{ status: NOT_HEALTHY, description: 'It stands by or shuts down.' }],
   errors: [],
   example: {},
 };
-
-/** The family's own status for a server that is up but does no work. */
-const NOT_HEALTHY = 420;
 
 export function addHealth(scope: FastifyInstance, health: () => Health): void {
   scope.get(healthOperation.path, async (_request, reply) => {

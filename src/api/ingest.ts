@@ -30,6 +30,7 @@ const samplesOperation: Operation = {
   example: {
     body: {
       instance: 'edge-1',
+      temporality: 'delta',
       samples: [
         { kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: 1840 },
         { kind: 'input', type: 'syslog', id: 'app', metric: 'in_bytes', value: 262_144 },
@@ -47,7 +48,10 @@ const impstatsOperation: Operation = {
   query: { instance: z.string().optional().describe('Which host they are of.') },
   body: {
     kind: 'text',
-    shape: { name: 'Impstats', schema: z.string().describe('Lines of JSON, text before the first { is cut.') },
+    shape: {
+      name: 'Impstats',
+      schema: z.string().describe('Lines of JSON, text before the first { is cut.'),
+    },
     isRequired: true,
   },
   answer: {

@@ -33,6 +33,8 @@ export interface Operation {
   readonly answer: { readonly kind: AnswerKind; readonly shape: Shape };
   /** Whether the answer carries an ETag. */
   readonly hasEtag: boolean;
+  /** Further statuses that come with the same answer. */
+  readonly otherStatuses?: readonly { readonly status: number; readonly description: string }[];
   /** What can be refused beyond what follows from all the above. */
   readonly errors: readonly ErrorCode[];
   readonly example: Example;

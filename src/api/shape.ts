@@ -3,6 +3,8 @@ import type * as z from 'zod';
 /** A kind of object that goes over the wire, under the name by which documents and clients know it. */
 export interface Shape {
   readonly name: string;
+  /** What it is called as a body, where that is something else than what is answered. */
+  readonly sentAs?: string;
   readonly schema: z.core.$ZodType;
   /** Kinds of it, told apart by their `type`; their schemas stand for this one's. */
   readonly kinds?: readonly Shape[];

@@ -7,7 +7,6 @@ import { wireTarget } from '../../src/api/wire/target.ts';
 import type { OpenFor, Verdict } from '../../src/conditions/condition.ts';
 import { outgoing } from '../../src/delivery/outgoing.ts';
 import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
-import type { Ids } from '../../src/lib/ids.ts';
 import { bulletinRow } from '../../src/notifications/bulletin.ts';
 import { configureNotification } from '../../src/notifications/notification.ts';
 import { subjectOf } from '../../src/notifications/subjects.ts';
@@ -17,19 +16,10 @@ import type { IncidentRow } from '../../src/storage/storage.ts';
 import { findTargetType } from '../../src/targets/index.ts';
 import { testClock } from './clock.ts';
 import { testComponents } from './components.ts';
+import { countingIds } from './counting-ids.ts';
 
 const HOST = 'headgate';
 const EXTERNAL_URL = 'https://headgate.example';
-
-function countingIds(): Ids {
-  let last = 0;
-  return {
-    next() {
-      last += 1;
-      return `019b7754-b6e0-7000-8000-${String(last).padStart(12, '0')}`;
-    },
-  };
-}
 
 function describe(verdict: Verdict) {
   if (verdict.state === 'unknown') throw new Error(`the condition does not know: ${verdict.reason}`);

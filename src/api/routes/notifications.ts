@@ -15,7 +15,6 @@ const one = {
   answer: item(notificationShape, wireNotification),
   etag: etagOf,
 };
-const shape = { ...notificationShape, name: 'NotificationSettings' };
 
 export const notificationRoutes: readonly Route[] = [
   route({
@@ -34,7 +33,7 @@ export const notificationRoutes: readonly Route[] = [
     path: PATH,
     summary: 'Add a notification',
     verb: createNotification,
-    takes: { shape },
+    takes: { shape: notificationShape },
     errors: WRITE_ERRORS,
     example: {
       body: {
@@ -59,7 +58,7 @@ export const notificationRoutes: readonly Route[] = [
     method: 'PATCH',
     summary: 'Change a notification; another condition or conf closes its open incidents',
     verb: updateNotification,
-    takes: { shape, kind: 'part' },
+    takes: { shape: notificationShape, kind: 'part' },
     errors: WRITE_ERRORS,
     example: { params: { id: 'shop_silent' }, body: { severity: 'error', repeatInterval: '1h' } },
   }),

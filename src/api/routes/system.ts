@@ -51,7 +51,7 @@ export const systemRoutes: readonly Route[] = [
     method: 'PATCH',
     summary: 'Replace the sections that are sent, each as a whole; null takes one back to its defaults',
     verb: updateSettings,
-    takes: { shape: { ...settingsShape, name: 'SettingsSections' }, kind: 'part' },
+    takes: { shape: settingsShape, kind: 'part' },
     accept: sentSettings,
     errors: WRITE_ERRORS,
     example: { body: { delivery: { retrySchedule: ['0s', '10s', '1m'] } } },

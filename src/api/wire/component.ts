@@ -37,7 +37,8 @@ const componentStatus = component.pick({ id: true, type: true, status: true });
 
 /** What a body may say of one; whatever else it holds is kept. */
 export const declaredShape = (noun: 'input' | 'output'): Shape => ({
-  name: noun === 'input' ? 'InputSettings' : 'OutputSettings',
+  name: noun === 'input' ? 'Input' : 'Output',
+  sentAs: noun === 'input' ? 'InputSettings' : 'OutputSettings',
   schema: declaredSchema,
 });
 

@@ -22,9 +22,11 @@ const kindName = (type: string): string =>
 /** One shape for each type of target, told apart by `type`. */
 export const targetShape: Shape = {
   name: 'Target',
+  sentAs: 'TargetSettings',
   schema: z.unknown(),
   kinds: targetTypes.map(({ type, schema }) => ({
     name: kindName(type),
+    sentAs: `${kindName(type)}Settings`,
     schema,
     ...(READ_AS[type] && { also: READ_AS[type] }),
   })),

@@ -1,0 +1,212 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Recorded } from '../src/api/openapi/document.ts';
+import type { Operation } from '../src/api/operation.ts';
+import { operations, PREFIX } from '../src/api/operations.ts';
+import { startApp } from '../src/app/app.ts';
+import { isMap } from '../src/config/plain.ts';
+import { silentLogger } from '../src/lib/logger.ts';
+import { writeConfiguration } from '../test/acceptance/files.ts';
+import { type TestClock, testClock } from '../test/helpers/clock.ts';
+import { countingIds } from '../test/helpers/counting-ids.ts';
+import { eventually } from '../test/helpers/eventually.ts';
+
+export const RELEASE: string = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'),
+).version;
+const PASSWORD = 'correct horse battery staple';
+const TOKENS = { 'ingest.samples': 'a-token-for-edge', 'ingest.impstats': 'a-token-for-syslog' } as const;
+const ENVIRONMENT = {
+  HEADGATE_ADMIN_PASSWORD: PASSWORD,
+  EDGE_TOKEN: TOKENS['ingest.samples'],
+  SYSLOG_TOKEN: TOKENS['ingest.impstats'],
+};
+/** Longer than the window of the notification: the input that sent once has fallen silent. */
+const SILENCE_SECONDS = 70;
+
+const FILES = {
+  settings: {
+    instance: { externalUrl: 'https://headgate.example' },
+    pipelines: [
+      { id: 'edge', engine: 'custom', push: true, token: '${env:EDGE_TOKEN}' },
+      { id: 'syslog', engine: 'rsyslog', push: true, token: '${env:SYSLOG_TOKEN}' },
+    ],
+  },
+  notifications: {
+    targets: [{ id: 'log', type: 'notifications_log' }],
+    notifications: [
+      {
+        id: 'app_silent',
+        condition: 'no-data',
+        targets: ['log'],
+        conf: { name: 'syslog:app', timeWindow: '60s' },
+        description: 'The application of the shop.',
+        runbookUrl: 'https://wiki.example/app-silent',
+      },
+    ],
+  },
+};
+
+/**
+ * Asks the product for the example of every operation, in the order of the table, and answers what it said. The clock
+ * stands still and the ids count, so that every run answers the same; what a machine says of itself is put in.
+ */
+export async function recordExamples(): Promise<ReadonlyMap<string, Recorded>> {
+  const root = await mkdtemp(join(tmpdir(), 'headgate-examples-'));
+  const clock = testClock();
+  writeConfiguration(join(root, 'config'), FILES);
+  const app = await startApp({
+    configFolder: join(root, 'config'),
+    dataFolder: join(root, 'data'),
+    flags: { 'api.port': '0' },
+    environment: ENVIRONMENT,
+    clock,
+    ids: countingIds(),
+    random: () => 0.5,
+    logger: silentLogger,
+  });
+  try {
+    return await recordAll(app.url, root, clock);
+  } finally {
+    await app.stop();
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function recordAll(url: string, root: string, clock: TestClock): Promise<Map<string, Recorded>> {
+  const recorded = new Map<string, Recorded>();
+  const ask = asker(url, root);
+  const ofGroups = operations.filter(({ params }) => 'group' in params);
+  const others = operations.filter(operation => !ofGroups.includes(operation));
+  for (const operation of others.filter(({ access }) => access === 'pipeline'))
+    recorded.set(operation.id, await ask(operation));
+  await fallSilent(ask, clock);
+  // Whatever one of them makes another removes, so that those of groups find what the first ones found.
+  for (const operation of [...others, ...ofGroups])
+    if (!recorded.has(operation.id)) recorded.set(operation.id, await ask(operation));
+  return recorded;
+}
+
+type Ask = (operation: Operation) => Promise<Recorded>;
+
+function asker(url: string, root: string): Ask {
+  let token: unknown;
+
+  async function send(operation: Operation, request: Omit<Recorded, 'answer'>): Promise<unknown> {
+    const { id, method, access } = operation;
+    const own = id === 'ingest.samples' || id === 'ingest.impstats' ? `Bearer ${TOKENS[id]}` : token;
+    const { body } = request;
+    const answer = await fetch(urlOf(url, operation, request), {
+      method,
+      headers: {
+        // One that is given takes no id: how often is asked must not change those that are answered.
+        'x-request-id': 'example',
+        ...(access !== 'public' && { authorization: String(own) }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`the example of ${id} is answered ${answer.status}: ${text}`);
+    return JSON.parse(text.replaceAll(root, '/etc/headgate'));
+  }
+
+  async function newest(id: string): Promise<string> {
+    const operation = operations.find(one => one.id === id);
+    if (operation === undefined) throw new Error(`there is no operation ${id}`);
+    const { items } = { items: [], ...asMap(await send(operation, { params: {}, query: {} })) };
+    const [first] = items;
+    return String(asMap(first).id ?? asMap(first).hash);
+  }
+
+  const PLACEHOLDERS = new Map([
+    ['{incident}', () => newest('incidents.list')],
+    ['{delivery}', () => newest('deliveries.list')],
+    ['{version}', () => newest('versions.list')],
+  ]);
+
+  async function filled(value: unknown): Promise<unknown> {
+    if (typeof value === 'string') return (await PLACEHOLDERS.get(value)?.()) ?? value;
+    if (!isMap(value)) return value;
+    const entries = Object.entries(value).map(async ([key, one]) => [key, await filled(one)]);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  return async operation => {
+    token ??= await login();
+    const { params = {}, query = {}, body } = operation.example;
+    const request = {
+      params: texts(await filled(params)),
+      query,
+      ...(body !== undefined && { body: await filled(body) }),
+    };
+    return { ...request, answer: settled(operation.id, await send(operation, request)) };
+  };
+
+  async function login(): Promise<unknown> {
+    const operation = operations.find(({ id }) => id === 'auth.login');
+    if (operation === undefined) throw new Error('there is no login');
+    const body = { username: 'admin', password: PASSWORD };
+    return asMap(await send(operation, { params: {}, query: {}, body })).token;
+  }
+}
+
+function urlOf(
+  url: string,
+  { path, access }: Operation,
+  { params, query }: Omit<Recorded, 'answer'>,
+): string {
+  const place = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const search = new URLSearchParams(query).toString();
+  return `${url}${access === 'pipeline' ? '' : PREFIX}${place}${search === '' ? '' : `?${search}`}`;
+}
+
+/** Second by second: what follows from each is on disk before the next begins. */
+async function fallSilent(ask: Ask, clock: TestClock): Promise<void> {
+  const incidents = operations.find(({ id }) => id === 'incidents.list');
+  const deliveries = operations.find(({ id }) => id === 'deliveries.list');
+  if (incidents === undefined || deliveries === undefined) throw new Error('there is no list of incidents');
+  const count = async (operation: Operation): Promise<unknown> => asMap((await ask(operation)).answer).count;
+  for (let second = 0; second < SILENCE_SECONDS; second++) {
+    await clock.advance(1000);
+    if ((await count(incidents)) !== 0) break;
+  }
+  await eventually(async () => {
+    const { items } = { items: [], ...asMap((await ask(deliveries)).answer) };
+    return asMap(items[0]).state === 'sent';
+  }, 'the delivery of the alarm');
+}
+
+const asMap = (value: unknown): Readonly<Record<string, unknown>> => (isMap(value) ? value : {});
+
+const texts = (value: unknown): Record<string, string> =>
+  Object.fromEntries(Object.entries(asMap(value)).map(([name, one]) => [name, String(one)]));
+
+/** What differs from machine to machine and from run to run, by operation and key. */
+const SETTLED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'auth.login': { token: 'Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6…' },
+  'settings.get': { port: 9000 },
+  'settings.update': { port: 9000 },
+  'system.info': {
+    hostname: 'edge-1.example',
+    version: RELEASE,
+    VERSION: RELEASE,
+    apiPort: 9000,
+    uptime: 86_400,
+    loadavg: [0.12, 0.18, 0.15],
+    memory: { free: 3_221_225_472, total: 8_589_934_592 },
+    cpus: [{ model: 'AMD EPYC', speed: 2450 }],
+    os: { platform: 'linux', arch: 'x64', release: '6.1.0' },
+  },
+};
+
+function settled(id: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(one => settled(id, one));
+  if (!isMap(value)) return value;
+  const fixed = SETTLED[id] ?? {};
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, key in fixed ? fixed[key] : settled(id, one)]),
+  );
+}

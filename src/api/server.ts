@@ -9,6 +9,7 @@ import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { addMetrics, METRICS_ROUTE } from './metrics.ts';
 import { addNotFound } from './not-found.ts';
+import { addOpenApi, OPENAPI_ROUTE } from './openapi/served.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
@@ -62,7 +63,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   addPage(server);
   addMetrics(server, options.house, options.metricsToken);
-  addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, ...ingestOperations]);
+  addOpenApi(server);
+  addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, ...ingestOperations]);
   await server.register(scope => addIngest(scope, options.monitor), { prefix: INGEST_PREFIX });
   await server.register(scope => addManagement(scope, options), { prefix: '/api/v1' });
   await server.ready();

@@ -12,6 +12,14 @@ export interface MonotonicIds extends Ids {
   follow(id: string): void;
 }
 
+/** Less than every id made at `ms` (epoch) or later, greater than those made before. */
+export const idFloor = (ms: number): string => timePart(Math.max(0, Math.floor(ms)));
+
+function timePart(ms: number): string {
+  const time = ms.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const POOL_BYTES = 4096;
 const MOST_COUNTED = 0xfff;
@@ -51,13 +59,12 @@ export function monotonicIds(clock: Pick<Clock, 'now'>): MonotonicIds {
         lastMs += 1;
         counter = 0;
       }
-      const time = lastMs.toString(16).padStart(12, '0');
       const tail = random(8);
       const variant = HEX[((tail[0] ?? 0) & 0x3f) | 0x80];
       let rest = '';
       for (let index = 1; index < 8; index++) rest += HEX[tail[index] ?? 0];
       const count = counter.toString(16).padStart(3, '0');
-      return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${variant}${rest.slice(0, 2)}-${rest.slice(2)}`;
+      return `${timePart(lastMs)}-7${count}-${variant}${rest.slice(0, 2)}-${rest.slice(2)}`;
     },
   };
 }

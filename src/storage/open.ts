@@ -13,6 +13,7 @@ import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { ageingStore } from './retention.ts';
 import { secretsStore } from './secrets.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Storage } from './storage.ts';
@@ -80,6 +81,7 @@ function storageOn(backend: Backend, clock: Clock): Storage {
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
       versions: versionStore(reader, workspace),
+      ageing: ageingStore(reader, workspace),
     }),
     users: userStore(reader),
     keys: () => readKeys(reader),

@@ -127,6 +127,20 @@ export interface VersionStore {
 
 /** What one workspace keeps. */
 export interface WorkspaceStorage {
+/** What is kept for a time only; `deliveries` with their attempts. */
+export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages';
+
+export interface AgeingStore {
+  /**
+   * Looks at the next `limit` rows after the id `after`, '' for the first. Answers the ids of those that are older than
+   * `before` (epoch ms) and needed by nothing, and where to go on; `next` is undefined when all have been looked at.
+   */
+  find(
+    kind: Ageing,
+    range: { readonly before: number; readonly after: string; readonly limit: number },
+  ): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }>;
+}
+
   readonly incidents: IncidentStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
@@ -135,6 +149,7 @@ export interface WorkspaceStorage {
   readonly versions: VersionStore;
 }
 
+  readonly ageing: AgeingStore;
 export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserRow | undefined>;
@@ -188,3 +203,5 @@ export interface Storage {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
+  /** Removes those of the rows that are still old and needed by nothing. Answers how many these were. */
+  removeOld(kind: Ageing, before: number, ids: readonly string[]): Promise<number>;

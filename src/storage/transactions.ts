@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
 import { addMessage, removeMessage } from './messages.ts';
+import { removeOld } from './retention.ts';
 import { countSecrets, putSecret, removeSecret } from './secrets.ts';
 import type { Storage, Transaction, WorkspaceTransaction } from './storage.ts';
 import type { Database } from './tables.ts';
@@ -22,6 +23,7 @@ function transactionIn(db: Kysely<Database>, workspace: string): WorkspaceTransa
     addVersion: row => addVersion(db, workspace, row),
     addMessage: row => addMessage(db, workspace, row),
     removeMessage: id => removeMessage(db, workspace, id),
+    removeOld: (kind, before, ids) => removeOld(db, workspace, { kind, before, ids }),
   };
 }
 

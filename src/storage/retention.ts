@@ -1,0 +1,117 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { idFloor } from '../lib/ids.ts';
+import type { Ageing, AgeingStore } from './storage.ts';
+import type { Database } from './tables.ts';
+
+/** The newest versions of the configuration, the one in force among them, stay however old they are. */
+const VERSIONS_KEPT = 20;
+
+interface Rule {
+  readonly table: string;
+  /** What `isOld` reads of a row besides its workspace and id. */
+  readonly columns: readonly string[];
+  /** Whether ids grow with time, so that young rows need not be looked at. */
+  readonly isOrdered: boolean;
+  /** True of a row `r` that is older than `before` and that nothing needs. */
+  readonly isOld: (before: number) => RawBuilder<boolean>;
+}
+
+/**
+ * A resolution waits for the answer of `reached`: of each open incident, and of each that a target has yet to hear
+ * the end of, one alarm that reached the target is kept, the last.
+ */
+const deliveries: Rule = {
+  table: 'deliveries',
+  columns: ['incident_id', 'target', 'seq', 'status', 'state', 'settled_at'],
+  isOrdered: true,
+  isOld: before => sql`r.state <> 'waiting' and r.settled_at < ${before} and (
+    r.state <> 'sent' or r.status <> 'ALARM'
+    or exists (
+      select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
+      and d.target = r.target and d.seq > r.seq and d.state = 'sent' and d.status = 'ALARM')
+    or not (
+      exists (select 1 from incidents i where i.workspace = r.workspace and i.id = r.incident_id and i.state = 'open')
+      or exists (
+        select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
+        and d.target = r.target and d.seq > r.seq and d.state = 'waiting')))`,
+};
+
+/** Every delivery that is left has its event, every open incident its last. */
+const events: Rule = {
+  table: 'events',
+  columns: ['incident_id', 'created_at'],
+  isOrdered: true,
+  isOld: before => sql`r.created_at < ${before}
+    and not exists (select 1 from deliveries d where d.workspace = r.workspace and d.event_id = r.id)
+    and not exists (
+      select 1 from incidents i where i.workspace = r.workspace and i.id = r.incident_id and i.state = 'open'
+      and i.last_event_at <= r.created_at)`,
+};
+
+const incidents: Rule = {
+  table: 'incidents',
+  columns: ['state', 'closed_at'],
+  isOrdered: true,
+  isOld: before => sql`r.state = 'closed' and r.closed_at < ${before}
+    and not exists (select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.id)`,
+};
+
+const versions: Rule = {
+  table: 'config_versions',
+  columns: ['created_at'],
+  isOrdered: true,
+  isOld: before => sql`r.created_at < ${before} and r.id <= (
+    select v.id from config_versions v where v.workspace = r.workspace
+    order by v.id desc limit 1 offset ${sql.lit(VERSIONS_KEPT)})`,
+};
+
+/** A notification's message stays while an incident of it is open. Ids are those of notifications, or people's. */
+const messages: Rule = {
+  table: 'messages',
+  columns: ['time'],
+  isOrdered: false,
+  isOld: before => sql`r.time < ${before} and not exists (
+    select 1 from incidents i where i.workspace = r.workspace and i.notification = r.id and i.state = 'open')`,
+};
+
+const RULES: Readonly<Record<Ageing, Rule>> = { deliveries, events, incidents, versions, messages };
+
+export const ageingStore = (db: Kysely<Database>, workspace: string): AgeingStore => ({
+  async find(kind, { before, after, limit }) {
+    const { table, columns, isOrdered, isOld } = RULES[kind];
+    const young = isOrdered ? sql`and id < ${idFloor(before)}` : sql``;
+    const { rows } = await sql<{ id: string; old: number }>`
+      select r.id, case when ${isOld(before)} then 1 else 0 end as old from (
+        select ${sql.join(['workspace', 'id', ...columns].map(column => sql.ref(column)))} from ${sql.table(table)}
+        where workspace = ${workspace} and id > ${after} ${young} order by id limit ${limit}) r
+      order by r.id`.execute(db);
+    return {
+      ids: rows.filter(row => row.old === 1).map(row => row.id),
+      next: rows.length < limit ? undefined : rows.at(-1)?.id,
+    };
+  },
+});
+
+/** Removes those of the rows that are still old: what has changed since they were found is looked at again. */
+export async function removeOld(
+  db: Kysely<Database>,
+  workspace: string,
+  { kind, before, ids }: { readonly kind: Ageing; readonly before: number; readonly ids: readonly string[] },
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const { table, isOld } = RULES[kind];
+  const { rows } = await sql<{ id: string }>`
+    delete from ${sql.table(table)} as r
+    where r.workspace = ${workspace} and r.id in (${sql.join(ids)}) and ${isOld(before)} returning id`.execute(
+    db,
+  );
+  if (kind === 'deliveries' && rows.length > 0) {
+    const removed = rows.map(row => row.id);
+    await db
+      .deleteFrom('attempts')
+      .where('workspace', '=', workspace)
+      .where('delivery_id', 'in', removed)
+      .execute();
+  }
+  return rows.length;
+}

@@ -31,6 +31,7 @@ export async function buildProduct(): Promise<void> {
         platform: 'node',
         target: 'node20',
         format: 'esm',
+        conditions: ['source'],
         external: ['better-sqlite3', '@node-rs/argon2'],
         define: { HEADGATE_VERSION: JSON.stringify(version) },
         legalComments: 'none',

@@ -19,6 +19,7 @@ import { type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts'
 import { targetTypes } from '../src/targets/index.ts';
 import { unsentReason } from '../src/targets/target.ts';
 import { buildProduct } from './build.ts';
+import { clientFiles } from './generate-client.ts';
 import { RELEASE, recordExamples } from './record-examples.ts';
 
 type Schema = z.core.JSONSchema.JSONSchema;
@@ -35,7 +36,7 @@ export async function pages(): Promise<readonly Page[]> {
     { path: 'docs/reference/configuration.md', text: configurationPage() },
     { path: 'docs/reference/engines.md', text: enginesPage() },
     { path: 'docs/reference/errors.md', text: await errorsPage() },
-    { path: 'openapi/openapi.json', text: await openApiText() },
+    ...(await openApiFiles()),
   ];
 }
 
@@ -304,10 +305,11 @@ async function errorsPage(): Promise<string> {
 }
 
 /** The examples in it are answers of the product as it is now. */
-async function openApiText(): Promise<string> {
+async function openApiFiles(): Promise<Page[]> {
   await buildProduct();
   const document = openApiDocument(operations, await recordExamples(), RELEASE);
-  return `${JSON.stringify(document, null, 2)}\n`;
+  const text = `${JSON.stringify(document, null, 2)}\n`;
+  return [{ path: 'openapi/openapi.json', text }, ...(await clientFiles(document))];
 }
 
 async function main(flags: readonly string[]): Promise<number> {

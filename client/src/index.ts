@@ -1,0 +1,12 @@
+export type { Authentication, ClientCredentials, GivenToken, UserPassword } from './authentication.ts';
+export { type Client, type ClientOptions, createClient } from './client.ts';
+export {
+  type ErrorCode,
+  HeadgateConnectionError,
+  HeadgateError,
+  HeadgateUsageError,
+  type Problem,
+} from './errors.ts';
+export { etagOf } from './etag.ts';
+export type { Page, Paged } from './paged.ts';
+export type { CallOptions, Input, OperationId, Output, Schemas } from './types.ts';

@@ -36,7 +36,7 @@ export interface Call {
 
 /** Something that can be done with a resource. A verb without a permission does not compile. */
 export interface Verb<Input, Output> {
-  readonly permission: Permission;
+  readonly permission: Permission | 'any actor';
   /** One map for what the path, the query (`limit`), the body (`body`) and the header (`ifMatch`) bring. */
   readonly input: z.ZodType<Input> & { readonly shape: z.core.$ZodShape };
   run(call: Call, input: Input): Promise<Output> | Output;
@@ -53,7 +53,7 @@ export async function invoke<Input, Output>(
   call: Call,
   raw: unknown,
 ): Promise<Output> {
-  authorise(call.actor, verb.permission);
+  if (verb.permission !== 'any actor') authorise(call.actor, verb.permission);
   if (call.group !== undefined && !groupsOf(call.house.configuration()).has(call.group))
     throw notFound('group', call.group);
   const parsed = verb.input.safeParse(raw);

@@ -34,6 +34,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tell who calls and what they may do */
+        get: operations["auth.me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system/inputs": {
         parameters: {
             query?: never;
@@ -1796,6 +1813,16 @@ export interface components {
             /** @description Whether the password must be changed before anything else. */
             forcePasswordChange: boolean;
         };
+        Me: {
+            id: string;
+            /** @constant */
+            kind: "user";
+            name: string;
+            /** @enum {string} */
+            role: "admin" | "editor" | "notification_admin" | "reader" | "user";
+            /** @description As in `read:inputs`. */
+            readonly permissions: string[];
+        };
         Message: {
             id: string;
             severity: string;
@@ -2981,6 +3008,36 @@ export interface components {
                 retrySchedule: string[];
             };
             /**
+             * @description How long is kept what is over; looked at every 10 minutes.
+             * @default {}
+             */
+            retention: {
+                /**
+                 * @description How long deliveries that are settled stay, with their attempts and events: long enough to look into what a receiver says it never got. What waits and what an open incident needs stays.
+                 * @default 30d
+                 * @example 30s
+                 */
+                deliveries: string;
+                /**
+                 * @description How long closed incidents stay, and no shorter than their deliveries: a year and a month, so that one season can be compared with the last.
+                 * @default 400d
+                 * @example 30s
+                 */
+                incidents: string;
+                /**
+                 * @description How long versions of the configuration stay: as long as an audit looks back. The 20 newest stay however old they are. Secrets they refer to are never removed.
+                 * @default 400d
+                 * @example 30s
+                 */
+                versions: string;
+                /**
+                 * @description How long messages of the bulletin stay; those of open incidents stay until these close.
+                 * @default 90d
+                 * @example 30s
+                 */
+                messages: string;
+            };
+            /**
              * @description Metrics of Headgate itself.
              * @default {}
              */
@@ -3172,6 +3229,12 @@ export interface components {
                 privateAddresses?: ("allow" | "refuse") | null;
                 allowedAddresses?: string[] | null;
                 retrySchedule?: string[] | null;
+            } | null;
+            retention?: {
+                deliveries?: string | null;
+                incidents?: string | null;
+                versions?: string | null;
+                messages?: string | null;
             } | null;
             metrics?: {
                 token?: string | null;
@@ -4666,6 +4729,33 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "auth.me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Me"][];
+                        count: number;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };

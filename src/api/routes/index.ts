@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts';
+import { authRoutes } from './auth.ts';
 import { componentRoutes } from './components.ts';
 import { conditionRoutes } from './conditions.ts';
 import { deliveryRoutes } from './deliveries.ts';
@@ -13,6 +14,7 @@ import { versionRoutes } from './version.ts';
 
 /** Everything below `/api/v1` that needs a token. */
 export const routes: readonly Route[] = [
+  ...authRoutes,
   ...componentRoutes,
   ...notificationRoutes,
   ...conditionRoutes,

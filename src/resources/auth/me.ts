@@ -1,0 +1,10 @@
+import * as z from 'zod';
+import { permissionsOf } from '../../auth/permissions.ts';
+import { defineVerb } from '../verb.ts';
+
+/** Whoever calls, as the store knows them at this moment, and what they may do. */
+export const getMe = defineVerb({
+  permission: 'any actor',
+  input: z.object({}),
+  run: ({ actor }) => ({ actor, permissions: [...permissionsOf(actor.role)].sort() }),
+});

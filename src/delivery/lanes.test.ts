@@ -337,7 +337,7 @@ it('sends what is due although more than fits in memory waits for its time', asy
     ...operation,
     deliveries: operation.deliveries.map(row => ({ ...row, attempts: 1, next_at: later })),
   }));
-  await Promise.all([...postponed, ...due.map(one => one.operation)].map(store.storage.commit));
+  await Promise.all([...postponed, ...due.map(one => one.operation)].map(one => store.storage.commit(one)));
   lanes.configure([target('hook', () => SENT, 32)]);
   await eventually(() => received.length === due.length);
   await clock.advance(1_800_000);

@@ -2,28 +2,40 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../lib/errors.ts';
 import { type Commits, groupCommits } from './commits.ts';
 import type { Plan } from './operations.ts';
-import type { Operation } from './storage.ts';
+import type { Fact, Operation } from './storage.ts';
 import { createTurns } from './turns.ts';
 
 /** A disk that writes each batch when it is told to. */
 interface Disk {
   readonly commits: Commits;
   readonly batches: Plan[][];
+  /** What was published. */
+  readonly facts: Fact[];
   finish(outcome?: Error): Promise<void>;
 }
+
+/** The disk refuses what is called so. */
+const refusalOf = ({ steps }: Plan): AppError | null =>
+  steps[0]?.parameters.includes('bad') ? new AppError('conflict', 'no') : null;
 
 function slowDisk(): Disk {
   const batches: Plan[][] = [];
   let finishBatch: (outcome?: Error) => void = () => {};
-  const commits = groupCommits(createTurns(), plans => {
-    batches.push([...plans]);
-    return new Promise((resolve, reject) => {
-      finishBatch = error => (error === undefined ? resolve(plans.map(() => null)) : reject(error));
-    });
-  });
+  const facts: Fact[] = [];
+  const commits = groupCommits(
+    createTurns(),
+    plans => {
+      batches.push([...plans]);
+      return new Promise((resolve, reject) => {
+        finishBatch = error => (error === undefined ? resolve(plans.map(refusalOf)) : reject(error));
+      });
+    },
+    fact => facts.push(fact),
+  );
   return {
     commits,
     batches,
+    facts,
     async finish(outcome) {
       finishBatch(outcome);
       await new Promise(setImmediate);
@@ -31,11 +43,11 @@ function slowDisk(): Disk {
   };
 }
 
-function settlement(lastError: string | null = null): Operation {
+function settlement(lastError: string | null = null, deliveryId = 'd'): Operation {
   return {
     kind: 'settle',
     workspace: 'default',
-    deliveryId: 'd',
+    deliveryId,
     state: 'sent',
     attempts: 1,
     nextAt: null,
@@ -53,7 +65,7 @@ describe('group commit', () => {
     const { commits, batches, finish } = slowDisk();
     const first = commits.commit(settlement());
     await new Promise(setImmediate);
-    const rest = many(3).map(commits.commit);
+    const rest = many(3).map(one => commits.commit(one));
     await new Promise(setImmediate);
     expect(batches.map(batch => batch.length)).toEqual([1]);
 
@@ -67,7 +79,9 @@ describe('group commit', () => {
   it('limits a batch in operations and in the length of their texts', async () => {
     const { commits, batches, finish } = slowDisk();
     const long = 'x'.repeat(3 * 2 ** 20);
-    const all = [...many(501), settlement(long), settlement(long), settlement()].map(commits.commit);
+    const all = [...many(501), settlement(long), settlement(long), settlement()].map(one =>
+      commits.commit(one),
+    );
     await new Promise(setImmediate);
     for (let batch = 0; batch < 3; batch++) await finish();
     await Promise.all(all);
@@ -79,7 +93,7 @@ describe('group commit', () => {
     ['text', Array.from({ length: 16 }, () => settlement('x'.repeat(8 * 2 ** 20 - 20)))],
   ])('refuses more when too much %s waits, and goes on once it is written', async (_what, flood) => {
     const { commits, finish } = slowDisk();
-    const accepted = flood.map(commits.commit);
+    const accepted = flood.map(one => commits.commit(one));
     const refused = commits.commit(settlement('y'.repeat(1000)));
     await expect(refused).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 });
 
@@ -97,9 +111,25 @@ describe('group commit', () => {
 
   it('refuses the whole batch when the writer is gone', async () => {
     const { commits, finish } = slowDisk();
-    const all = Promise.allSettled(many(2).map(commits.commit));
+    const all = Promise.allSettled(many(2).map(one => commits.commit(one)));
     await new Promise(setImmediate);
     await finish(new AppError('unavailable', 'gone'));
     for (const outcome of await all) expect(outcome).toMatchObject({ reason: { code: 'unavailable' } });
+  });
+
+  it('publishes what was written once for each batch, and nothing of what was refused', async () => {
+    const { commits, facts, finish } = slowDisk();
+    const fact = (id: string): Fact => ({ workspace: 'default', noun: 'deliveries', id });
+    const first = commits.commit(settlement(null, 'a'));
+    await new Promise(setImmediate);
+    const rest = ['b', 'bad', 'b', 'c'].map(id => commits.commit(settlement(null, id)));
+    const outcomes = Promise.allSettled(rest);
+    expect(facts).toEqual([]);
+    await finish();
+    await first;
+    expect(facts).toEqual([fact('a')]);
+    await finish();
+    await outcomes;
+    expect(facts.slice(1)).toEqual([fact('b'), fact('c')]);
   });
 });

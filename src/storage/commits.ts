@@ -1,6 +1,7 @@
 import { AppError } from '../lib/errors.ts';
+import { coalesce } from './facts.ts';
 import { type Plan, plan } from './operations.ts';
-import type { Operation } from './storage.ts';
+import type { Fact, Lease, Operation } from './storage.ts';
 import type { Turns } from './turns.ts';
 
 const MAX_WAITING = 50_000;
@@ -17,7 +18,7 @@ interface Waiting {
 }
 
 export interface Commits {
-  commit(operation: Operation): Promise<void>;
+  commit(operation: Operation, lease?: Lease): Promise<void>;
   /** Resolves when everything accepted so far is on disk or refused. */
   drained(): Promise<void>;
 }
@@ -32,11 +33,13 @@ function lengthOf(planned: Plan): number {
 
 /**
  * Writes operations in batches without ever waiting for more of them: what comes while a batch is written is the next
- * batch. Each batch takes its own turn at the writer, so administration is never kept out for longer than one.
+ * batch. Each batch takes its own turn at the writer, so administration is never kept out for longer than one. What was written is
+ * published, once for each batch.
  */
 export function groupCommits(
   turns: Turns,
   run: (plans: readonly Plan[]) => Promise<readonly (AppError | null)[]>,
+  publish: (fact: Fact) => void,
 ): Commits {
   const waiting: Waiting[] = [];
   let waitingLength = 0;
@@ -58,9 +61,13 @@ export function groupCommits(
     const batch = takeBatch();
     try {
       const refusals = await run(batch.map(item => item.plan));
-      batch.forEach((item, index) => {
-        item.settle(refusals[index] ?? null);
+      const written: Fact[] = [];
+      batch.forEach(({ plan, settle }, index) => {
+        const refusal = refusals[index] ?? null;
+        if (refusal === null) written.push(...plan.facts);
+        settle(refusal);
       });
+      coalesce(written).forEach(publish);
     } catch (error) {
       const refusal =
         error instanceof AppError ? error : new AppError('internal', 'the batch failed', { cause: error });
@@ -74,8 +81,8 @@ export function groupCommits(
   }
 
   return {
-    async commit(operation) {
-      const planned = plan(operation);
+    async commit(operation, lease) {
+      const planned = plan(operation, lease);
       const length = lengthOf(planned);
       if (waiting.length >= MAX_WAITING || waitingLength + length > MAX_WAITING_LENGTH) {
         throw new AppError(

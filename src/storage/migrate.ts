@@ -7,22 +7,25 @@ const TABLE = 'migrations';
 /** The tables of the migrator itself. */
 type Migrated = { migrations: { name: string } };
 
-async function namesRunSoFar(writer: Kysely<Database>): Promise<readonly string[]> {
-  const tables = await writer.introspection.getTables();
-  if (!tables.some(table => table.name === TABLE)) return [];
-  const rows = await writer.withTables<Migrated>().selectFrom(TABLE).select('name').execute();
-  return rows.map(row => row.name);
+type Migrations = Readonly<Record<string, Migration>>;
+
+/** The name of a migration that ran here and is none of these: a newer version's. */
+export async function unknownMigration(
+  db: Kysely<Database>,
+  migrations: Migrations,
+): Promise<string | undefined> {
+  const rows = await db.withTables<Migrated>().selectFrom(TABLE).select('name').orderBy('name').execute();
+  return rows.find(({ name }) => !(name in migrations))?.name;
 }
 
 /**
  * Runs what the database has not seen yet, all of it in one transaction. The caller holds the lock against other
  * processes. Refused with `conflict` when a newer version has been here: there is no way back.
  */
-export async function migrate(
-  writer: Kysely<Database>,
-  migrations: Readonly<Record<string, Migration>>,
-): Promise<void> {
-  const unknown = (await namesRunSoFar(writer)).find(name => !(name in migrations));
+export async function migrate(writer: Kysely<Database>, migrations: Migrations): Promise<void> {
+  const tables = await writer.introspection.getTables();
+  const isNew = !tables.some(table => table.name === TABLE);
+  const unknown = isNew ? undefined : await unknownMigration(writer, migrations);
   if (unknown !== undefined) {
     throw new AppError(
       'conflict',

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
+import type { Kysely } from 'kysely';
+import { createBus } from '../lib/bus.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
+import { AppError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Backend } from './backend.ts';
@@ -10,13 +12,16 @@ import { deliveryStore } from './deliveries.ts';
 import { eventStore } from './events.ts';
 import { incidentStore } from './incidents.ts';
 import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
+import { endOthers, leaseStore } from './leases.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { nodeStore } from './nodes.ts';
 import { ageingStore } from './retention.ts';
 import { secretsStore } from './secrets.ts';
 import { openSqlite } from './sqlite.ts';
-import type { Storage } from './storage.ts';
+import type { Fact, Storage } from './storage.ts';
+import type { Database } from './tables.ts';
 import { runTransactions } from './transactions.ts';
 import { createTurns } from './turns.ts';
 import { userStore } from './users.ts';
@@ -42,7 +47,7 @@ async function openBackend(options: StorageOptions): Promise<Backend> {
     await createDataFolder(resolve(dataFolder));
     // Loaded only where it is used: the client costs megabytes that SQLite's users need not pay.
     const { openPostgres } = await import('./postgres.ts');
-    return openPostgres(url, clock);
+    return openPostgres(url, { clock, logger });
   }
   const file = SQLITE_URL.exec(url)?.[1];
   if (file === undefined) {
@@ -57,11 +62,24 @@ async function openBackend(options: StorageOptions): Promise<Backend> {
   return openSqlite(resolve(dataFolder, file), logger);
 }
 
-function storageOn(backend: Backend, clock: Clock): Storage {
-  const { reader } = backend;
+function storageOn(backend: Backend, { clock, logger }: Pick<StorageOptions, 'clock' | 'logger'>): Storage {
+  const { reader, tenure } = backend;
+  const bus = createBus<Fact>(error =>
+    logger.error({ reason: reasonOf(error) }, 'a listener to committed facts failed'),
+  );
   const turns = createTurns();
-  const commits = groupCommits(turns, backend.run);
-  const transaction = runTransactions(turns, backend.writer, clock);
+  const commits = groupCommits(turns, backend.run, bus.publish);
+  const transaction = runTransactions(turns, backend, { clock, publish: bus.publish });
+  const keeping = backend.keeper === undefined ? turns : createTurns();
+  const leasing = {
+    tenure,
+    reader,
+    async write<Result>(work: (db: Kysely<Database>) => Promise<Result>): Promise<Result> {
+      assertOpen();
+      return keeping.take(() => work(backend.keeper ?? backend.writer));
+    },
+  };
+  let isListening = false;
   let closing: Promise<void> | undefined;
 
   function assertOpen(): void {
@@ -70,6 +88,7 @@ function storageOn(backend: Backend, clock: Clock): Storage {
 
   async function close(): Promise<void> {
     await commits.drained();
+    await keeping.take(async () => {});
     await turns.take(backend.close);
   }
 
@@ -87,13 +106,27 @@ function storageOn(backend: Backend, clock: Clock): Storage {
     keys: () => readKeys(reader),
     instanceValue: name => readInstanceValue(reader, name),
     holdsSealed: () => holdsSealed(reader),
-    async commit(operation) {
+    async commit(operation, lease) {
       assertOpen();
-      await commits.commit(operation);
+      await commits.commit(operation, lease);
     },
-    async transaction(work) {
+    async transaction(work, lease) {
       assertOpen();
-      return transaction(work);
+      return transaction(work, lease);
+    },
+    leases: leaseStore({
+      ...leasing,
+      async changed(db, facts) {
+        await backend.notify(db, facts);
+        facts.forEach(bus.publish);
+      },
+    }),
+    nodes: nodeStore(leasing),
+    subscribe(listener) {
+      assertOpen();
+      if (!isListening) backend.listen(bus.publish);
+      isListening = true;
+      return bus.subscribe(listener);
     },
     close() {
       closing ??= close();
@@ -103,7 +136,8 @@ function storageOn(backend: Backend, clock: Clock): Storage {
 }
 
 /**
- * Opens the storage, creates or migrates its tables, and holds it against other processes until it is closed.
+ * Opens the storage and creates or migrates its tables. A SQLite file is held against other processes until it is closed;
+ * a PostgreSQL database may have several.
  * Rejects with `invalid-request` for a URL that is not allowed, `conflict` when another process holds it or a newer
  * version wrote it, `unavailable` when the place cannot be used; each names the place and the remedy.
  */
@@ -111,10 +145,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const backend = await openBackend(options);
   try {
     await backend.migrating(db => migrate(db, MIGRATIONS));
+    if (backend.tenure.isAlone) await endOthers(backend.writer);
     await backend.openReader();
   } catch (error) {
     await backend.close();
     throw error;
   }
-  return storageOn(backend, options.clock);
+  return storageOn(backend, options);
 }

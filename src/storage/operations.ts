@@ -5,7 +5,7 @@ import {
   INCIDENT_COLUMNS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
-import type { Operation, SettleOperation, TransitionOperation } from './storage.ts';
+import type { Fact, Lease, Operation, SettleOperation, TransitionOperation } from './storage.ts';
 
 type Value = string | number | null;
 
@@ -21,7 +21,13 @@ export interface Plan {
   readonly steps: readonly Step[];
   /** The text of the refusal when a step changes another number of rows or meets a row that must be unique. */
   readonly conflict: () => string;
+  /** What is told once it is written. */
+  readonly facts: readonly Fact[];
+  /** Must be in force in the transaction that writes. */
+  readonly lease: Lease | undefined;
 }
+
+type Unleased = Omit<Plan, 'lease'>;
 
 function insertInto(table: string, columns: readonly string[]): string {
   const places = columns.map(() => '?').join(', ');
@@ -57,7 +63,7 @@ function values<Column extends string>(
   return list;
 }
 
-function planTransition(operation: TransitionOperation): Plan {
+function planTransition(operation: TransitionOperation): Unleased {
   const { workspace, expectedSeq, incident, event, deliveries, message } = operation;
   const facts = values(INCIDENT_COLUMNS, incident, workspace);
   return {
@@ -76,10 +82,15 @@ function planTransition(operation: TransitionOperation): Plan {
       expectedSeq === 0
         ? `another incident of notification '${incident.notification}' on '${incident.subject}' is open, or an id was used twice`
         : `incident '${incident.id}' is not open at seq ${expectedSeq} any more, or an id was used twice; read it again`,
+    facts: [
+      { workspace, noun: 'incidents', id: incident.id },
+      ...deliveries.map(({ id }): Fact => ({ workspace, noun: 'deliveries', id })),
+      { workspace, noun: 'messages', id: message.id },
+    ],
   };
 }
 
-function planSettle(operation: SettleOperation): Plan {
+function planSettle(operation: SettleOperation): Unleased {
   const { workspace, deliveryId, state, attempts, nextAt, lastStatus, lastError, settledAt } = operation;
   const parameters = [state, attempts, nextAt, lastStatus, lastError, settledAt, workspace, deliveryId];
   const steps: Step[] = [{ sql: SETTLE_DELIVERY, parameters, expect: 1 }];
@@ -89,11 +100,11 @@ function planSettle(operation: SettleOperation): Plan {
   return {
     steps,
     conflict: () => `delivery '${deliveryId}' is settled already, unknown, or has this attempt booked`,
+    facts: [{ workspace, noun: 'deliveries', id: deliveryId }],
   };
 }
 
-/** What an operation of `storage.ts` does, in SQL that every dialect reads once its placeholders are its own. */
-export function plan(operation: Operation): Plan {
+function unleased(operation: Operation): Unleased {
   switch (operation.kind) {
     case 'transition':
       return planTransition(operation);
@@ -101,3 +112,6 @@ export function plan(operation: Operation): Plan {
       return planSettle(operation);
   }
 }
+
+/** What an operation of `storage.ts` does, in SQL that every dialect reads once its placeholders are its own. */
+export const plan = (operation: Operation, lease?: Lease): Plan => ({ ...unleased(operation), lease });

@@ -4,16 +4,17 @@ import { endsSession, Unfit } from './postgres-errors.ts';
 import { type SessionFacts, sessionProblem } from './postgres-fitness.ts';
 
 const BIGINT = 20;
-/** How long an idle transaction lasts: its process is frozen, and others wait for its locks. */
-const IDLE_IN_TRANSACTION_MS = 60_000;
 
 /** How long a statement, and a wait for a lock within one, may take; 0 for ever. */
 export interface Limits {
   readonly statementMs: number;
   readonly lockMs: number;
+  /** How long a transaction lasts whose process says nothing: it is frozen, and others wait for its locks. */
+  readonly idleMs: number;
 }
 
-export const USUAL: Limits = { statementMs: 30_000, lockMs: 10_000 };
+/** Another process leads within 10 s of the moment when this one froze, so what it holds is free before. */
+export const USUAL: Limits = { statementMs: 30_000, lockMs: 10_000, idleMs: 5_000 };
 
 const FACTS = `
   current_setting('server_version_num')::int as version, current_setting('synchronous_commit') as synchronous_commit,
@@ -24,8 +25,8 @@ const LIMITS = `
   set_config('idle_in_transaction_session_timeout', $3, false),
   set_config('default_transaction_isolation', 'read committed', false)`;
 
-const limitTexts = ({ statementMs, lockMs }: Limits): string[] =>
-  [statementMs, lockMs, IDLE_IN_TRANSACTION_MS].map(String);
+const limitTexts = ({ statementMs, lockMs, idleMs }: Limits): string[] =>
+  [statementMs, lockMs, idleMs].map(String);
 
 /** Our times and counts are `bigint`, and numbers hold them exactly. */
 const readNumbers = (client: ClientBase): void => client.setTypeParser(BIGINT, Number);

@@ -1,3 +1,6 @@
+/** The server's own clock in milliseconds, which goes on within a transaction. */
+export const SERVER_CLOCK = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
 /** The same statement with `$1`, `$2` and so on in place of each `?`. It must hold no `?` within a literal. */
 export function numbered(sql: string): string {
   let last = 0;

@@ -76,12 +76,16 @@ const messages: Rule = {
 
 const RULES: Readonly<Record<Ageing, Rule>> = { deliveries, events, incidents, versions, messages };
 
+/** Within a `case`, PostgreSQL asks each row by index instead of joining whole tables by what it believes of their size. */
+const asNumber = (condition: RawBuilder<boolean>): RawBuilder<number> =>
+  sql`case when ${condition} then 1 else 0 end`;
+
 export const ageingStore = (db: Kysely<Database>, workspace: string): AgeingStore => ({
   async find(kind, { before, after, limit }) {
     const { table, columns, isOrdered, isOld } = RULES[kind];
     const young = isOrdered ? sql`and id < ${idFloor(before)}` : sql``;
     const { rows } = await sql<{ id: string; old: number }>`
-      select r.id, case when ${isOld(before)} then 1 else 0 end as old from (
+      select r.id, ${asNumber(isOld(before))} as old from (
         select ${sql.join(['workspace', 'id', ...columns].map(column => sql.ref(column)))} from ${sql.table(table)}
         where workspace = ${workspace} and id > ${after} ${young} order by id limit ${limit}) r
       order by r.id`.execute(db);
@@ -102,7 +106,7 @@ export async function removeOld(
   const { table, isOld } = RULES[kind];
   const { rows } = await sql<{ id: string }>`
     delete from ${sql.table(table)} as r
-    where r.workspace = ${workspace} and r.id in (${sql.join(ids)}) and ${isOld(before)} returning id`.execute(
+    where r.workspace = ${workspace} and r.id in (${sql.join(ids)}) and ${asNumber(isOld(before))} = 1 returning id`.execute(
     db,
   );
   if (kind === 'deliveries' && rows.length > 0) {

@@ -2,9 +2,10 @@ import { closeSync, openSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { codeOf, reasonOf } from '../lib/errors.ts';
 import type { Step } from './operations.ts';
-import { ALREADY_IN_USE, type Failure, NOT_AS_EXPECTED } from './sqlite-protocol.ts';
+import { ALREADY_IN_USE, type Failure, LEASE_LOST, NOT_AS_EXPECTED, type Writes } from './sqlite-protocol.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
+const IN_FORCE = 'select 1 from leases where name = ? and owner = ? and epoch = ? and until > 0';
 /** Kysely makes a new text per number of list items; the oldest go first. */
 const MAX_PREPARED = 200;
 
@@ -49,7 +50,7 @@ export interface Connection {
   query(sql: string, parameters: readonly unknown[]): { rows: readonly unknown[]; changes: number };
   queryWithin(sql: string, parameters: readonly unknown[]): { rows: readonly unknown[]; changes: number };
   rollback(): void;
-  runBatch(plans: readonly (readonly Step[])[]): readonly (Failure | null)[];
+  runBatch(plans: readonly Writes[]): readonly (Failure | null)[];
   close(): void;
 }
 
@@ -105,10 +106,18 @@ function connect(database: Sqlite.Database): Connection {
     }
   }
 
-  function runTogether(plans: readonly (readonly Step[])[]): Failure | null {
+  function assertInForce(lease: Writes['lease']): void {
+    if (lease === undefined) return;
+    const { name, owner, epoch } = lease;
+    if (prepare(IN_FORCE).get(name, owner, epoch) === undefined)
+      throw new Refusal({ code: LEASE_LOST, message: `the lease '${name}' is over` });
+  }
+
+  function runTogether(plans: readonly Writes[]): Failure | null {
     try {
       prepare('begin immediate').run();
-      for (const steps of plans) runSteps(steps);
+      for (const lease of new Set(plans.map(plan => plan.lease))) assertInForce(lease);
+      for (const { steps } of plans) runSteps(steps);
       prepare('commit').run();
       return null;
     } catch (error) {
@@ -118,7 +127,7 @@ function connect(database: Sqlite.Database): Connection {
   }
 
   /** Halves a batch that fails until the bad ones stand alone: few commits, and the order stays. */
-  function runBatch(plans: readonly (readonly Step[])[]): readonly (Failure | null)[] {
+  function runBatch(plans: readonly Writes[]): readonly (Failure | null)[] {
     const failure = runTogether(plans);
     if (failure === null) return plans.map(() => null);
     if (plans.length === 1) return [failure];

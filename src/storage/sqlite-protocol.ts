@@ -1,4 +1,7 @@
-import type { Step } from './operations.ts';
+import type { Plan } from './operations.ts';
+
+/** Of a plan what crosses threads. */
+export type Writes = Pick<Plan, 'steps' | 'lease'>;
 
 /** What the main thread asks of a worker; each worker answers in the order of asking. */
 export type Request =
@@ -8,7 +11,7 @@ export type Request =
   /** A query that must not run outside the transaction it was meant for. */
   | { readonly kind: 'query-within'; readonly sql: string; readonly parameters: readonly unknown[] }
   | { readonly kind: 'rollback' }
-  | { readonly kind: 'batch'; readonly plans: readonly (readonly Step[])[] }
+  | { readonly kind: 'batch'; readonly plans: readonly Writes[] }
   | { readonly kind: 'close' };
 
 export interface Envelope {
@@ -16,7 +19,7 @@ export interface Envelope {
   readonly request: Request;
 }
 
-/** An error as it crosses threads. `code` is SQLite's, Node's, or one of the two below. */
+/** An error as it crosses threads. `code` is SQLite's, Node's, or one of those below. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
@@ -24,6 +27,8 @@ export interface Failure {
 
 /** A step changed another number of rows than its operation expects. */
 export const NOT_AS_EXPECTED = 'NOT_AS_EXPECTED';
+/** The lease of a plan is over or another's. */
+export const LEASE_LOST = 'LEASE_LOST';
 /** Another process holds the lock of the data directory. */
 export const ALREADY_IN_USE = 'ALREADY_IN_USE';
 

@@ -4,11 +4,12 @@ import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Backend } from './backend.ts';
 import { createDataFolder } from './data-folder.ts';
+import { leaseLost } from './lease-lost.ts';
 import type { Plan } from './operations.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { explainFailure, isConflict } from './sqlite-errors.ts';
 import type { Link } from './sqlite-link.ts';
-import type { Failure } from './sqlite-protocol.ts';
+import { type Failure, LEASE_LOST } from './sqlite-protocol.ts';
 import { startWorkers } from './sqlite-workers.ts';
 import type { Database } from './tables.ts';
 
@@ -38,10 +39,17 @@ async function assertDurable(writer: Kysely<Database>, file: string): Promise<vo
 }
 
 function runOn(link: Link, explain: (failure: Failure) => AppError): Backend['run'] {
-  const refuse = (plan: Plan | undefined, failure: Failure): AppError =>
-    plan !== undefined && isConflict(failure) ? new AppError('conflict', plan.conflict()) : explain(failure);
+  function refuse(plan: Plan | undefined, failure: Failure): AppError {
+    if (plan?.lease !== undefined && failure.code === LEASE_LOST) return leaseLost(plan.lease);
+    return plan !== undefined && isConflict(failure)
+      ? new AppError('conflict', plan.conflict())
+      : explain(failure);
+  }
   return async plans => {
-    const { refusals } = await link.ask({ kind: 'batch', plans: plans.map(plan => plan.steps) });
+    const { refusals } = await link.ask({
+      kind: 'batch',
+      plans: plans.map(({ steps, lease }) => ({ steps, lease })),
+    });
     return refusals.map((failure, index) => (failure === null ? null : refuse(plans[index], failure)));
   };
 }
@@ -63,7 +71,11 @@ export async function openSqlite(file: string, logger: Logger): Promise<Backend>
   return {
     writer,
     reader: new Kysely<Database>({ dialect: sqliteDialect(reading) }),
+    keeper: undefined,
+    tenure: { isAlone: true, now: sql`0` },
     migrating: work => work(writer),
+    notify: async () => {},
+    listen: () => {},
     run: runOn(writing, explain),
     async openReader() {
       await reading.ask({ kind: 'open-reader', database: file });

@@ -8,6 +8,7 @@ import type {
   IncidentTable,
   KeyTable,
   MessageTable,
+  NodeTable,
   SecretTable,
   UserTable,
 } from './tables.ts';
@@ -35,6 +36,7 @@ export type ConfigVersionRow = Scoped<ConfigVersionTable>;
 export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
 export type KeyRow = KeyTable;
 export type UserRow = UserTable;
+export type NodeRow = Omit<NodeTable, 'until'>;
 
 /**
  * Writes an incident's transition or repeat with all that follows from it, or nothing at all.
@@ -125,8 +127,6 @@ export interface VersionStore {
   count(): Promise<number>;
 }
 
-/** What one workspace keeps. */
-export interface WorkspaceStorage {
 /** What is kept for a time only; `deliveries` with their attempts. */
 export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages';
 
@@ -141,19 +141,71 @@ export interface AgeingStore {
   ): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }>;
 }
 
+/** What one workspace keeps. */
+export interface WorkspaceStorage {
   readonly incidents: IncidentStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
   readonly versions: VersionStore;
+  readonly ageing: AgeingStore;
 }
 
-  readonly ageing: AgeingStore;
 export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserRow | undefined>;
   byId(id: string): Promise<UserRow | undefined>;
+}
+
+/** The leave to do what only one process may do. `epoch` grows with every change of owner. */
+export interface Lease {
+  readonly name: string;
+  readonly owner: string;
+  readonly epoch: number;
+}
+
+/**
+ * Leases end by the database's own clock, whatever the clocks of processes say. On SQLite time stands still for them:
+ * one process has the file, so what another owner asks for is his at once, and opening the file ends all of them.
+ * All reject with `conflict` in a process that is older than the tables: the newer one is to have the leases.
+ */
+export interface LeaseStore {
+  /**
+   * Takes the lease for `ttlMs` when it is free, over or the owner's already; undefined while another has it. A lease
+   * that was free or over, or that comes from another owner, gets a greater epoch.
+   */
+  take(name: string, owner: string, ttlMs: number): Promise<Lease | undefined>;
+  /** Prolongs it to `ttlMs` from now; false when it is over or another's. */
+  renew(lease: Lease, ttlMs: number): Promise<boolean>;
+  /** Frees it at once for others; nothing happens when it is over or another's. */
+  release(lease: Lease): Promise<void>;
+  /** Who has it now; undefined when nobody does. */
+  holder(name: string): Promise<Lease | undefined>;
+}
+
+/** The running processes of one database, by its own clock as leases are. */
+export interface NodeStore {
+  /** Says for `ttlMs` from now that the process runs. */
+  announce(node: NodeRow, ttlMs: number): Promise<void>;
+  /** Says that it ends. */
+  leave(id: string): Promise<void>;
+  /** Those that run, the longest running first. */
+  live(): Promise<readonly NodeRow[]>;
+  /** The process while it runs. */
+  get(id: string): Promise<NodeRow | undefined>;
+}
+
+export const FACT_NOUNS = ['incidents', 'deliveries', 'messages', 'secrets', 'versions', 'leases'] as const;
+
+/**
+ * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
+ * of them, and for leases, which belong to the whole installation.
+ */
+export interface Fact {
+  readonly workspace: string;
+  readonly noun: (typeof FACT_NOUNS)[number];
+  readonly id: string;
 }
 
 /** What a transaction does in one workspace. */
@@ -169,6 +221,8 @@ export interface WorkspaceTransaction {
   addMessage(row: MessageRow): Promise<void>;
   /** Answers what it removed. A notification's message comes back with its next transition. */
   removeMessage(id: string): Promise<MessageRow | undefined>;
+  /** Removes those of the rows that are still old and needed by nothing. Answers how many these were. */
+  removeOld(kind: Ageing, before: number, ids: readonly string[]): Promise<number>;
 }
 
 /** Reads and writes inside one transaction: all of it happens or none. */
@@ -196,12 +250,18 @@ export interface Storage {
   /**
    * Writes one operation, in a batch with whatever else is waiting: no linger, the next batch starts when the last is
    * on disk. When a batch fails, each of its operations is tried alone and only the bad one is refused.
-   * Rejects with `conflict` as the operation says, with `unavailable` when the disk refuses.
+   * Rejects with `conflict` as the operation says, with `unavailable` when the disk refuses. Under a lease it also
+   * rejects with an error of which `isLeaseLost` is true unless the lease is in force in the very transaction.
    */
-  commit(operation: Operation): Promise<void>;
-  /** For administration; shares the one writer with `commit`. */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  commit(operation: Operation, lease?: Lease): Promise<void>;
+  /** For administration; shares the one writer with `commit`. Under a lease it is refused as `commit` is. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>, lease?: Lease): Promise<Result>;
+  readonly leases: LeaseStore;
+  readonly nodes: NodeStore;
+  /**
+   * Hands on what this process commits, after the commit, and on PostgreSQL what others do. Facts may be lost or come
+   * twice, so whoever relies on them also looks from time to time. The answer ends it.
+   */
+  subscribe(listener: (fact: Fact) => void): () => void;
   close(): Promise<void>;
 }
-  /** Removes those of the rows that are still old and needed by nothing. Answers how many these were. */
-  removeOld(kind: Ageing, before: number, ids: readonly string[]): Promise<number>;

@@ -1,6 +1,7 @@
 /**
  * Rows as they lie in the database. Times are epoch milliseconds UTC, JSON is text, booleans are 0 and 1.
- * Every key starts with the workspace; `instance`, `keys` and `users` belong to the whole installation.
+ * Every key starts with the workspace; `instance`, `keys`, `users`, `leases` and `nodes` belong to the whole
+ * installation.
  */
 interface InstanceTable {
   name: string;
@@ -134,6 +135,24 @@ export interface ConfigVersionTable {
   files: string;
 }
 
+/** `until` is a time of the database's own clock, here and below; 0 once it is over. */
+interface LeaseTable {
+  name: string;
+  owner: string;
+  epoch: number;
+  until: number;
+}
+
+/** A running process. */
+export interface NodeTable {
+  id: string;
+  /** Where other processes reach it. */
+  url: string;
+  version: string;
+  started_at: number;
+  until: number;
+}
+
 export interface Database {
   instance: InstanceTable;
   keys: KeyTable;
@@ -145,4 +164,6 @@ export interface Database {
   messages: MessageTable;
   secrets: SecretTable;
   config_versions: ConfigVersionTable;
+  leases: LeaseTable;
+  nodes: NodeTable;
 }

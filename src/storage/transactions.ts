@@ -1,11 +1,14 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import type { Backend } from './backend.ts';
+import { coalesce } from './facts.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
+import { assertInForce } from './leases.ts';
 import { addMessage, removeMessage } from './messages.ts';
 import { removeOld } from './retention.ts';
 import { countSecrets, putSecret, removeSecret } from './secrets.ts';
-import type { Storage, Transaction, WorkspaceTransaction } from './storage.ts';
+import type { Fact, Lease, Storage, Transaction, WorkspaceTransaction } from './storage.ts';
 import type { Database } from './tables.ts';
 import type { Turns } from './turns.ts';
 import { addUser, userStore } from './users.ts';
@@ -15,21 +18,29 @@ import { addVersion } from './versions.ts';
 const MAX_OPEN_MS = 30_000;
 const MAX_WAITING = 1_000;
 
-function transactionIn(db: Kysely<Database>, workspace: string): WorkspaceTransaction {
+/** Hands a fact to whoever tells the facts of a transaction. */
+type Note = (fact: Fact) => void;
+
+function transactionIn(db: Kysely<Database>, workspace: string, note: Note): WorkspaceTransaction {
+  /** Notes the fact of what is written, if that goes well. */
+  function noted<Result>(noun: Fact['noun'], id: string, written: Promise<Result>): Promise<Result> {
+    note({ workspace, noun, id });
+    return written;
+  }
   return {
-    putSecret: row => putSecret(db, workspace, row),
-    removeSecret: name => removeSecret(db, workspace, name),
+    putSecret: row => noted('secrets', row.name, putSecret(db, workspace, row)),
+    removeSecret: name => noted('secrets', name, removeSecret(db, workspace, name)),
     countSecrets: () => countSecrets(db, workspace),
-    addVersion: row => addVersion(db, workspace, row),
-    addMessage: row => addMessage(db, workspace, row),
-    removeMessage: id => removeMessage(db, workspace, id),
+    addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),
+    addMessage: row => noted('messages', row.id, addMessage(db, workspace, row)),
+    removeMessage: id => noted('messages', id, removeMessage(db, workspace, id)),
     removeOld: (kind, before, ids) => removeOld(db, workspace, { kind, before, ids }),
   };
 }
 
-function transactionOn(db: Kysely<Database>): Transaction {
+function transactionOn(db: Kysely<Database>, note: Note): Transaction {
   return {
-    in: workspace => transactionIn(db, workspace),
+    in: workspace => transactionIn(db, workspace, note),
     countUsers: userStore(db).count,
     addUser: user => addUser(db, user),
     async addKey(key) {
@@ -61,21 +72,27 @@ function within<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {
 
 /**
  * Runs administration on the writer, one transaction at a time and never amid a batch. Work must not wait for a commit
- * or another transaction: both wait for its own end. What it has written is seen by others once it has ended.
+ * or another transaction: both wait for its own end. What it has written is seen by others once it has ended, and
+ * published then.
  */
 export function runTransactions(
   turns: Turns,
-  writer: Kysely<Database>,
-  clock: Clock,
+  { writer, tenure, notify }: Pick<Backend, 'writer' | 'tenure' | 'notify'>,
+  { clock, publish }: { readonly clock: Clock; readonly publish: (fact: Fact) => void },
 ): Storage['transaction'] {
   let waiting = 0;
 
-  async function run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  async function run<Result>(work: (tx: Transaction) => Promise<Result>, lease?: Lease): Promise<Result> {
+    const noted: Fact[] = [];
     // Kysely refuses every query on it once it is rolled back, so work that hangs cannot write later.
     const open = await writer.startTransaction().execute();
     try {
-      const result = await within(clock, work(transactionOn(open)));
+      if (lease !== undefined) await assertInForce(open, tenure, lease);
+      const result = await within(clock, work(transactionOn(open, fact => noted.push(fact))));
+      const facts = coalesce(noted);
+      await notify(open, facts);
       await open.commit().execute();
+      facts.forEach(publish);
       return result;
     } catch (error) {
       await open.rollback().execute();
@@ -83,7 +100,7 @@ export function runTransactions(
     }
   }
 
-  return async work => {
+  return async (work, lease) => {
     if (waiting >= MAX_WAITING) {
       throw new AppError('unavailable', `${waiting} changes wait for the database already; try again`, {
         retryAfterSeconds: 5,
@@ -91,7 +108,7 @@ export function runTransactions(
     }
     waiting += 1;
     try {
-      return await turns.take(() => run(work));
+      return await turns.take(() => run(work, lease));
     } finally {
       waiting -= 1;
     }

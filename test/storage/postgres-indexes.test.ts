@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError, reasonOf } from '../../src/lib/errors.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { MIGRATIONS } from '../../src/storage/migrations/index.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
@@ -28,7 +29,7 @@ let reader: Kysely<Database>;
 
 beforeAll(async () => {
   database = await createPostgresDatabase();
-  const backend = await openPostgres(database.url, systemClock);
+  const backend = await openPostgres(database.url, { clock: systemClock, logger: silentLogger });
   await backend.migrating(db => migrate(db, MIGRATIONS));
   await backend.close();
   await database.run(FILL);

@@ -1,7 +1,7 @@
 import { objectOf, refusalOf } from './answer.ts';
 import { HeadgateConnectionError, HeadgateUsageError } from './errors.ts';
 import { type Sending, send } from './send.ts';
-import { keepTokens, lifetimeOf, type Token, type Tokens } from './tokens.ts';
+import { lifetimeOf, type Token } from './tokens.ts';
 
 /** A local user of a customer-managed server. */
 export interface UserPassword {
@@ -25,26 +25,30 @@ export interface GivenToken {
 
 export type Authentication = UserPassword | ClientCredentials | GivenToken;
 
-export function authenticate(
+/** Gets a token, however it is to be got. Throws `HeadgateUsageError` when nobody said how. */
+export async function obtainToken(
   authentication: Authentication | undefined,
   baseUrl: string,
   sending: Sending,
-): Tokens {
-  return keepTokens(() => {
-    if (authentication === undefined)
-      throw new HeadgateUsageError('this call needs a token: give createClient an `auth`');
-    if ('username' in authentication) return login(authentication, baseUrl, sending);
-    return 'clientId' in authentication ? grant(authentication, sending) : given(authentication);
-  }, sending.environment.now);
+): Promise<Token> {
+  if (authentication === undefined)
+    throw new HeadgateUsageError('this call needs a token: give createClient an `auth`');
+  if ('username' in authentication) return login(authentication, baseUrl, sending);
+  return 'clientId' in authentication ? grant(authentication, sending) : given(authentication);
 }
 
 async function login(credentials: UserPassword, baseUrl: string, sending: Sending): Promise<Token> {
   const { username, password } = credentials;
-  const { token } = await obtained(`${baseUrl}/auth/login`, 'application/json', sending, {
-    body: JSON.stringify({ username, password }),
-  });
+  const { token, forcePasswordChange } = await obtained(
+    `${baseUrl}/auth/login`,
+    'application/json',
+    sending,
+    {
+      body: JSON.stringify({ username, password }),
+    },
+  );
   const header = headerOf(textIn(token, 'token'));
-  return { header, lifetimeMs: lifetimeOf(header) };
+  return { header, lifetimeMs: lifetimeOf(header), mustChangePassword: forcePasswordChange === true };
 }
 
 async function grant(credentials: ClientCredentials, sending: Sending): Promise<Token> {

@@ -1,5 +1,5 @@
 import { type Answer, isRecord, objectOf, refusalOf } from './answer.ts';
-import { type Authentication, authenticate } from './authentication.ts';
+import { type Authentication, obtainToken } from './authentication.ts';
 import { type Environment, surroundings } from './environment.ts';
 import { HeadgateConnectionError, HeadgateUsageError } from './errors.ts';
 import { keepEtag } from './etag.ts';
@@ -7,6 +7,7 @@ import { OPERATIONS } from './generated/operations.ts';
 import { type Page, paged } from './paged.ts';
 import { type Operation, type RequestInput, requestOf } from './request.ts';
 import { type Sending, send } from './send.ts';
+import { keepTokens, type Token } from './tokens.ts';
 import type { CallOptions, Nouns } from './types.ts';
 
 export interface ClientOptions extends Partial<Environment> {
@@ -27,14 +28,10 @@ export type Client = Nouns;
 
 /** Makes a client. Nothing is sent before the first call. Throws `HeadgateUsageError` for a `baseUrl` that is none. */
 export function createClient(options: ClientOptions): Client {
-  const environment: Environment = { ...surroundings, ...given(options) };
-  const sending: Sending = {
-    environment,
-    timeoutMs: options.timeoutMs ?? 30_000,
-    retries: options.retries ?? 3,
-  };
+  const sending = sendingOf(options);
+  const { environment } = sending;
   const base = baseOf(options.baseUrl);
-  const tokens = authenticate(options.auth, base, sending);
+  const tokens = keepTokens(() => obtainToken(options.auth, base, sending), environment.now);
 
   async function answered(
     operation: Operation,
@@ -99,6 +96,19 @@ export function createClient(options: ClientOptions): Client {
 
   return treeOf(verbOf);
 }
+
+/**
+ * Gets a token as a client would, for programs that keep it for another run. Throws `HeadgateError` when it is refused.
+ */
+export function logIn(options: ClientOptions): Promise<Token> {
+  return obtainToken(options.auth, baseOf(options.baseUrl), sendingOf(options));
+}
+
+const sendingOf = (options: ClientOptions): Sending => ({
+  environment: { ...surroundings, ...given(options) },
+  timeoutMs: options.timeoutMs ?? 30_000,
+  retries: options.retries ?? 3,
+});
 
 /** What the table says an operation is, its type says as well: both are generated from one document. */
 function treeOf(verbOf: (operation: Operation) => unknown): Client {

@@ -1,5 +1,5 @@
 export type { Authentication, ClientCredentials, GivenToken, UserPassword } from './authentication.ts';
-export { type Client, type ClientOptions, createClient } from './client.ts';
+export { type Client, type ClientOptions, createClient, logIn } from './client.ts';
 export {
   type ErrorCode,
   HeadgateConnectionError,
@@ -9,4 +9,5 @@ export {
 } from './errors.ts';
 export { etagOf } from './etag.ts';
 export type { Page, Paged } from './paged.ts';
+export type { Token } from './tokens.ts';
 export type { CallOptions, Input, OperationId, Output, Schemas } from './types.ts';

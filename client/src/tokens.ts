@@ -3,6 +3,8 @@ export interface Token {
   readonly header: string;
   /** How long it is good for from now on, in milliseconds; undefined when nobody says. */
   readonly lifetimeMs: number | undefined;
+  /** Whether the server wants another password before anything else. */
+  readonly mustChangePassword?: boolean;
 }
 
 /** Gets tokens and keeps the last; however many calls need one, one is asked for. */

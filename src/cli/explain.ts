@@ -1,3 +1,4 @@
+import { HeadgateConnectionError, HeadgateError, HeadgateUsageError } from '@headgate/client';
 import { ConfigurationInvalid } from '../app/invalid.ts';
 import { formatProblem } from '../config/problems.ts';
 import { AppError } from '../lib/errors.ts';
@@ -11,7 +12,21 @@ export function explain(error: unknown): ExitCode {
     complain(`${error.problems.length} error(s) in the configuration; nothing was done`);
     return EXIT.invalidConfiguration;
   }
-  if (error instanceof AppError) complain(`headgate: ${error.message}`);
+  if (error instanceof HeadgateError) refused(error);
+  else if (isMeantForPeople(error)) complain(`headgate: ${error.message}`);
   else complain(`headgate: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return EXIT.failed;
 }
+
+/** The message quotes the first problem; further ones stand below it. */
+function refused({ status, message, problems, requestId }: HeadgateError): void {
+  const remedy = status === 401 ? '; run headgate login' : '';
+  complain(`headgate: ${message}${remedy}`);
+  if (problems.length > 1) for (const one of problems) complain(`  ${one.path}: ${one.message}`);
+  if (status >= 500 && requestId !== undefined) complain(`  the server's log has it as request ${requestId}`);
+}
+
+const isMeantForPeople = (error: unknown): error is Error =>
+  error instanceof AppError ||
+  error instanceof HeadgateConnectionError ||
+  error instanceof HeadgateUsageError;

@@ -1,11 +1,41 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../lib/version.ts';
 import { checkCommand } from './check.ts';
+import { completeCommand, completionCommand } from './completion.ts';
+import { deliveriesCommand } from './deliveries.ts';
 import { demoCommand } from './demo.ts';
-import { EXIT, type ExitCode } from './exit.ts';
+import { EXIT, type ExitCode, type Finish } from './exit.ts';
+import { incidentsCommand } from './incidents.ts';
+import { inputsCommand } from './inputs.ts';
+import { loginCommand } from './login.ts';
+import { logoutCommand } from './logout.ts';
+import { messagesCommand } from './messages.ts';
+import { notificationsCommand } from './notifications.ts';
+import { outputsCommand } from './outputs.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
+import { targetsCommand } from './targets.ts';
 import { versionCommand } from './version.ts';
+import { whoamiCommand } from './whoami.ts';
+
+/** As the help groups them. */
+const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]>> = {
+  'On this machine:': [serveCommand, demoCommand, checkCommand],
+  'Asking a server:': [
+    loginCommand,
+    logoutCommand,
+    whoamiCommand,
+    inputsCommand,
+    outputsCommand,
+    notificationsCommand,
+    targetsCommand,
+    incidentsCommand,
+    deliveriesCommand,
+    messagesCommand,
+    secretsCommand,
+  ],
+  'About headgate:': [versionCommand, completionCommand],
+};
 
 /** Parses the arguments and runs the command; answers the exit code: 0 ok, 1 failed, 2 usage, 3 configuration invalid. */
 export async function runCli(argv: readonly string[]): Promise<ExitCode> {
@@ -13,13 +43,7 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
   const finish = (result: ExitCode): void => {
     code = result;
   };
-  const program = new Command('headgate')
-    .description('An open control plane for data pipelines.')
-    .version(VERSION, '-V, --version')
-    .showHelpAfterError('(headgate --help lists the commands)')
-    .exitOverride();
-  for (const command of [serveCommand, demoCommand, checkCommand, secretsCommand, versionCommand])
-    attach(command(finish), program);
+  const program = programOf(finish);
   try {
     await program.parseAsync([...argv], { from: 'user' });
   } catch (error) {
@@ -27,6 +51,21 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
     return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   }
   return code;
+}
+
+function programOf(finish: Finish): Command {
+  const program = new Command('headgate')
+    .description('An open control plane for data pipelines.')
+    .version(VERSION, '-V, --version')
+    .showHelpAfterError('(headgate --help lists the commands)')
+    .exitOverride();
+  for (const [heading, commands] of Object.entries(COMMANDS))
+    for (const command of commands) attach(command(finish).helpGroup(heading), program);
+  program.addCommand(
+    completeCommand(finish, () => program),
+    { hidden: true },
+  );
+  return program;
 }
 
 function attach(command: Command, parent: Command): void {

@@ -20,7 +20,16 @@ export interface Override {
 }
 
 /** Read elsewhere: where the files are, before any file can say so, or what must not stand in one. */
-const RESERVED = ['HEADGATE_CONFIG', 'HEADGATE_DATA', 'HEADGATE_LOG_LEVEL', 'HEADGATE_ADMIN_PASSWORD'];
+const RESERVED = [
+  'HEADGATE_CONFIG',
+  'HEADGATE_DATA',
+  'HEADGATE_LOG_LEVEL',
+  'HEADGATE_ADMIN_PASSWORD',
+  'HEADGATE_URL',
+  'HEADGATE_TOKEN',
+  'HEADGATE_PROFILE',
+  'HEADGATE_CLIENT_SECRET',
+];
 
 /** What flags and environment set; flags win. A variable that is set but empty counts as not set. */
 export function readOverrides(schema: Schema, environment: Environment, flags: Flags): Override[] {

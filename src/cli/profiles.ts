@@ -1,0 +1,59 @@
+import { mkdir, readFile, rename } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import * as z from 'zod';
+import { AppError, codeOf } from '../lib/errors.ts';
+import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
+
+/** A server that commands may be told to ask, and how it is reached. */
+const profile = z.strictObject({
+  url: z.string(),
+  /** `host:port` to connect to instead of what the url names. */
+  connect: z.string().optional(),
+  /** As the last login answered it, with its word Bearer. */
+  token: z.string().optional(),
+  /** Epoch ms; absent where the token does not say. */
+  expiresAt: z.number().optional(),
+});
+const profilesSchema = z.strictObject({
+  current: z.string(),
+  profiles: z.record(z.string(), profile),
+});
+
+export type Profile = z.infer<typeof profile>;
+export type Profiles = z.infer<typeof profilesSchema>;
+
+export const PROFILE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Profiles and their tokens, readable by the owner only: XDG's folder of configuration, or ~/.config. */
+export const profilesFile = (environment: Readonly<Record<string, string | undefined>>): string =>
+  join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'headgate', 'profiles.json');
+
+/** None when there is no file yet. Throws `invalid-request` for a file that is not ours. */
+export async function readProfiles(path: string): Promise<Profiles> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return { current: 'default', profiles: {} };
+    throw error;
+  }
+  const read = profilesSchema.safeParse(parsed(text));
+  if (read.success) return read.data;
+  throw new AppError('invalid-request', `${path} holds no profiles of headgate; remove it and log in again`);
+}
+
+export async function writeProfiles(path: string, profiles: Profiles): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const staged = await stagePrivateFile(path, `${JSON.stringify(profiles, null, 2)}\n`);
+  await rename(staged, path);
+  await syncFolderOf(path);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { checkConfiguration, checkJson, checkLines, effectiveText } from '../config/check.ts';
 import { systemClock } from '../lib/clock.ts';
 import { EXIT, type Finish } from './exit.ts';
 import { configOption } from './folders.ts';
@@ -17,7 +16,8 @@ export const checkCommand = (finish: Finish): Command =>
     .addOption(configOption())
     .option('--json', 'answer as JSON')
     .option('--effective', 'print the configuration with every default, secrets masked')
-    .action((flags: CheckFlags) => {
+    .action(async (flags: CheckFlags) => {
+      const { checkConfiguration, checkJson, checkLines, effectiveText } = await import('../config/check.ts');
       const sources = { folder: flags.config, environment: process.env, flags: {} };
       const check = checkConfiguration(sources, systemClock);
       if (flags.effective && check.configuration !== undefined) {

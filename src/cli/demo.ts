@@ -1,14 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
-import picocolors from 'picocolors';
-import { type Demo, startDemo } from '../demo/demo.ts';
-import type { Notice } from '../demo/notice.ts';
-import { outline } from '../demo/script.ts';
-import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import { EXIT, type ExitCode, type Finish } from './exit.ts';
-import { complain, print } from './output.ts';
-import { runApp } from './run-app.ts';
+import { EXIT, type Finish } from './exit.ts';
+import { complain } from './output.ts';
 
 const AFTER = `
 Starts Headgate with a temporary configuration and store on a free port, and beside it
@@ -22,69 +15,12 @@ export const demoCommand = (finish: Finish): Command =>
     .description('try Headgate on a simulated pipeline, with nothing to set up')
     .addHelpText('after', AFTER)
     .action(async () => {
-      endWithTerminal();
       try {
-        const demo = await startDemo({ clock: systemClock, received: notice => print(lineOf(notice)) });
-        finish(await runDemo(demo).finally(demo.stop));
+        const { runDemo } = await import('./run-demo.ts');
+        finish(await runDemo());
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         complain(`headgate: ${error.message}`);
         finish(EXIT.failed);
       }
     });
-
-function runDemo(demo: Demo): Promise<ExitCode> {
-  const password = randomBytes(10).toString('hex');
-  return runApp({
-    configFolder: demo.configFolder,
-    dataFolder: demo.dataFolder,
-    flags: { 'api.host': '127.0.0.1', 'api.port': '0' },
-    // Nothing else of the environment: what is set there is meant for a real installation.
-    environment: {
-      HEADGATE_ADMIN_PASSWORD: password,
-      HEADGATE_LOG_LEVEL: process.env.HEADGATE_LOG_LEVEL ?? 'error',
-    },
-    ready: async app => {
-      demo.begin(app.url);
-      print(introduction(demo, app.url, password));
-    },
-  });
-}
-
-/** A demo that nobody can see any more has no one to end it. */
-function endWithTerminal(): void {
-  let ending = false;
-  const end = (): void => {
-    if (!ending) process.kill(process.pid, 'SIGTERM');
-    ending = true;
-  };
-  process.once('SIGHUP', end);
-  process.stdout.on('error', end);
-}
-
-function introduction(demo: Demo, url: string, password: string): string {
-  const { bold, dim } = picocolors;
-  return [
-    `headgate ready on ${url}`,
-    '',
-    `  Page            ${bold(url)}`,
-    `  Sign in as      ${bold('admin')}, password ${bold(password)}`,
-    `  Webhook viewer  ${bold(demo.viewerUrl)}`,
-    `  Configuration   ${demo.configFolder} ${dim('(save a change and it is taken over at once)')}`,
-    '',
-    '  A simulated pipeline is being read every second. From now on, every two minutes:',
-    '',
-    ...outline().map(line => `    ${line}`),
-    '',
-    '  An alarm comes about 5 s after an input stops, the all-clear when it is back. Ctrl-C ends the demo.',
-    '',
-  ].join('\n');
-}
-
-const COLOURS = { ALARM: picocolors.red, OK: picocolors.green } as const;
-
-/** Without control characters: anything on this machine may post to the viewer. */
-function lineOf({ receivedAt, status, text }: Notice): string {
-  const time = new Date(receivedAt).toTimeString().slice(0, 8);
-  return `${time}  ${COLOURS[status](status.padEnd(5))}  ${text.replace(/\p{Cc}/gu, ' ')}`;
-}

@@ -7,7 +7,7 @@ import { explain } from './explain.ts';
 import { configOption, dataOption } from './folders.ts';
 import { print } from './output.ts';
 import { promptSecret, readSecret } from './secret-input.ts';
-import { keptByServer, keptInStore, type SecretsKept } from './secrets-kept.ts';
+import { keptByServer, type SecretsKept } from './secrets-kept.ts';
 import { openSession, type ServerFlags, withServer } from './session.ts';
 
 interface SecretsFlags extends ServerFlags {
@@ -61,7 +61,10 @@ function subcommand(title: string, description: string, finish: Finish, work: Wo
 /** A folder that a flag names is meant; one that only the environment or a default names is a server's. */
 async function keptFor(command: Command, flags: SecretsFlags): Promise<SecretsKept> {
   const isNamed = (flag: string): boolean => command.getOptionValueSource(flag) === 'cli';
-  if (isNamed('config') || isNamed('data')) return keptInStore(flags);
+  if (isNamed('config') || isNamed('data')) {
+    const { keptInStore } = await import('./secrets-in-store.ts');
+    return keptInStore(flags);
+  }
   return keptByServer((await openSession(flags)).client);
 }
 

@@ -3,7 +3,6 @@ import type { App } from '../app/app.ts';
 import type { Finish } from './exit.ts';
 import { configOption, dataOption } from './folders.ts';
 import { print } from './output.ts';
-import { runApp } from './run-app.ts';
 
 interface ServeFlags {
   readonly config: string;
@@ -20,6 +19,7 @@ export const serveCommand = (finish: Finish): Command =>
     .option('--host <host>', 'address to listen on (api.host)')
     .option('--port <port>', 'port to listen on, 0 for any free one (api.port)')
     .action(async (flags: ServeFlags) => {
+      const { runApp } = await import('./run-app.ts');
       finish(
         await runApp({
           configFolder: flags.config,

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { until } from './until.ts';
 
-const BIN = join(import.meta.dirname, '../../dist/main.js');
+export const BIN = join(import.meta.dirname, '../../dist/main.js');
 const READY = /^headgate ready on (http:\/\/\S+)$/m;
 const START_BOUND_MS = 30_000;
 

@@ -93,8 +93,9 @@ it('lists names and times, sets one anew, and removes one that is not referred t
 
   const list = await secrets(folders, ['list']);
   expect(list.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^a {2}\S+Z {2}cli:/),
-    expect.stringContaining(`b  ${again.updatedAt}`),
+    expect.stringMatching(/^NAME +UPDATED +BY$/),
+    expect.stringMatching(/^a +\S+Z +cli:/),
+    expect.stringContaining(`b     ${again.updatedAt}`),
     '',
   ]);
   const removed = await secrets(folders, ['remove', 'b', '--json']);

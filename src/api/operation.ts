@@ -13,7 +13,7 @@ export interface Example {
 }
 
 /** What callers must show: a token of the API whose owner has the permission, a pipeline's token, or nothing. */
-export type Access = Permission | 'any actor' | 'pipeline' | 'public';
+type Access = Permission | 'any actor' | 'pipeline' | 'public';
 
 /** One row of the API as documents, client and command line know it. */
 export interface Operation {

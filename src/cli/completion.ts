@@ -46,7 +46,7 @@ export const completeCommand = (finish: Finish, root: () => Command): Command =>
   });
 
 /** Commands, or the flags once a dash is written, that may stand where the last word is. */
-export function candidates(root: Command, words: readonly string[]): string[] {
+function candidates(root: Command, words: readonly string[]): string[] {
   const last = words.at(-1) ?? '';
   let command = root;
   for (const word of words.slice(0, -1)) {

@@ -7,7 +7,7 @@ import { type ServerFlags, withServer } from './session.ts';
 import type { Column } from './table.ts';
 
 /** Values of a list's own options, by name. */
-export type Filters = Readonly<Record<string, string>>;
+type Filters = Readonly<Record<string, string>>;
 
 /** What can be done with a kind of object by command; what is left out cannot. */
 export interface NounOptions<Row extends object, Whole extends object, Part extends object> {

@@ -2796,6 +2796,12 @@ export interface components {
                  * @example 2/second
                  */
                 loginRateLimit: string;
+                /**
+                 * @description For clients of the family: always false.
+                 * @default false
+                 * @constant
+                 */
+                disabled: false;
             };
             /**
              * @description Where state is kept.
@@ -3048,8 +3054,94 @@ export interface components {
                  */
                 token?: string;
             };
-        } & {
-            [key: string]: unknown;
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {
+             *       "upgrade": "false",
+             *       "intercom": false
+             *     }
+             */
+            system: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {
+             *       "count": 1,
+             *       "minimum": 1,
+             *       "memory": 0
+             *     }
+             */
+            workers: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {
+             *       "useEnvVars": false
+             *     }
+             */
+            proxy: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {
+             *       "drainTimeout": 10000
+             *     }
+             */
+            shutdown: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {}
+             */
+            tls: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {}
+             */
+            sni: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {}
+             */
+            pii: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {}
+             */
+            upgradeSettings: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {}
+             */
+            upgradeGroupSettings: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {}
+             */
+            backups: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; the same on every server.
+             * @default {}
+             */
+            rollback: {
+                [key: string]: unknown;
+            };
         };
         SettingsChange: {
             instance?: {
@@ -3061,6 +3153,7 @@ export interface components {
                 port?: number | null;
                 authTokenTTL?: number | null;
                 loginRateLimit?: string | null;
+                disabled?: false | null;
             } | null;
             storage?: {
                 url?: string | null;
@@ -3239,8 +3332,39 @@ export interface components {
             metrics?: {
                 token?: string | null;
             } | null;
-        } & {
-            [key: string]: unknown;
+            system?: {
+                [key: string]: unknown;
+            } | null;
+            workers?: {
+                [key: string]: unknown;
+            } | null;
+            proxy?: {
+                [key: string]: unknown;
+            } | null;
+            shutdown?: {
+                [key: string]: unknown;
+            } | null;
+            tls?: {
+                [key: string]: unknown;
+            } | null;
+            sni?: {
+                [key: string]: unknown;
+            } | null;
+            pii?: {
+                [key: string]: unknown;
+            } | null;
+            upgradeSettings?: {
+                [key: string]: unknown;
+            } | null;
+            upgradeGroupSettings?: {
+                [key: string]: unknown;
+            } | null;
+            backups?: {
+                [key: string]: unknown;
+            } | null;
+            rollback?: {
+                [key: string]: unknown;
+            } | null;
         };
         SlackTarget: {
             /** @description Unique identifier of the target. */

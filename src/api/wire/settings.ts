@@ -6,7 +6,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Shape } from '../shape.ts';
 
 /** Sections the family's clients insist on, and what is true of this server where they ask it. */
-const FAMILY: PlainMap = {
+const FAMILY: Readonly<Record<string, PlainMap>> = {
   system: { upgrade: 'false', intercom: false },
   workers: { count: 1, minimum: 1, memory: 0 },
   proxy: { useEnvVars: false },
@@ -20,10 +20,20 @@ const FAMILY: PlainMap = {
   rollback: {},
 };
 
-/** Ours; those of the family are the same on every server. */
+const { api } = settingsSchema.shape;
+const disabled = z.literal(false).default(false).describe('For clients of the family: always false.');
+const family = Object.entries(FAMILY).map(([name, value]) => [
+  name,
+  z.looseObject({}).default({ ...value }).describe('For clients of the family; the same on every server.'),
+]);
+
 export const settingsShape: Shape = {
   name: 'Settings',
-  schema: z.looseObject(settingsSchema.shape),
+  schema: z.strictObject({
+    ...settingsSchema.shape,
+    api: api.unwrap().extend({ disabled }).prefault({}).describe(api.description ?? ''),
+    ...Object.fromEntries(family),
+  }),
 };
 
 /** `/system/settings/conf`: our settings under our names beside the family's. */

@@ -20,8 +20,7 @@ async function hold() {
   const warnings: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
   let isBroken = false;
-  const storage: Pick<Storage, 'in' | 'transaction'> = {
-    in: workspace => test.storage.in(workspace),
+  const storage: Pick<Storage, 'transaction'> = {
     transaction: work => (isBroken ? Promise.reject(new Error('disk full')) : test.storage.transaction(work)),
   };
   const versions = createVersions({ storage, workspace: 'w', ids: monotonicIds(clock), clock, logger });

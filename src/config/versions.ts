@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
-import type { Ids } from '../lib/ids.ts';
+import type { MonotonicIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ConfigVersionRow, Storage } from '../storage/storage.ts';
 import type { Door } from './change.ts';
@@ -25,9 +25,9 @@ export interface Versions {
 }
 
 export interface VersionsOptions {
-  readonly storage: Pick<Storage, 'in' | 'transaction'>;
+  readonly storage: Pick<Storage, 'transaction'>;
   readonly workspace: string;
-  readonly ids: Ids;
+  readonly ids: MonotonicIds;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
@@ -36,26 +36,35 @@ export interface VersionsOptions {
 const MOST_WAITING = 100;
 
 export function createVersions({ storage, workspace, ids, clock, logger }: VersionsOptions): Versions {
-  const waiting: ConfigVersionRow[] = [];
+  const waiting: Omit<ConfigVersionRow, 'id'>[] = [];
+  /** What this process has recorded last. */
   let last: string | undefined;
   let isWarned = false;
 
   async function flush(): Promise<void> {
     for (let row = waiting[0]; row !== undefined; row = waiting[0]) {
-      const version = row;
-      await storage.transaction(tx => tx.in(workspace).addVersion(version));
+      await write(row);
       waiting.shift();
     }
+  }
+
+  /** Another process may have written the same files meanwhile, or a version whose id is of a clock ahead of ours. */
+  async function write(row: Omit<ConfigVersionRow, 'id'>): Promise<void> {
+    await storage.transaction(async tx => {
+      const versions = tx.in(workspace);
+      const newest = await versions.lastVersion();
+      if (newest?.files === row.files) return;
+      if (newest !== undefined) ids.follow(newest.id);
+      await versions.addVersion({ ...row, id: ids.next() });
+    });
   }
 
   return {
     async record({ author, door, message, masked }) {
       const files = JSON.stringify(masked);
       try {
-        last ??= (await storage.in(workspace).versions.last())?.files;
         if (files !== (waiting.at(-1)?.files ?? last))
           waiting.push({
-            id: ids.next(),
             author,
             door,
             message: message ?? null,

@@ -215,6 +215,8 @@ export interface WorkspaceTransaction {
   /** Whether it was there. */
   removeSecret(name: string): Promise<boolean>;
   countSecrets(): Promise<number>;
+  /** The newest. */
+  lastVersion(): Promise<ConfigVersionRow | undefined>;
   /** Refused with `conflict` when the id exists. */
   addVersion(row: ConfigVersionRow): Promise<void>;
   /** Refused with `conflict` when the id exists. */

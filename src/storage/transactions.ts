@@ -12,7 +12,7 @@ import type { Fact, Lease, Storage, Transaction, WorkspaceTransaction } from './
 import type { Database } from './tables.ts';
 import type { Turns } from './turns.ts';
 import { addUser, userStore } from './users.ts';
-import { addVersion } from './versions.ts';
+import { addVersion, lastVersion } from './versions.ts';
 
 /** All commits wait while a transaction is open, so one that hangs is ended. */
 const MAX_OPEN_MS = 30_000;
@@ -31,6 +31,7 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
     putSecret: row => noted('secrets', row.name, putSecret(db, workspace, row)),
     removeSecret: name => noted('secrets', name, removeSecret(db, workspace, name)),
     countSecrets: () => countSecrets(db, workspace),
+    lastVersion: () => lastVersion(db, workspace),
     addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),
     addMessage: row => noted('messages', row.id, addMessage(db, workspace, row)),
     removeMessage: id => noted('messages', id, removeMessage(db, workspace, id)),

@@ -15,11 +15,7 @@ export function versionStore(db: Kysely<Database>, workspace: string): VersionSt
         .where('id', '=', id)
         .select([...VERSION_FACTS, 'files'])
         .executeTakeFirst(),
-    last: () =>
-      newestFirst()
-        .select([...VERSION_FACTS, 'files'])
-        .limit(1)
-        .executeTakeFirst(),
+    last: () => lastVersion(db, workspace),
     count: () => countOf(all()),
     async list({ offset, limit }) {
       const [rows, total] = await Promise.all([
@@ -30,6 +26,15 @@ export function versionStore(db: Kysely<Database>, workspace: string): VersionSt
     },
   };
 }
+
+export const lastVersion = (db: Kysely<Database>, workspace: string): Promise<ConfigVersionRow | undefined> =>
+  db
+    .selectFrom('config_versions')
+    .where('workspace', '=', workspace)
+    .select([...VERSION_FACTS, 'files'])
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
 
 export const addVersion = (db: Kysely<Database>, workspace: string, row: ConfigVersionRow): Promise<void> =>
   orConflict(

@@ -10,6 +10,7 @@ import { isWhole, refuse, writable } from './item-body.ts';
 import { mergePatch } from './merge.ts';
 import type { Noun, Present } from './noun.ts';
 import { withStoredSecrets } from './stored-secrets.ts';
+import { wrongItem } from './wrong-item.ts';
 
 interface Creation {
   /** As the query has it, where clients send it there as well. */
@@ -20,7 +21,7 @@ interface Creation {
 /** Adds an item. Throws `conflict` when a file has one of its id. Answers the configuration it is in, and its id. */
 export async function createItem(call: Call, noun: Noun, { id: asked, body }: Creation) {
   const item = inGroup(call, noun, withId(writable(body), asked));
-  const id = identifierOf(item.id);
+  const id = identifierOf(noun, item);
   const configuration = await save(call, now => {
     const present = noun.find(now, id);
     if (present?.inFile !== undefined)
@@ -104,10 +105,11 @@ function withId(body: PlainMap, asked: string | undefined): PlainMap {
   return { id: asked, ...body };
 }
 
-function identifierOf(id: unknown): string {
-  const read = identifier.safeParse(id);
+function identifierOf(noun: Noun, item: PlainMap): string {
+  const read = identifier.safeParse(item.id);
   if (read.success) return read.data;
-  refuse('id', id === undefined ? 'is required' : 'must be 1 to 512 letters, digits, "_" or "-"');
+  const message = item.id === undefined ? 'is required' : 'must be 1 to 512 letters, digits, "_" or "-"';
+  throw wrongItem(noun, item, message);
 }
 
 /** A path that names a group sets it. */

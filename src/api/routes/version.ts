@@ -47,6 +47,7 @@ export const versionRoutes: readonly Route[] = [
     summary: 'Count the versions, or those after the one that `ID` names',
     verb: countVersions,
     answer: item(wire.countShape, wire.wireCount),
+    errors: ['not-found'],
   }),
   route({
     ...read,

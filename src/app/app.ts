@@ -22,6 +22,7 @@ import { continueIds } from './continue-ids.ts';
 import { disabledIn } from './disabled.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { hangUp, listen } from './listen.ts';
+import { createSweep, keepingOf } from './sweep.ts';
 import { createTeardown } from './teardown.ts';
 
 /** The one workspace of a customer-managed installation. */
@@ -127,6 +128,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     teardown.add('notifications', () => engine.stop());
     monitor.pin(engine.holds);
+    const sweep = createSweep({
+      workspace: WORKSPACE,
+      storage,
+      clock,
+      logger: logger.child({ component: 'retention' }),
+      keeping: () => keepingOf(settings().retention),
+      removed: () => {},
+    });
+    teardown.add('retention', () => sweep.stop());
 
     function apply(now: Configuration): void {
       const { settings, targets, notifications } = now;
@@ -137,6 +147,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     apply(configuration.get());
     await monitor.start();
     await engine.start();
+    sweep.start();
     let stopping = false;
     const startTime = clock.now();
     const server = await createServer({

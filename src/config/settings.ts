@@ -75,6 +75,32 @@ const delivery = z.strictObject({
     .describe('Waits before each attempt of a delivery; after the last it is given up.'),
 });
 
+const age = duration({ min: '1d', max: '400d' });
+
+const retention = z.strictObject({
+  deliveries: age
+    .prefault('30d')
+    .describe(
+      'How long deliveries that are settled stay, with their attempts and events: long enough to look into what a ' +
+        'receiver says it never got. What waits and what an open incident needs stays.',
+    ),
+  incidents: age
+    .prefault('400d')
+    .describe(
+      'How long closed incidents stay, and no shorter than their deliveries: a year and a month, so that one season ' +
+        'can be compared with the last.',
+    ),
+  versions: age
+    .prefault('400d')
+    .describe(
+      'How long versions of the configuration stay: as long as an audit looks back. The 20 newest stay however old ' +
+        'they are. Secrets they refer to are never removed.',
+    ),
+  messages: age
+    .prefault('90d')
+    .describe('How long messages of the bulletin stay; those of open incidents stay until these close.'),
+});
+
 const metrics = z.strictObject({
   token: secretText
     .refine(secret => secret.reveal().length >= 8, 'must be at least 8 characters')
@@ -89,6 +115,7 @@ export const settingsSchema = z.strictObject({
   storage: storage.prefault({}).describe('Where state is kept.'),
   pipelines: z.array(pipelineSchema).default([]).describe('The pipelines to read.'),
   delivery: delivery.prefault({}).describe('How messages are delivered.'),
+  retention: retention.prefault({}).describe('How long is kept what is over; looked at every 10 minutes.'),
   metrics: metrics.prefault({}).describe('Metrics of Headgate itself.'),
 });
 

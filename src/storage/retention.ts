@@ -16,6 +16,9 @@ interface Rule {
   readonly isOld: (before: number) => RawBuilder<boolean>;
 }
 
+/** States are asked of what this and other keys find: an index by state would walk through all that is open. */
+const incidentOfRow = sql`i.workspace = r.workspace and i.id = r.incident_id`;
+
 /**
  * A resolution waits for the answer of `reached`: of each open incident, and of each that a target has yet to hear
  * the end of, one alarm that reached the target is kept, the last.
@@ -30,10 +33,10 @@ const deliveries: Rule = {
       select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
       and d.target = r.target and d.seq > r.seq and d.state = 'sent' and d.status = 'ALARM')
     or not (
-      exists (select 1 from incidents i where i.workspace = r.workspace and i.id = r.incident_id and i.state = 'open')
-      or exists (
-        select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
-        and d.target = r.target and d.seq > r.seq and d.state = 'waiting')))`,
+      coalesce((select i.state from incidents i where ${incidentOfRow}), '') = 'open'
+      or (
+        select count(case when d.state = 'waiting' then 1 end) from deliveries d where d.workspace = r.workspace
+        and d.incident_id = r.incident_id and d.target = r.target and d.seq > r.seq) > 0))`,
 };
 
 /** Every delivery that is left has its event, every open incident its last. */
@@ -43,9 +46,9 @@ const events: Rule = {
   isOrdered: true,
   isOld: before => sql`r.created_at < ${before}
     and not exists (select 1 from deliveries d where d.workspace = r.workspace and d.event_id = r.id)
-    and not exists (
-      select 1 from incidents i where i.workspace = r.workspace and i.id = r.incident_id and i.state = 'open'
-      and i.last_event_at <= r.created_at)`,
+    and coalesce((
+      select case when i.state = 'open' and i.last_event_at <= r.created_at then 1 else 0 end
+      from incidents i where ${incidentOfRow}), 0) = 0`,
 };
 
 const incidents: Rule = {

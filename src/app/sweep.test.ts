@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { eventually } from '../../test/helpers/eventually.ts';
+import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { closed, deliveryOf, incidentRow, settle, transition, versionRow } from '../../test/storage/rows.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { createSweep, type Keeping, type Sweep } from './sweep.ts';
+
+const DAY_MS = 86_400_000;
+const START = Date.UTC(2026, 0, 1);
+const KEEPING: Keeping = { deliveries: DAY_MS, incidents: DAY_MS, versions: DAY_MS, messages: DAY_MS };
+
+let store: TestStorage;
+let clock: TestClock;
+let sweep: Sweep;
+let removed: Record<string, number>;
+let logged: string[];
+
+beforeEach(async () => {
+  store = await openTestStorage();
+  clock = testClock(START + 10 * DAY_MS);
+  removed = {};
+  logged = [];
+});
+afterEach(async () => {
+  await sweep.stop();
+  await store.close();
+});
+
+function start(
+  keeping: Partial<Keeping> = {},
+  storage: Pick<typeof store.storage, 'in' | 'transaction'> = store.storage,
+) {
+  sweep = createSweep({
+    workspace: 'default',
+    storage,
+    clock,
+    logger: { ...silentLogger, error: (_, message) => void logged.push(message) },
+    keeping: () => ({ ...KEEPING, ...keeping }),
+    removed: (kind, count) => {
+      removed[kind] = (removed[kind] ?? 0) + count;
+    },
+  });
+  sweep.start();
+}
+
+async function commitOver(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const incident = incidentRow({ subject: `input${index}` });
+    const alarm = transition(incident);
+    const end = transition(closed(incident));
+    for (const operation of [alarm, end]) await store.storage.commit(operation);
+    for (const operation of [alarm, end]) await store.storage.commit(settle(deliveryOf(operation)));
+  }
+}
+
+/** The clock stands still while the disk works, so it is moved until the sweep has done it. */
+const until = (isDone: () => boolean) =>
+  eventually(async () => {
+    await clock.advance(20);
+    return isDone();
+  });
+
+it('waits a minute after the start, then removes what is over in an order that leaves nothing behind', async () => {
+  await commitOver(2);
+  start();
+  await clock.advance(59_000);
+  expect(removed).toEqual({});
+  await clock.advance(1_000);
+  await until(() => removed.messages === 1);
+  expect(removed).toEqual({ deliveries: 4, events: 4, incidents: 2, messages: 1 });
+});
+
+it('removes more than one batch holds', async () => {
+  await store.storage.transaction(async tx => {
+    for (let index = 0; index < 600; index++) await tx.in('default').addVersion(versionRow());
+  });
+  start();
+  await clock.advance(60_000);
+  await until(() => removed.versions === 580);
+  expect(await store.storage.in('default').versions.count()).toBe(20);
+});
+
+it('keeps an incident as long as its deliveries', async () => {
+  await commitOver(1);
+  start({ deliveries: 20 * DAY_MS });
+  await clock.advance(60_000);
+  await until(() => removed.messages === 1);
+  expect(removed).toEqual({ messages: 1 });
+});
+
+it('comes again every ten minutes, also after it failed', async () => {
+  await commitOver(1);
+  let failures = 2;
+  start(
+    {},
+    {
+      in: store.storage.in,
+      async transaction(work, ...rest) {
+        if (failures-- > 0) throw new Error('the disk is full');
+        return store.storage.transaction(work, ...rest);
+      },
+    },
+  );
+  await clock.advance(60_000);
+  await until(() => logged.length === 1);
+  expect(removed).toEqual({});
+  await clock.advance(600_000);
+  await until(() => failures === 0);
+  await clock.advance(600_000);
+  await until(() => removed.deliveries === 2);
+  expect(logged).toEqual(['what is old cannot be removed']);
+});

@@ -1,0 +1,111 @@
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Ageing, Storage } from '../storage/storage.ts';
+
+/** How long each kind is kept, in milliseconds. */
+export type Keeping = Readonly<Record<Exclude<Ageing, 'events'>, number>>;
+
+export const keepingOf = (settings: Settings['retention']): Keeping => ({
+  deliveries: settings.deliveries.ms,
+  incidents: settings.incidents.ms,
+  versions: settings.versions.ms,
+  messages: settings.messages.ms,
+});
+
+export interface SweepOptions {
+  readonly workspace: string;
+  readonly storage: Pick<Storage, 'in' | 'transaction'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Read at each sweep, so that a reload counts for the next. */
+  readonly keeping: () => Keeping;
+  /** Told how many rows each batch removed. */
+  readonly removed: (kind: Ageing, count: number) => void;
+}
+
+/** Removes what is over for longer than it is kept. */
+export interface Sweep {
+  start(): void;
+  /** Begins no further batch and waits for the one under way. */
+  stop(): Promise<void>;
+}
+
+/** A start has more urgent things to do. */
+const FIRST_AFTER_MS = 60_000;
+const EVERY_MS = 600_000;
+/** Rows of a batch: what is removed in one transaction, while nothing else is written. */
+const BATCH = 250;
+/** Between two batches, for whoever waits for the writer or the processor. */
+const PAUSE_MS = 10;
+
+/** Deliveries before the events they hold on to, and incidents last, when nothing refers to them any more. */
+const ORDER: readonly Ageing[] = ['deliveries', 'events', 'incidents', 'versions', 'messages'];
+
+export function createSweep(options: SweepOptions): Sweep {
+  const { clock, logger, storage, workspace } = options;
+  const abort = new AbortController();
+  const faults = createFaultLog(logger, {
+    fields: {},
+    message: 'what is old cannot be removed',
+    over: 'what is old is removed again',
+  });
+  let running: Promise<void> | undefined;
+
+  async function removeAll(kind: Ageing, before: number): Promise<number> {
+    let total = 0;
+    let after: string | undefined = '';
+    while (after !== undefined && !abort.signal.aborted) {
+      const { ids, next } = await storage.in(workspace).ageing.find(kind, { before, after, limit: BATCH });
+      if (ids.length > 0) {
+        const count = await storage.transaction(tx => tx.in(workspace).removeOld(kind, before, ids));
+        options.removed(kind, count);
+        total += count;
+      }
+      after = next;
+      if (after !== undefined) await clock.sleep(PAUSE_MS, abort.signal);
+    }
+    return total;
+  }
+
+  async function sweepOnce(): Promise<void> {
+    const now = clock.now();
+    const counts: Partial<Record<Ageing, number>> = {};
+    for (const kind of ORDER) {
+      const count = await removeAll(kind, now - keptMs(kind, options.keeping()));
+      if (count > 0) counts[kind] = count;
+    }
+    if (Object.keys(counts).length > 0)
+      logger.info(counts, 'removed what is over for longer than it is kept');
+  }
+
+  async function run(): Promise<void> {
+    await clock.sleep(FIRST_AFTER_MS, abort.signal);
+    while (!abort.signal.aborted) {
+      try {
+        await sweepOnce();
+        faults.passed();
+      } catch (error) {
+        faults.failed(error);
+      }
+      await clock.sleep(EVERY_MS, abort.signal);
+    }
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      abort.abort();
+      await running;
+    },
+  };
+}
+
+/** Events go with the deliveries that carried them, and an incident never before its events. */
+function keptMs(kind: Ageing, keeping: Keeping): number {
+  if (kind === 'events') return keeping.deliveries;
+  return kind === 'incidents' ? Math.max(keeping.incidents, keeping.deliveries) : keeping[kind];
+}

@@ -95,7 +95,7 @@ test('api.md lists every path that the server knows', async () => {
   await server.register(scope => addManagement(scope, { house, identity, health: untouched }), {
     prefix: '/api/v1',
   });
-  await server.register(scope => addIngest(scope, monitor), { prefix: '/ingest' });
+  await server.register(scope => addIngest(scope, () => monitor), { prefix: '/ingest' });
   await server.close();
   const documented = tableRows(sectionOf(API, 'Paths')).flatMap(([method, path]) =>
     spelledOut(path).map(one => `${method} ${one}`),

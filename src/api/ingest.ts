@@ -72,30 +72,30 @@ const impstatsOperation: Operation = {
 
 export const ingestOperations: readonly Operation[] = [samplesOperation, impstatsOperation];
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } };
 
 /** Where engines that push send their statistics, each with its pipeline's token. */
-export async function addIngest(scope: FastifyInstance, monitor: Monitor): Promise<void> {
+export async function addIngest(scope: FastifyInstance, monitor: () => Monitor): Promise<void> {
   // Before the body is read: nobody unknown makes us parse megabytes.
   scope.addHook('onRequest', async request => {
-    if (!request.is404) senderOf(monitor, operatorsToken(request));
+    if (!request.is404) senderOf(monitor(), operatorsToken(request));
   });
   await scope.register(async json => {
     readJsonBodies(json);
-    json.post(below(samplesOperation), { bodyLimit: MOST_BYTES }, async request =>
-      ingestSamples(monitor, operatorsToken(request), request.body),
+    json.post(below(samplesOperation), OPTIONS, async request =>
+      ingestSamples(monitor(), operatorsToken(request), request.body),
     );
   });
   await scope.register(async text => {
     readTextBodies(text);
     text.post<{ Querystring: { instance?: string | string[] } }>(
       below(impstatsOperation),
-      { bodyLimit: MOST_BYTES },
+      OPTIONS,
       async request => {
         const { instance } = request.query;
         const body = typeof request.body === 'string' ? request.body : '';
         return ingestImpstats(
-          monitor,
+          monitor(),
           operatorsToken(request),
           typeof instance === 'string' ? instance : undefined,
           body,

@@ -35,6 +35,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     scope.route({
       method: route.method,
       url: route.path,
+      config: { isLive: route.isLive },
       handler: async (request, reply) => {
         const actor = actors.get(request);
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');

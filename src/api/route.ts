@@ -17,6 +17,8 @@ interface Sent {
 export interface Route extends Operation {
   /** Whether the path is there below `/m/{group}` as well, and then about that group only. */
   readonly grouped: boolean;
+  /** Whether only the process that leads can answer: it reads the pipelines and holds the configuration. */
+  readonly isLive: boolean;
   /**
    * `input` is the query and the places in the path; of a request that writes also `body`, undefined when none was
    * sent, and `ifMatch`, the header.
@@ -31,6 +33,8 @@ interface RouteOptions<Input, Output> {
   readonly summary: string;
   readonly description?: string;
   readonly grouped?: boolean;
+  /** False for what lies in the store alone, which every process reads. */
+  readonly isLive?: false;
   readonly verb: Verb<Input, Output>;
   /** What the body is called, and how it looks where that is more than the verb's own schema says. */
   readonly takes?: { readonly shape: Omit<Shape, 'schema'> & Partial<Shape>; readonly kind?: Body['kind'] };
@@ -55,6 +59,7 @@ export function route<Input, Output>(options: RouteOptions<Input, Output>): Rout
     summary,
     ...(description !== undefined && { description }),
     grouped: options.grouped ?? false,
+    isLive: options.isLive ?? true,
     access: verb.permission,
     params,
     query,

@@ -5,6 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
+import { forwardLive, type Leader } from './forward.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { addMetrics, METRICS_ROUTE } from './metrics.ts';
@@ -14,7 +15,9 @@ import { addPage, PAGE_ROUTES } from './page.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
 export interface ServerOptions extends ManagementOptions {
-  readonly monitor: Monitor;
+  /** Throws `unavailable` in a process that does not lead. */
+  readonly monitor: () => Monitor;
+  readonly leader: Leader;
   readonly metricsToken: () => Secret | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -61,6 +64,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     };
     logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
+  forwardLive(server, options.leader);
   addPage(server);
   addMetrics(server, options.house, options.metricsToken);
   addOpenApi(server);

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity } from '../auth/identity.ts';
@@ -8,25 +8,28 @@ import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
 import { openSecretStore } from '../config/secret-store.ts';
 import { createVersions } from '../config/versions.ts';
-import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
+import { createHttpForward } from '../lib/http-forward.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Secret } from '../lib/secret.ts';
-import { createEngine } from '../notifications/engine.ts';
-import { createMonitor } from '../pipelines/monitor.ts';
+import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
-import { disabledIn } from './disabled.ts';
+import { NO_COMPONENTS, notLeading } from './follower.ts';
 import { ConfigurationInvalid } from './invalid.ts';
+import { leaderUrl } from './leader.ts';
+import { createLeadership } from './leadership.ts';
+import { type Led, startLeading } from './leading.ts';
 import { hangUp, listen } from './listen.ts';
-import { createSweep, keepingOf } from './sweep.ts';
+import { announceNode, nodeUrlOf } from './node.ts';
 import { createTeardown } from './teardown.ts';
 
 /** The one workspace of a customer-managed installation. */
 export const WORKSPACE = 'default';
+const ENGINE_LEASE = `engine:${WORKSPACE}`;
 
 export interface AppOptions {
   readonly configFolder: string;
@@ -98,62 +101,55 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const http = createHttpClient({ ...delivery, clock });
     teardown.add('http', () => http.close());
-    const monitor = createMonitor({ http, clock, logger, dataFolder, random });
-    teardown.add('pipelines', () => monitor.stop());
-    const lanes = createLanes({
-      workspace: WORKSPACE,
+    const forward = createHttpForward();
+    teardown.add('forwarding', forward.close);
+    const node = ids.next();
+    const isShared = typeof storageSettings.url !== 'string';
+    let led: Led | undefined;
+    const leadership = createLeadership({
       storage,
-      http,
+      name: ENGINE_LEASE,
+      owner: node,
+      isAlone: !isShared,
       clock,
-      random,
-      logger: logger.child({ component: 'delivery' }),
-      logFolder: join(dataFolder, 'log'),
-      settings: () => ({
-        retrySchedule: settings().delivery.retrySchedule.map(delay => delay.ms),
-        instanceName: settings().instance.name,
-      }),
+      logger,
+      async lead(tenure) {
+        await secrets.reread();
+        const started = await startLeading(
+          {
+            workspace: WORKSPACE,
+            storage,
+            http,
+            clock,
+            ids,
+            random,
+            logger,
+            dataFolder,
+            configuration: configuration.get,
+          },
+          tenure,
+        );
+        // Settings that came while it started count as well.
+        started.apply(configuration.get());
+        led = started;
+        return {
+          async stop(inTime) {
+            led = undefined;
+            await started.stop(inTime);
+          },
+        };
+      },
     });
-    teardown.add('delivery', () => lanes.stop());
-    let isDisabled = disabledIn(configuration.get());
-    const engine = createEngine({
-      workspace: WORKSPACE,
-      storage,
-      components: monitor.components,
-      clock,
-      ids,
-      logger: logger.child({ component: 'notifications' }),
-      enqueue: lanes.enqueue,
-      externalUrl: () => settings().instance.externalUrl,
-      isDisabled: (kind, subject) => isDisabled(kind, subject),
-    });
-    teardown.add('notifications', () => engine.stop());
-    monitor.pin(engine.holds);
-    const sweep = createSweep({
-      workspace: WORKSPACE,
-      storage,
-      clock,
-      logger: logger.child({ component: 'retention' }),
-      keeping: () => keepingOf(settings().retention),
-      removed: () => {},
-    });
-    teardown.add('retention', () => sweep.stop());
-
-    function apply(now: Configuration): void {
-      const { settings, targets, notifications } = now;
-      isDisabled = disabledIn(now);
-      monitor.configure(settings.pipelines);
-      lanes.configure(engine.configure(notifications, targets));
-    }
-    apply(configuration.get());
-    await monitor.start();
-    await engine.start();
-    sweep.start();
+    teardown.add('leadership', leadership.stop);
+    await leadership.start();
     let stopping = false;
     const startTime = clock.now();
     const server = await createServer({
       house: {
         stores: storage.in(WORKSPACE),
-        components: monitor.components,
+        get components() {
+          return led?.monitor.components ?? NO_COMPONENTS;
+        },
         configuration: configuration.get,
         configurationStatus: configuration.status,
         save: configuration.save,
@@ -163,7 +159,15 @@ export async function startApp(options: AppOptions): Promise<App> {
         clock,
       },
       identity,
-      monitor,
+      monitor() {
+        if (led === undefined) throw notLeading();
+        return led.monitor;
+      },
+      leader: {
+        node,
+        http: forward,
+        url: leaderUrl({ storage, lease: ENGINE_LEASE, node, isLeading: leadership.isLeading, clock }),
+      },
       metricsToken: () => settings().metrics.token,
       clock,
       health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
@@ -171,15 +175,29 @@ export async function startApp(options: AppOptions): Promise<App> {
       logger: logger.child({ component: 'api' }),
     });
     teardown.add('api', () => hangUp(server, clock));
-    const url = await listen(server, settings().api);
-    teardown.add('reload', configuration.subscribe(apply));
+    const listening = await listen(server, settings().api);
+    if (isShared) {
+      const url = settings().instance.nodeUrl ?? nodeUrlOf(listening);
+      const row = { id: node, url, version: VERSION, started_at: startTime };
+      teardown.add('node', announceNode(row, { storage, clock, logger }));
+    }
+    teardown.add(
+      'reload',
+      configuration.subscribe(now => led?.apply(now)),
+    );
+    teardown.add(
+      'facts',
+      storage.subscribe(({ noun }) => {
+        if (noun === 'secrets') void secrets.reread().catch(() => {});
+      }),
+    );
     teardown.add(
       'secrets',
       secrets.subscribe(name => void configuration.secretsChanged(name)),
     );
     configuration.watch();
     return {
-      url,
+      url: listening,
       generatedPassword,
       reload: async () => void (await configuration.reload()),
       stop() {

@@ -26,6 +26,8 @@ export interface SecretStore {
   put: SecretWriter['put'];
   /** Answers what it removed; once it is off the disk, listeners are told. */
   remove(name: string): Promise<SecretFacts | undefined>;
+  /** Takes over what other processes have stored or removed; listeners are told of each change. */
+  reread(): Promise<void>;
   /** Calls back with the name after each change. Returns the call that ends it. */
   subscribe(listener: (name: string) => void): Cancel;
 }
@@ -46,7 +48,7 @@ export async function openSecretStore(options: SecretStoreOptions): Promise<Secr
   const writer = secretWriter(options);
   const listeners = new Set<(name: string) => void>();
   const rows = await storage.in(workspace).secrets.list();
-  const entries = new Map(rows.map(row => [row.name, read(row, { ...options, logger })]));
+  const entries = new Map<string, Entry>(rows.map(row => [row.name, read(row, { ...options, logger })]));
 
   function tell(name: string): void {
     for (const listener of listeners) {
@@ -79,6 +81,15 @@ export async function openSecretStore(options: SecretStoreOptions): Promise<Secr
       logger.info({ secret: name }, 'secret removed');
       tell(name);
       return removed;
+    },
+    async reread() {
+      const present = await storage.in(workspace).secrets.list();
+      const names = new Set(present.map(({ name }) => name));
+      const gone = [...entries.keys()].filter(name => !names.has(name));
+      const changed = present.filter(row => entries.get(row.name)?.facts.updatedAt !== row.updated_at);
+      for (const name of gone) entries.delete(name);
+      for (const row of changed) entries.set(row.name, read(row, { ...options, logger }));
+      for (const name of [...gone, ...changed.map(row => row.name)]) tell(name);
     },
     subscribe(listener) {
       listeners.add(listener);

@@ -21,6 +21,11 @@ const instance = z.strictObject({
   externalUrl: httpUrl
     .optional()
     .describe('Where people reach this server; links in messages begin with it.'),
+  nodeUrl: httpUrl
+    .optional()
+    .describe(
+      'Where other processes on the same PostgreSQL reach this one; without it the address it listens on. Needs a restart.',
+    ),
 });
 
 const api = z.strictObject({

@@ -28,6 +28,8 @@ export interface Attempts {
   readonly settings: () => DeliverySettings;
   /** Aborts what is under way when the time for a graceful stop is over. */
   readonly signal: AbortSignal;
+  /** Whether this process may send at this moment; it may always where there is no other. */
+  readonly holds?: () => boolean;
 }
 
 interface DeliverySettings {
@@ -66,7 +68,7 @@ export async function attempt(
   const startedAt = clock.now();
   const started = clock.monotonic();
   const outcome = event === undefined ? LOST : await send(event, entry, target, options);
-  if (options.signal.aborted && outcome.kind !== 'sent') return 'stopped';
+  if (isOver(options) && outcome.kind !== 'sent') return 'stopped';
   const { retrySchedule } = options.settings();
   const durationMs = clock.monotonic() - started;
   const booked = settlement({
@@ -97,6 +99,9 @@ async function storedEvent(options: Attempts, id: string): Promise<HeadgateEvent
 /** The body was written by this product from a `HeadgateEvent`. */
 const parseStored = (body: string): HeadgateEvent => JSON.parse(body) as HeadgateEvent;
 
+/** A process that was frozen finds its timers due before it learns that its time is over. */
+const isOver = ({ signal, holds = () => true }: Attempts): boolean => signal.aborted || !holds();
+
 const GIVEN_UP: Outcome = { kind: 'retry', reason: `no end within ${LONGEST_ATTEMPT_MS / 1000} s` };
 
 async function send(
@@ -105,7 +110,7 @@ async function send(
   target: Target,
   options: Attempts,
 ): Promise<Outcome> {
-  if (options.signal.aborted) return GIVEN_UP;
+  if (isOver(options)) return GIVEN_UP;
   const limit = new AbortController();
   const givenUp = new Promise<Outcome>(resolve => {
     limit.signal.addEventListener('abort', () => resolve(GIVEN_UP));

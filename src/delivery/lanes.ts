@@ -14,7 +14,8 @@ export interface Lanes {
   configure(targets: readonly Target[]): void;
   /** Takes over deliveries that were just committed, all of one event. */
   enqueue(rows: readonly DeliveryRow[], event: HeadgateEvent): void;
-  stop(): Promise<void>;
+  /** Without `inTime` what is under way is cut off at once: another process may be sending it already. */
+  stop(inTime?: boolean): Promise<void>;
 }
 
 export function createLanes(options: Omit<Attempts, 'signal'>): Lanes {
@@ -55,7 +56,8 @@ export function createLanes(options: Omit<Attempts, 'signal'>): Lanes {
     enqueue(rows, event) {
       for (const row of rows) lanes.get(row.target)?.add(row, event);
     },
-    async stop() {
+    async stop(inTime = true) {
+      if (!inTime) abort.abort();
       for (const [id, lane] of lanes) end(id, lane);
       const cancel = options.clock.after(GRACE_MS, () => abort.abort());
       await Promise.all(ending.values());

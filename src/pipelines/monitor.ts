@@ -53,6 +53,8 @@ export interface Monitor {
   ): { readonly accepted: number; readonly ignored: number };
 }
 
+/** Below the data folder. */
+export const SNAPSHOT_FILE = 'snapshot';
 const MOST_COMPONENTS = 200_000;
 const MOST_SERIES = 2_000_000;
 
@@ -63,7 +65,7 @@ const SNAPSHOT_PAUSE = 20;
 export function createMonitor(options: MonitorOptions): Monitor {
   const { clock, http } = options;
   const logger = options.logger.child({ component: 'pipelines' });
-  const path = join(options.dataFolder, 'snapshot');
+  const path = join(options.dataFolder, SNAPSHOT_FILE);
   const rows = createRows(clock, MOST_COMPONENTS);
   const slots = createSlots(MOST_SERIES);
   const refused = { components: 0, series: 0 };

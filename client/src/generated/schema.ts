@@ -2769,6 +2769,8 @@ export interface components {
                 name: string;
                 /** @description Where people reach this server; links in messages begin with it. */
                 externalUrl?: string;
+                /** @description Where other processes on the same PostgreSQL reach this one; without it the address it listens on. Needs a restart. */
+                nodeUrl?: string;
             };
             /**
              * @description The management API.
@@ -3147,6 +3149,7 @@ export interface components {
             instance?: {
                 name?: string | null;
                 externalUrl?: string | null;
+                nodeUrl?: string | null;
             } | null;
             api?: {
                 host?: string | null;

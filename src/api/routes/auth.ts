@@ -6,6 +6,7 @@ import { meShape, wireMe } from '../wire/me.ts';
 export const authRoutes: readonly Route[] = [
   route({
     id: 'auth.me',
+    isLive: false,
     method: 'GET',
     path: '/auth/me',
     summary: 'Tell who calls and what they may do',

@@ -7,6 +7,7 @@ import { deliveryDetailShape, deliveryShape, wireDelivery, wireDeliveryDetail } 
 export const deliveryRoutes: readonly Route[] = [
   route({
     id: 'deliveries.list',
+    isLive: false,
     method: 'GET',
     path: '/deliveries',
     summary: 'List deliveries, newest first',
@@ -16,6 +17,7 @@ export const deliveryRoutes: readonly Route[] = [
   }),
   route({
     id: 'deliveries.get',
+    isLive: false,
     method: 'GET',
     path: '/deliveries/:id',
     summary: 'Get a delivery with its attempts and its event',

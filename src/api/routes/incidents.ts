@@ -7,6 +7,7 @@ import { incidentShape, wireIncident } from '../wire/incident.ts';
 export const incidentRoutes: readonly Route[] = [
   route({
     id: 'incidents.list',
+    isLive: false,
     method: 'GET',
     path: '/incidents',
     summary: 'List incidents, newest first',
@@ -16,6 +17,7 @@ export const incidentRoutes: readonly Route[] = [
   }),
   route({
     id: 'incidents.get',
+    isLive: false,
     method: 'GET',
     path: '/incidents/:id',
     summary: 'Get an incident',

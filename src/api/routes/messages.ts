@@ -11,6 +11,7 @@ const PATH = '/system/messages';
 export const messageRoutes: readonly Route[] = [
   route({
     id: 'messages.list',
+    isLive: false,
     method: 'GET',
     path: PATH,
     summary: 'List the bulletin, newest first',
@@ -19,6 +20,7 @@ export const messageRoutes: readonly Route[] = [
   }),
   route({
     id: 'messages.get',
+    isLive: false,
     method: 'GET',
     path: `${PATH}/:id`,
     summary: 'Get an entry of the bulletin',
@@ -28,6 +30,7 @@ export const messageRoutes: readonly Route[] = [
   }),
   route({
     id: 'messages.create',
+    isLive: false,
     method: 'POST',
     path: PATH,
     summary: 'Add an entry to the bulletin, each id once',
@@ -39,6 +42,7 @@ export const messageRoutes: readonly Route[] = [
   }),
   route({
     id: 'messages.remove',
+    isLive: false,
     method: 'DELETE',
     path: `${PATH}/:id`,
     summary: 'Clear an entry of the bulletin; no items when there was none',

@@ -24,14 +24,21 @@ const { api } = settingsSchema.shape;
 const disabled = z.literal(false).default(false).describe('For clients of the family: always false.');
 const family = Object.entries(FAMILY).map(([name, value]) => [
   name,
-  z.looseObject({}).default({ ...value }).describe('For clients of the family; the same on every server.'),
+  z
+    .looseObject({})
+    .default({ ...value })
+    .describe('For clients of the family; the same on every server.'),
 ]);
 
 export const settingsShape: Shape = {
   name: 'Settings',
   schema: z.strictObject({
     ...settingsSchema.shape,
-    api: api.unwrap().extend({ disabled }).prefault({}).describe(api.description ?? ''),
+    api: api
+      .unwrap()
+      .extend({ disabled })
+      .prefault({})
+      .describe(api.description ?? ''),
     ...Object.fromEntries(family),
   }),
 };

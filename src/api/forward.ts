@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../lib/errors.ts';
+import type { HttpForward } from '../lib/http-forward.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether only the process that leads can answer. */
+    readonly isLive?: boolean;
+  }
+}
+
+/** Where what this process cannot answer is answered. */
+export interface Leader {
+  /** Id of this process, for the others. */
+  readonly node: string;
+  /** Address of the process that leads; undefined when it is this one. Throws `unavailable` when nobody does. */
+  url(): Promise<string | undefined>;
+  readonly http: HttpForward;
+}
+
+/** Names the process that sent a request on. */
+const FORWARDED = 'x-headgate-forwarded';
+
+/** Requests that only the leading process can answer go there as they came, before anything of them is read. */
+export function forwardLive(server: FastifyInstance, { node, url, http }: Leader): void {
+  server.addHook('onRequest', async (request, reply) => {
+    if (request.is404 || request.routeOptions.config.isLive !== true) return;
+    const origin = await url();
+    if (origin === undefined) return;
+    // Two that each take the other for the leading one must not send a request to and fro.
+    if (request.headers[FORWARDED] !== undefined)
+      throw new AppError('unavailable', 'this process does not lead any more', { retryAfterSeconds: 1 });
+    const headers = { [FORWARDED]: node, 'x-request-id': request.id };
+    await http.forward({ incoming: request.raw, outgoing: reply.raw, origin, headers });
+    return reply.hijack();
+  });
+}

@@ -1,0 +1,173 @@
+import { beforeEach, expect, test } from 'vitest';
+import { settle, type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { createLogger, silentLogger } from '../lib/logger.ts';
+import type { Fact, Lease, LeaseStore } from '../storage/storage.ts';
+import { createLeadership, type Tenure } from './leadership.ts';
+
+/** A lease on a clock of its own that only `pass` moves, as a database has one. */
+function leaseStore(clock: TestClock) {
+  let held: (Lease & { readonly until: number }) | undefined;
+  let epoch = 0;
+  let isDown = false;
+  const assertUp = (): void => {
+    if (isDown) throw new AppError('unavailable', 'the database is down');
+  };
+  const isOver = (): boolean => held === undefined || held.until <= clock.monotonic();
+  const leases: LeaseStore = {
+    async take(name, owner, ttlMs) {
+      assertUp();
+      if (!isOver() && held?.owner !== owner) return undefined;
+      if (isOver() || held?.owner !== owner) epoch += 1;
+      held = { name, owner, epoch, until: clock.monotonic() + ttlMs };
+      return { name, owner, epoch };
+    },
+    async renew(lease, ttlMs) {
+      assertUp();
+      if (isOver() || held?.epoch !== lease.epoch || held.owner !== lease.owner) return false;
+      held = { ...held, until: clock.monotonic() + ttlMs };
+      return true;
+    },
+    async release({ owner }) {
+      assertUp();
+      if (held?.owner === owner) held = undefined;
+    },
+    holder: async () => (isOver() ? undefined : held),
+  };
+  return {
+    leases,
+    down(now: boolean) {
+      isDown = now;
+    },
+  };
+}
+
+let clock: TestClock;
+let store: ReturnType<typeof leaseStore>;
+let said: string[];
+
+beforeEach(() => {
+  clock = testClock();
+  store = leaseStore(clock);
+  said = [];
+});
+
+function member(owner: string, isAlone = false) {
+  const listeners = new Set<(fact: Fact) => void>();
+  let tenure: Tenure | undefined;
+  const leadership = createLeadership({
+    storage: {
+      leases: store.leases,
+      subscribe(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    name: 'engine:w',
+    owner,
+    isAlone,
+    clock,
+    logger: silentLogger,
+    async lead(own) {
+      tenure = own;
+      said.push(`${owner} leads`);
+      return {
+        async stop(inTime) {
+          said.push(`${owner} stops${inTime ? '' : ' at once'}`);
+        },
+      };
+    },
+  });
+  return {
+    ...leadership,
+    holds: () => tenure?.holds() ?? false,
+    signal: () => tenure?.signal,
+    lost: () => tenure?.lost(),
+    hear: () => {
+      for (const listener of listeners) listener({ workspace: '*', noun: 'leases', id: 'engine:w' });
+    },
+  };
+}
+
+test('the first leads, the second waits, and takes over at once when the first is stopped and says so', async () => {
+  const [a, b] = [member('a'), member('b')];
+  await a.start();
+  await b.start();
+  await clock.advance(60_000);
+  expect([a.isLeading(), b.isLeading(), said]).toEqual([true, false, ['a leads']]);
+  await a.stop();
+  b.hear();
+  await settle();
+  expect([b.isLeading(), said]).toEqual([true, ['a leads', 'a stops', 'b leads']]);
+  await b.stop();
+});
+
+test('without a notice the second takes over within a second of the release', async () => {
+  const [a, b] = [member('a'), member('b')];
+  await a.start();
+  await b.start();
+  await a.stop();
+  await clock.advance(1000);
+  expect(b.isLeading()).toBe(true);
+  await b.stop();
+});
+
+test('a leader that cannot renew stops before its lease is over for the others, and leads again when it can', async () => {
+  const a = member('a');
+  await a.start();
+  store.down(true);
+  await clock.advance(4999);
+  expect([a.holds(), said]).toEqual([true, ['a leads']]);
+  await clock.advance(1);
+  expect([a.holds(), a.signal()?.aborted, said]).toEqual([false, true, ['a leads', 'a stops at once']]);
+  store.down(false);
+  await clock.advance(2000);
+  expect([a.isLeading(), said.at(-1)]).toEqual([true, 'a leads']);
+  await a.stop();
+});
+
+test('whoever was frozen holds nothing from the first moment on, before any timer has run', async () => {
+  const a = member('a');
+  await a.start();
+  const frozen = { ...clock, monotonic: clock.monotonic() + 20_000 };
+  const { monotonic } = clock;
+  clock.monotonic = () => frozen.monotonic;
+  expect(a.holds()).toBe(false);
+  clock.monotonic = monotonic;
+  await a.stop();
+});
+
+test('a write that the store refuses ends leading, though the clock says there is time', async () => {
+  const a = member('a');
+  await a.start();
+  a.lost();
+  expect(a.holds()).toBe(false);
+  await settle();
+  expect(said).toEqual(['a leads', 'a stops at once']);
+  await a.stop();
+});
+
+test('who is alone asks the store once and holds for good', async () => {
+  const a = member('a', true);
+  await a.start();
+  store.down(true);
+  await clock.advance(3_600_000);
+  expect(a.holds()).toBe(true);
+  store.down(false);
+  await a.stop();
+  expect(said).toEqual(['a leads', 'a stops']);
+});
+
+test('what cannot be started is no leading: the lease goes back, and the start fails', async () => {
+  const failing = createLeadership({
+    storage: { leases: store.leases, subscribe: () => () => {} },
+    name: 'engine:w',
+    owner: 'f',
+    isAlone: false,
+    clock,
+    logger: createLogger('silent'),
+    lead: () => Promise.reject(new Error('no snapshot')),
+  });
+  await expect(failing.start()).rejects.toThrow('no snapshot');
+  expect(await store.leases.holder('engine:w')).toBeUndefined();
+});

@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import type { Configuration } from '../config/load.ts';
+import { createLanes } from '../delivery/lanes.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { HttpClient } from '../lib/http.ts';
+import type { MonotonicIds } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createEngine } from '../notifications/engine.ts';
+import { createMonitor, type Monitor } from '../pipelines/monitor.ts';
+import type { Storage } from '../storage/storage.ts';
+import { continueIds } from './continue-ids.ts';
+import { disabledIn } from './disabled.ts';
+import { fencedStorage } from './fenced.ts';
+import type { Leading, Tenure } from './leadership.ts';
+import { dropStaleSnapshot } from './stale-snapshot.ts';
+import { createSweep, keepingOf } from './sweep.ts';
+import { createTeardown } from './teardown.ts';
+
+export interface LeadingOptions {
+  readonly workspace: string;
+  readonly storage: Storage;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly ids: MonotonicIds;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly dataFolder: string;
+  readonly configuration: () => Configuration;
+}
+
+/** What only one process does for a workspace: it reads pipelines, evaluates, sends and forgets. */
+export interface Led extends Leading {
+  readonly monitor: Monitor;
+  /** Takes over another configuration. */
+  apply(now: Configuration): void;
+}
+
+export async function startLeading(options: LeadingOptions, tenure: Tenure): Promise<Led> {
+  const { workspace, http, clock, ids, random, logger, dataFolder } = options;
+  const settings = () => options.configuration().settings;
+  const storage = fencedStorage(options.storage, tenure);
+  const teardown = createTeardown(logger);
+  // Whoever led before may have had a clock that is ahead of ours.
+  await continueIds(ids, storage.in(workspace));
+  const monitor = createMonitor({ http, clock, logger, dataFolder, random });
+  teardown.add('pipelines', () => monitor.stop());
+  let isInTime = true;
+  const lanes = createLanes({
+    workspace,
+    storage,
+    http,
+    clock,
+    random,
+    logger: logger.child({ component: 'delivery' }),
+    logFolder: join(dataFolder, 'log'),
+    holds: tenure.holds,
+    settings: () => ({
+      retrySchedule: settings().delivery.retrySchedule.map(delay => delay.ms),
+      instanceName: settings().instance.name,
+    }),
+  });
+  teardown.add('delivery', () => lanes.stop(isInTime));
+  let isDisabled = disabledIn(options.configuration());
+  const engine = createEngine({
+    workspace,
+    storage,
+    components: monitor.components,
+    clock,
+    ids,
+    logger: logger.child({ component: 'notifications' }),
+    enqueue: lanes.enqueue,
+    externalUrl: () => settings().instance.externalUrl,
+    isDisabled: (kind, subject) => isDisabled(kind, subject),
+  });
+  teardown.add('notifications', () => engine.stop());
+  monitor.pin(engine.holds);
+  const sweep = createSweep({
+    workspace,
+    storage,
+    clock,
+    logger: logger.child({ component: 'retention' }),
+    keeping: () => keepingOf(settings().retention),
+    removed: () => {},
+  });
+  teardown.add('retention', () => sweep.stop());
+
+  function apply(now: Configuration): void {
+    isDisabled = disabledIn(now);
+    monitor.configure(now.settings.pipelines);
+    lanes.configure(engine.configure(now.notifications, now.targets));
+  }
+
+  async function stop(inTime: boolean): Promise<void> {
+    isInTime = inTime;
+    await teardown.run();
+  }
+
+  try {
+    apply(options.configuration());
+    await dropStaleSnapshot(dataFolder, tenure.lease.epoch);
+    await monitor.start();
+    await engine.start();
+    sweep.start();
+  } catch (error) {
+    await stop(false);
+    throw error;
+  }
+  return { monitor, apply, stop };
+}

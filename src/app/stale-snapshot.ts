@@ -1,0 +1,18 @@
+import { readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stagePrivateFile } from '../lib/private-file.ts';
+import { SNAPSHOT_FILE } from '../pipelines/monitor.ts';
+
+/** Holds the epoch in which the process of this data folder led last. */
+const FILE = 'last-epoch';
+
+/**
+ * The snapshot of a data folder is good for the process that leads next after it was written. When another has led
+ * meanwhile, its counters and silences are of long ago: then counting begins anew, as at a first start.
+ */
+export async function dropStaleSnapshot(dataFolder: string, epoch: number): Promise<void> {
+  const path = join(dataFolder, FILE);
+  const last = Number(await readFile(path, 'utf8').catch(() => String(epoch - 1)));
+  if (last !== epoch && last !== epoch - 1) await rm(join(dataFolder, SNAPSHOT_FILE), { force: true });
+  await rename(await stagePrivateFile(path, `${epoch}\n`), path);
+}

@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import * as z from 'zod';
+import { createPostgresDatabase } from '../helpers/postgres.ts';
+import type { Served } from './bin.ts';
+import { inputItem, login } from './client.ts';
+import {
+  ADMIN_PASSWORD,
+  installation,
+  logIn,
+  noData,
+  serve,
+  sink,
+  stop,
+  temporaryFolder,
+  until,
+  webhook,
+} from './harness.ts';
+
+const TAKEOVER_MS = 10_000;
+const names = Array.from({ length: 40 }, (_, index) => `in${index}`);
+const TOKEN = 'token-of-edge';
+
+/** One database, one folder of configuration and one key ring, for processes that have a data folder each. */
+async function cluster(notifications: object) {
+  const { url, run, remove } = await createPostgresDatabase();
+  onTestFinished(remove);
+  const { config, root } = installation({
+    settings: {
+      storage: { url: '${env:DATABASE_URL}', keyRing: join(temporaryFolder(), 'keys') },
+      pipelines: [{ id: 'edge', engine: 'custom', push: true, token: TOKEN }],
+    },
+    notifications,
+  });
+  const options = (name: string) => ({
+    config,
+    data: join(root, name),
+    environment: { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD, DATABASE_URL: url },
+  });
+  return { run, start: (name: string) => serve(options(name)) };
+}
+
+const told = (server: Served, text: string): boolean => server.records().some(({ msg }) => msg === text);
+const leads = (server: Served): boolean => told(server, 'this process leads');
+
+async function send(server: Served, path: string, init: RequestInit & { readonly token: string }) {
+  const { token, ...request } = init;
+  const headers = { authorization: token, 'content-type': 'application/json' };
+  const answer = await fetch(`${server.url}${path}`, { ...request, headers });
+  return { status: answer.status, body: z.looseObject({}).parse(await answer.json()) };
+}
+
+const push = (server: Served, value: number) =>
+  send(server, '/ingest/samples', {
+    token: `Bearer ${TOKEN}`,
+    method: 'POST',
+    body: JSON.stringify({
+      temporality: 'delta',
+      samples: [{ kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value }],
+    }),
+  });
+
+it('lets one process lead, and the others answer as it would', async () => {
+  const { start } = await cluster({
+    targets: [{ id: 'log', type: 'notifications_log' }],
+    notifications: [noData('silent', 'syslog:app', '1h', 'log')],
+  });
+  const first = await start('first');
+  const second = await start('second');
+  expect([leads(first), leads(second)]).toEqual([true, false]);
+
+  await until(async () => (await push(second, 7)).status === 200, 'a push to the second');
+  expect((await push(first, 5)).body).toEqual({ accepted: 1 });
+  const api = await logIn(second.url);
+  expect(await api.items('/system/inputs', inputItem)).toMatchObject([
+    { id: 'app', status: { health: 'Green', metrics: { in_events: 12 } } },
+  ]);
+
+  const { token } = await login(first.url);
+  const path = '/api/v1/notifications/silent';
+  const change = { token, method: 'PATCH', body: '{"severity":"error"}' };
+  expect(await send(second, path, change)).toMatchObject({
+    status: 200,
+    body: { items: [{ severity: 'error' }] },
+  });
+  for (const server of [first, second])
+    expect(await send(server, path, { token })).toMatchObject({ body: { items: [{ severity: 'error' }] } });
+
+  for (const server of [first, second]) expect((await fetch(`${server.url}/api/v1/health`)).status).toBe(200);
+  expect((await send(second, '/api/v1/notifications', { token: 'Bearer x.y.z' })).status).toBe(401);
+  expect(
+    (await send(second, '/ingest/samples', { token: 'Bearer wrong', method: 'POST', body: '{}' })).status,
+  ).toBe(401);
+});
+
+const alarms = (hook: Parameters<typeof webhook>[1]) => ({
+  targets: [webhook('hook', hook)],
+  notifications: names.map(name => noData(`silent_${name}`, `a:${name}`, '1s')),
+});
+
+it('sends every accepted alarm within seconds of a kill -9 of the leading process, repeating only what was not settled', async () => {
+  const hook = await sink();
+  const { start } = await cluster(alarms(hook));
+  hook.become('hang');
+  const first = await start('first');
+  const second = await start('second');
+  const api = await logIn(second.url);
+  await until(
+    async () => (await api.total('/deliveries?state=waiting')) === names.length,
+    'every alarm accepted',
+  );
+  const killedAt = performance.now();
+  await first.kill();
+  hook.become('accept');
+  await until(() => leads(second), 'the second process leads', TAKEOVER_MS);
+  expect(performance.now() - killedAt).toBeLessThan(TAKEOVER_MS);
+  await until(async () => (await api.total('/deliveries?state=sent')) === names.length, 'every delivery');
+  expect(hook.refusals).toEqual([]);
+  expect(hook.taken).toHaveLength(names.length);
+  expect(new Set(hook.events().map(event => event.input))).toEqual(new Set(names.map(name => `a:${name}`)));
+  expect(await api.total('/incidents?state=open')).toBe(names.length);
+});
+
+it('lets a process that was frozen beyond its lease settle and send nothing more', async () => {
+  const hook = await sink();
+  const { start } = await cluster(alarms(hook));
+  hook.become('hang');
+  const first = await start('first');
+  const second = await start('second');
+  const api = await logIn(second.url);
+  await until(
+    async () => (await api.total('/deliveries?state=waiting')) === names.length,
+    'every alarm accepted',
+  );
+  first.signal('SIGSTOP');
+  hook.become('accept');
+  await until(() => leads(second), 'the second process leads', TAKEOVER_MS);
+  await until(async () => (await api.total('/deliveries?state=sent')) === names.length, 'every delivery');
+  const requests = hook.requests.length;
+  first.signal('SIGCONT');
+  await until(() => told(first, 'this process leads no more'), 'the first process gives up');
+  await until(async () => (await push(first, 1)).status === 200, 'the first process asks the second');
+  expect(hook.requests.length).toBe(requests);
+  expect(hook.taken).toHaveLength(names.length);
+  expect(hook.refusals).toEqual([]);
+  expect(await api.total('/deliveries?state=sent')).toBe(names.length);
+});
+
+it('hands over at once when the leading process is stopped, and three share the work in turn', async () => {
+  const { start } = await cluster({ targets: [], notifications: [] });
+  const first = await start('first');
+  const others = [await start('second'), await start('third')];
+  const stoppedAt = performance.now();
+  expect(await stop(first)).toEqual({ code: 0, signal: null });
+  await until(() => others.filter(leads).length === 1, 'another process leads');
+  expect(performance.now() - stoppedAt).toBeLessThan(6000);
+  const [next, last] = others.toSorted((one, other) => Number(leads(other)) - Number(leads(one)));
+  if (next === undefined || last === undefined) throw new Error('there are two');
+  await stop(next);
+  await until(() => leads(last), 'the last one leads');
+  await until(async () => (await push(last, 3)).status === 200, 'a push to the last');
+});
+
+it('goes on when nobody hears notices any more', async () => {
+  const { start, run } = await cluster({ targets: [], notifications: [] });
+  const first = await start('first');
+  const second = await start('second');
+  await run("select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'");
+  await stop(first);
+  await until(() => leads(second), 'the second process leads', TAKEOVER_MS);
+});

@@ -64,7 +64,8 @@ export async function withStore<Result>(
   }
 }
 
-function settingsIn(folder: string): Settings {
+/** The settings of headgate.yml, whatever is wrong with other files. Throws `ConfigurationInvalid`. */
+export function settingsIn(folder: string): Settings {
   const document = readDocument(folder, SETTINGS_FILE);
   const { settings, problems } = readSettings(document, { environment: process.env, flags: {} });
   const all = [...document.problems, ...problems];

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../lib/version.ts';
+import { backupCommand } from './backup.ts';
 import { checkCommand } from './check.ts';
 import { completeCommand, completionCommand } from './completion.ts';
 import { deliveriesCommand } from './deliveries.ts';
@@ -10,8 +11,10 @@ import { inputsCommand } from './inputs.ts';
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { messagesCommand } from './messages.ts';
+import { migrateCommand } from './migrate.ts';
 import { notificationsCommand } from './notifications.ts';
 import { outputsCommand } from './outputs.ts';
+import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
 import { targetsCommand } from './targets.ts';
@@ -20,7 +23,14 @@ import { whoamiCommand } from './whoami.ts';
 
 /** As the help groups them. */
 const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]>> = {
-  'On this machine:': [serveCommand, demoCommand, checkCommand],
+  'On this machine:': [
+    serveCommand,
+    demoCommand,
+    checkCommand,
+    backupCommand,
+    restoreCommand,
+    migrateCommand,
+  ],
   'Asking a server:': [
     loginCommand,
     logoutCommand,

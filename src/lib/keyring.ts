@@ -104,21 +104,48 @@ async function readRing(path: string): Promise<string | undefined> {
   }
 }
 
-/** `link` never replaces: of two processes that create the ring together, both then read the winner's. */
-async function createRing(path: string): Promise<void> {
-  const id = randomBytes(6).toString('hex');
+/** Whether it was put there; `link` never replaces one that is. */
+async function placeRing(path: string, text: string): Promise<boolean> {
   try {
-    const staged = await stagePrivateFile(path, `${id}:${randomBytes(KEY_BYTES).toString('base64')}\n`);
+    const staged = await stagePrivateFile(path, text);
     try {
       await link(staged, path);
     } finally {
       await rm(staged);
     }
     await syncFolderOf(path);
+    return true;
   } catch (cause) {
-    if (codeOf(cause) !== 'EEXIST')
-      throw new AppError('internal', `Key ring ${path} cannot be created: ${codeOf(cause)}`, { cause });
+    if (codeOf(cause) === 'EEXIST') return false;
+    throw new AppError('internal', `Key ring ${path} cannot be created: ${codeOf(cause)}`, { cause });
   }
+}
+
+/** Of two processes that create the ring together, both then read the winner's. */
+async function createRing(path: string): Promise<void> {
+  const id = randomBytes(6).toString('hex');
+  await placeRing(path, `${id}:${randomBytes(KEY_BYTES).toString('base64')}\n`);
+}
+
+/** The text of the key ring file for a backup, undefined when there is none. Throws as `openKeyRing` does. */
+export async function readKeyRing(path: string): Promise<string | undefined> {
+  const text = await readRing(path);
+  if (text !== undefined) parseRing(path, text);
+  return text;
+}
+
+/**
+ * Puts the key ring of a backup in its place; true when it was not there before. Throws `conflict` when another one is
+ * there: what it encrypted would be lost with it.
+ */
+export async function restoreKeyRing(path: string, text: string): Promise<boolean> {
+  parseRing(path, text);
+  if (await placeRing(path, text)) return true;
+  if ((await readRing(path)) === text) return false;
+  throw new AppError(
+    'conflict',
+    `Key ring ${path} is another one than the backup's; move it away, or restore into an empty data directory`,
+  );
 }
 
 /** Errors name the line only: its text may be a key. */

@@ -1,17 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Writes `text`, on disk and readable by the owner only, to a new file beside `path`, and returns that file's path.
+ * Writes a text, or bytes as they come, on disk and readable by the owner only, to a new file beside `path`, and returns that file's path.
  * The caller puts it in place with `link` (keeps what is there) or `rename` (replaces it), then calls `syncFolderOf`.
  */
-export async function stagePrivateFile(path: string, text: string): Promise<string> {
+export async function stagePrivateFile(
+  path: string,
+  text: string | AsyncIterable<Uint8Array>,
+): Promise<string> {
   const staged = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(staged, 'wx', 0o600);
   try {
-    await file.writeFile(text);
+    for await (const piece of typeof text === 'string' ? [text] : text) await file.writeFile(piece);
     await file.sync();
+  } catch (error) {
+    await rm(staged, { force: true });
+    throw error;
   } finally {
     await file.close();
   }

@@ -17,6 +17,7 @@ import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { nodeStore } from './nodes.ts';
+import { placeOf } from './place.ts';
 import { ageingStore } from './retention.ts';
 import { secretsStore } from './secrets.ts';
 import { openSqlite } from './sqlite.ts';
@@ -36,30 +37,14 @@ export interface StorageOptions {
   readonly clock: Clock;
 }
 
-const POSTGRES_URL = /^postgres(ql)?:\/\//i;
-/** The ending keeps the database apart from the lock and the other files of the folder. */
-const SQLITE_URL = /^sqlite:([\w-][\w.-]*\.db)$/;
-
-async function openBackend(options: StorageOptions): Promise<Backend> {
-  const { dataFolder, logger, clock } = options;
-  const url = typeof options.url === 'string' ? options.url : options.url.reveal();
-  if (POSTGRES_URL.test(url)) {
-    await createDataFolder(resolve(dataFolder));
-    // Loaded only where it is used: the client costs megabytes that SQLite's users need not pay.
-    const { openPostgres } = await import('./postgres.ts');
-    return openPostgres(url, { clock, logger });
-  }
-  const file = SQLITE_URL.exec(url)?.[1];
-  if (file === undefined) {
-    // The whole URL may hold a password.
-    const scheme = /^[a-z0-9+.-]+:/i.exec(url)?.[0] ?? 'no scheme';
-    throw new AppError(
-      'invalid-request',
-      `storage.url (${scheme}) is not allowed; write sqlite:<name>.db, a file directly below the data directory, ` +
-        'or postgres://user:password@host:port/database',
-    );
-  }
-  return openSqlite(resolve(dataFolder, file), logger);
+/** Opens the database for whoever writes; its tables may be missing or old. Rejects as `openStorage` does. */
+export async function openBackend({ url, dataFolder, clock, logger }: StorageOptions): Promise<Backend> {
+  const place = placeOf(url);
+  if (place.kind === 'sqlite') return openSqlite(resolve(dataFolder, place.file), logger);
+  await createDataFolder(resolve(dataFolder));
+  // Loaded only where it is used: the client costs megabytes that SQLite's users need not pay.
+  const { openPostgres } = await import('./postgres.ts');
+  return openPostgres(place.url, { clock, logger });
 }
 
 function storageOn(backend: Backend, { clock, logger }: Pick<StorageOptions, 'clock' | 'logger'>): Storage {

@@ -52,3 +52,19 @@ export function startWorkers({ script, file, explain, logger }: WorkersOptions):
     },
   };
 }
+
+/** A thread that only reads, beside whoever else has the file. */
+export function startReader({ script, explain, file, logger }: WorkersOptions): Omit<Workers, 'writing'> {
+  const gone = new AppError('unavailable', `reading '${file}' has ended`);
+  const reading = linkTo(new Worker(script), explain, reason => {
+    logger.error({ file, reason: reasonOf(reason) }, 'A storage worker has died.');
+    void reading.end(gone);
+  });
+  return {
+    reading,
+    async close() {
+      await reading.ask({ kind: 'close' }).catch(() => {});
+      await reading.end(gone);
+    },
+  };
+}

@@ -14,7 +14,7 @@ import { startWorkers } from './sqlite-workers.ts';
 import type { Database } from './tables.ts';
 
 /** The worker is a bundle even in tests, where this file is not. */
-const WORKER = new URL(
+export const WORKER = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/sqlite-worker.js' : './sqlite-worker.js',
   import.meta.url,
 );

@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { systemClock } from '../lib/clock.ts';
+import { writeBackup } from '../storage/backup/backup.ts';
+import { EXIT, type Finish } from './exit.ts';
+import { explain } from './explain.ts';
+import { configOption, dataOption } from './folders.ts';
+import { keptBy } from './kept.ts';
+import type { Folders } from './offline.ts';
+import { print } from './output.ts';
+
+interface BackupFlags extends Folders {
+  readonly to: string;
+  readonly json?: boolean;
+}
+
+const AFTER = `
+A server may run meanwhile. Whoever has the file can read every secret: keep it like a key.
+The folder of the configuration is not in it; keep that in version control.
+`;
+
+export const backupCommand = (finish: Finish): Command =>
+  new Command('backup')
+    .description('write the store and the key ring to one file')
+    .requiredOption('--to <file>', 'the backup; nothing may be there')
+    .addOption(configOption())
+    .addOption(dataOption())
+    .option('--json', 'answer as JSON')
+    .addHelpText('after', AFTER)
+    .action(async (flags: BackupFlags) => {
+      try {
+        const { storage, keyRing } = keptBy(flags);
+        const facts = await writeBackup({
+          ...storage,
+          keyRing,
+          to: resolve(flags.to),
+          now: systemClock.now(),
+        });
+        print(
+          flags.json
+            ? JSON.stringify(facts, null, 2)
+            : `${facts.file}: ${facts.bytes} bytes, ${contents(facts)}`,
+        );
+        finish(EXIT.ok);
+      } catch (error) {
+        finish(explain(error));
+      }
+    });
+
+/** `3 users, 12 incidents, the key ring` */
+export function contents({
+  rows,
+  hasKeyRing,
+}: {
+  readonly rows: Readonly<Record<string, number>>;
+  readonly hasKeyRing: boolean;
+}): string {
+  const counted = Object.entries(rows).filter(([, count]) => count > 0);
+  const texts = counted.map(([table, count]) => `${count} ${table.replaceAll('_', ' ')}`);
+  return [...texts, hasKeyRing ? 'the key ring' : 'no key ring'].join(', ');
+}

@@ -1,11 +1,28 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
+const SCRIPTS = [
+  'page.js',
+  'api.js',
+  'drawing.js',
+  'rates.js',
+  'tables.js',
+  'words.js',
+  'reference.js',
+  'operations.js',
+  'schema-view.js',
+];
+
 /** The page's files, from the folder beside this module; the build lays them beside the bundle. */
 const FILES = [
   { path: '/', file: 'index.html', type: 'text/html; charset=utf-8' },
-  ...['page.css', 'board.css'].map(file => ({ path: `/${file}`, file, type: 'text/css; charset=utf-8' })),
-  ...['page.js', 'api.js', 'drawing.js', 'rates.js', 'tables.js', 'words.js'].map(file => ({
+  { path: '/reference', file: 'reference.html', type: 'text/html; charset=utf-8' },
+  ...['page.css', 'board.css', 'reference.css'].map(file => ({
+    path: `/${file}`,
+    file,
+    type: 'text/css; charset=utf-8',
+  })),
+  ...SCRIPTS.map(file => ({
     path: `/${file}`,
     file,
     type: 'text/javascript; charset=utf-8',

@@ -1,0 +1,120 @@
+import { byId, element } from './drawing.js';
+import { curlOf, grouped, matches, operationsOf } from './operations.js';
+import { schemaView } from './schema-view.js';
+
+const TONES = { POST: 'writes', PUT: 'writes', PATCH: 'writes', DELETE: 'removes' };
+
+let api;
+
+start();
+
+async function start() {
+  try {
+    const answer = await fetch('/openapi.json');
+    api = await answer.json();
+  } catch {
+    byId('trouble').textContent = 'Headgate does not answer. Is it running, and can this machine reach it?';
+    byId('trouble').hidden = false;
+    return;
+  }
+  byId('version').textContent = `Version ${api.info.version}`;
+  byId('introduction').textContent = api.info.description;
+  draw();
+  byId('filter').addEventListener('input', draw);
+  window.addEventListener('hashchange', openLinked);
+  openLinked();
+}
+
+function draw() {
+  const words = byId('filter').value.trim();
+  const found = operationsOf(api).filter(operation => matches(operation, words));
+  byId('count').textContent =
+    found.length === 0 ? `Nothing is called “${words}”` : `${found.length} operations`;
+  byId('operations').replaceChildren(
+    ...grouped(found).map(([noun, operations]) => {
+      const section = element('section');
+      section.append(element('h2', '', noun), ...operations.map(drawOperation));
+      return section;
+    }),
+  );
+}
+
+function drawOperation(operation) {
+  const details = element('details', 'operation');
+  details.id = operation.id;
+  const summary = element('summary');
+  summary.append(
+    element('span', `method ${TONES[operation.method] ?? ''}`.trim(), operation.method),
+    element('code', '', operation.path),
+    element('span', 'what', operation.summary),
+  );
+  details.append(summary);
+  // Hundreds of schemas are drawn only when somebody looks.
+  details.addEventListener('toggle', () => {
+    if (!details.open || details.children.length > 1) return;
+    details.append(bodyOf(operation));
+  });
+  return details;
+}
+
+function bodyOf(operation) {
+  const body = element('div', 'body');
+  const { description, access, inGroup, parameters, request, answer, errors } = operation;
+  if (description) body.append(element('p', '', description));
+  body.append(element('p', '', accessText(access)));
+  if (inGroup) body.append(element('p', '', `For one group: ${inGroup}`));
+  if (parameters.length > 0) body.append(heading('Parameters'), parameterList(parameters));
+  if (request) body.append(heading('Body'), schemaView(api, request.schema));
+  if (request?.example !== undefined) body.append(heading('Example of a body'), code(request.example));
+  body.append(heading('With curl'), element('pre', '', curlOf(operation, location.origin)));
+  body.append(heading('Answer'), schemaView(api, answer.schema));
+  if (answer.example !== undefined) body.append(heading('Example of an answer'), code(answer.example));
+  body.append(heading('Refusals'), refusals(errors));
+  return body;
+}
+
+const heading = text => element('h3', '', text);
+
+const code = value => element('pre', '', typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+
+function accessText(access) {
+  if (access === 'public') return 'Needs no token.';
+  if (access === 'pipeline') return 'Needs the token of the pipeline.';
+  return access === 'any actor' ? 'Needs a token.' : `Needs a token with the permission ${access}.`;
+}
+
+function parameterList(parameters) {
+  const list = element('ul', 'keys');
+  for (const { name, in: place, required, description, schema } of parameters) {
+    const item = element('li');
+    item.append(
+      element('code', 'name', name),
+      element('span', 'type', ` ${schema.type ?? ''}, in the ${place}${required ? ', required' : ''} `),
+      element('span', 'text', description ?? ''),
+    );
+    list.append(item);
+  }
+  return list;
+}
+
+function refusals(errors) {
+  const text = element('p');
+  for (const [index, error] of errors.entries())
+    text.append(index === 0 ? '' : ' · ', element('code', '', error));
+  return text;
+}
+
+/** A link to an operation opens it, also when the filter has hidden it. */
+function openLinked() {
+  const id = decodeURIComponent(location.hash.slice(1)).replace(/InGroup$/, '');
+  if (id === '') return;
+  if (byId(id) === null) {
+    byId('filter').value = '';
+    draw();
+  }
+  const details = byId(id);
+  if (details === null) return;
+  details.open = true;
+  details.scrollIntoView();
+  details.querySelector('summary').focus({ preventScroll: true });
+}

@@ -20,7 +20,7 @@ const KEEPERS = [
   ['api', '^node_modules/(fastify|@fastify)'],
   ['config', '^node_modules/(js-yaml|yaml)/'],
   ['storage', '^node_modules/(kysely|better-sqlite3|pg)/'],
-  ['lib', '^node_modules/(undici|ipaddr.js|pino)/'],
+  ['lib', '^node_modules/(undici|ipaddr.js|pino|prom-client)/'],
   ['cli', '^node_modules/commander/'],
 ];
 

@@ -2,13 +2,17 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
 import { forwardLive, type Leader } from './forward.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
-import { addMetrics, METRICS_ROUTE } from './metrics.ts';
+import { describeInstallation } from './metrics/installation.ts';
+import { describeProcess } from './metrics/process.ts';
+import { countRequests } from './metrics/requests.ts';
+import { addMetrics, METRICS_ROUTE } from './metrics/served.ts';
 import { addNotFound } from './not-found.ts';
 import { addOpenApi, OPENAPI_ROUTE } from './openapi/served.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
@@ -18,6 +22,8 @@ export interface ServerOptions extends ManagementOptions {
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
   readonly leader: Leader;
+  /** What is told of this server at /metrics. */
+  readonly metrics: Metrics;
   readonly metricsToken: () => Secret | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -32,7 +38,7 @@ const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The management API, the ingest doors and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { clock, ids, logger } = options;
+  const { clock, ids, logger, metrics } = options;
   const server = fastify({
     logger: false,
     bodyLimit: MOST_BODY_BYTES,
@@ -64,9 +70,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     };
     logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
+  countRequests(server, metrics);
   forwardLive(server, options.leader);
   addPage(server);
-  addMetrics(server, options.house, options.metricsToken);
+  describeInstallation(metrics, options.house);
+  const endMeasuring = describeProcess(metrics, options.health().startTime);
+  server.addHook('onClose', async () => endMeasuring());
+  addMetrics(server, metrics, options.metricsToken);
   addOpenApi(server);
   addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, ...ingestOperations]);
   await server.register(scope => addIngest(scope, options.monitor), { prefix: INGEST_PREFIX });

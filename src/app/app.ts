@@ -14,6 +14,7 @@ import { createHttpForward } from '../lib/http-forward.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createMetrics } from '../lib/metrics.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
@@ -24,6 +25,7 @@ import { leaderUrl } from './leader.ts';
 import { createLeadership } from './leadership.ts';
 import { type Led, startLeading } from './leading.ts';
 import { hangUp, listen } from './listen.ts';
+import { createMeters, meteredIdentity, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
 import { createTeardown } from './teardown.ts';
 
@@ -68,7 +70,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (!atStart.ok)
       logger.error({ count: atStart.problems.length }, 'configuration refused, nothing started');
     const { storage: storageSettings, delivery } = checked(atStart).settings;
-    const storage = await openStorage({ url: storageSettings.url, dataFolder, logger, clock });
+    const metrics = createMetrics();
+    const meters = createMeters(metrics, clock);
+    const { url } = storageSettings;
+    const opened = await openStorage({ url, dataFolder, logger, clock, batched: meters.batch });
+    const storage = meteredStorage(opened, metrics, clock);
     teardown.add('storage', () => storage.close());
     await continueIds(ids, storage.in(WORKSPACE));
     const keyRing = await openKeyRing({
@@ -87,14 +93,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
-    const identity = await createIdentity({
-      storage,
-      keyRing,
-      clock,
-      ids,
-      logger,
-      settings: () => settings().api,
-    });
+    const identity = meteredIdentity(
+      await createIdentity({ storage, keyRing, clock, ids, logger, settings: () => settings().api }),
+      metrics,
+    );
     const generatedPassword = await identity.ensureFirstAdmin({
       dataFolder,
       password: firstPassword(options),
@@ -126,6 +128,7 @@ export async function startApp(options: AppOptions): Promise<App> {
             logger,
             dataFolder,
             configuration: configuration.get,
+            meters,
           },
           tenure,
         );
@@ -172,6 +175,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       clock,
       health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
       ids,
+      metrics,
       logger: logger.child({ component: 'api' }),
     });
     teardown.add('api', () => hangUp(server, clock));

@@ -12,6 +12,7 @@ import { continueIds } from './continue-ids.ts';
 import { disabledIn } from './disabled.ts';
 import { fencedStorage } from './fenced.ts';
 import type { Leading, Tenure } from './leadership.ts';
+import type { Meters } from './meters.ts';
 import { dropStaleSnapshot } from './stale-snapshot.ts';
 import { createSweep, keepingOf } from './sweep.ts';
 import { createTeardown } from './teardown.ts';
@@ -26,6 +27,7 @@ export interface LeadingOptions {
   readonly logger: Logger;
   readonly dataFolder: string;
   readonly configuration: () => Configuration;
+  readonly meters: Meters;
 }
 
 /** What only one process does for a workspace: it reads pipelines, evaluates, sends and forgets. */
@@ -36,7 +38,7 @@ export interface Led extends Leading {
 }
 
 export async function startLeading(options: LeadingOptions, tenure: Tenure): Promise<Led> {
-  const { workspace, http, clock, ids, random, logger, dataFolder } = options;
+  const { workspace, http, clock, ids, random, logger, dataFolder, meters } = options;
   const settings = () => options.configuration().settings;
   const storage = fencedStorage(options.storage, tenure);
   const teardown = createTeardown(logger);
@@ -54,6 +56,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     logger: logger.child({ component: 'delivery' }),
     logFolder: join(dataFolder, 'log'),
     holds: tenure.holds,
+    booked: meters.booked,
     settings: () => ({
       retrySchedule: settings().delivery.retrySchedule.map(delay => delay.ms),
       instanceName: settings().instance.name,
@@ -68,7 +71,10 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     clock,
     ids,
     logger: logger.child({ component: 'notifications' }),
-    enqueue: lanes.enqueue,
+    enqueue(rows, event) {
+      meters.told(event);
+      lanes.enqueue(rows, event);
+    },
     externalUrl: () => settings().instance.externalUrl,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
   });
@@ -80,7 +86,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     clock,
     logger: logger.child({ component: 'retention' }),
     keeping: () => keepingOf(settings().retention),
-    removed: () => {},
+    removed: meters.removed,
   });
   teardown.add('retention', () => sweep.stop());
 

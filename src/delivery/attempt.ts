@@ -26,6 +26,8 @@ export interface Attempts {
   readonly logFolder: string;
   /** Read at each attempt, so that a reload counts at once. */
   readonly settings: () => DeliverySettings;
+  /** Told what was booked of a delivery to the target. Left out, nobody is. */
+  readonly booked?: (target: string, settlement: SettleOperation) => void;
   /** Aborts what is under way when the time for a graceful stop is over. */
   readonly signal: AbortSignal;
   /** Whether this process may send at this moment; it may always where there is no other. */

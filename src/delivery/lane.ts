@@ -120,6 +120,7 @@ export function createLane(options: LaneOptions): Lane {
     if (booked === 'stopped') return;
     backlog.settled(entry.row.id);
     note(settlement);
+    if (booked === 'booked') options.booked?.(id, settlement);
     const { state: settled, attempts, nextAt } = settlement;
     if (booked === 'gone' || settled !== 'waiting') queue.settle(entry);
     else queue.settle(entry, { row: { ...entry.row, attempts, next_at: nextAt }, event: entry.event, due });

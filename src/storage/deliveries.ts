@@ -33,6 +33,29 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
         .select(DELIVERY_COLUMNS)
         .limit(limit)
         .execute(),
+    async waitingByTarget() {
+      const counted = await select(db, workspace)
+        .where('state', '=', sql.lit('waiting'))
+        .groupBy('target')
+        .select(eb => [
+          'target',
+          eb.fn.countAll<number | string>().as('count'),
+          eb.fn.min<string>('id').as('first'),
+        ])
+        .execute();
+      if (counted.length === 0) return [];
+      const ids = counted.map(({ first }) => first);
+      const firsts = await select(db, workspace)
+        .where('id', 'in', ids)
+        .select(['id', 'created_at'])
+        .execute();
+      const madeAt = new Map(firsts.map(row => [row.id, row.created_at]));
+      // One that is settled between the two reads was the oldest no more.
+      return counted.flatMap(({ target, count, first }) => {
+        const oldest = madeAt.get(first);
+        return oldest === undefined ? [] : [{ target, count: Number(count), oldest }];
+      });
+    },
     async reached(incidentId, target) {
       const row = await select(db, workspace, { state: 'sent', target, incident: incidentId })
         .where('status', '=', 'ALARM')

@@ -20,5 +20,13 @@ export function incidentStore(db: Kysely<Database>, workspace: string): Incident
       ]);
       return { rows, total };
     },
+    async openByCondition() {
+      const counted = await all()
+        .where('state', '=', 'open')
+        .groupBy('condition')
+        .select(eb => ['condition', eb.fn.countAll<number | string>().as('count')])
+        .execute();
+      return counted.map(({ condition, count }) => ({ condition, count: Number(count) }));
+    },
   };
 }

@@ -35,6 +35,8 @@ export interface StorageOptions {
   readonly dataFolder: string;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Told how many operations each batch holds and how long it took in ms. Left out, nobody is. */
+  readonly batched?: (operations: number, ms: number) => void;
 }
 
 /** Opens the database for whoever writes; its tables may be missing or old. Rejects as `openStorage` does. */
@@ -47,13 +49,21 @@ export async function openBackend({ url, dataFolder, clock, logger }: StorageOpt
   return openPostgres(place.url, { clock, logger });
 }
 
-function storageOn(backend: Backend, { clock, logger }: Pick<StorageOptions, 'clock' | 'logger'>): Storage {
+type RunOptions = Pick<StorageOptions, 'batched' | 'clock' | 'logger'>;
+
+function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunOptions): Storage {
   const { reader, tenure } = backend;
   const bus = createBus<Fact>(error =>
     logger.error({ reason: reasonOf(error) }, 'a listener to committed facts failed'),
   );
   const turns = createTurns();
-  const commits = groupCommits(turns, backend.run, bus.publish);
+  async function run(plans: Parameters<Backend['run']>[0]) {
+    const begun = clock.monotonic();
+    const refusals = await backend.run(plans);
+    batched(plans.length, clock.monotonic() - begun);
+    return refusals;
+  }
+  const commits = groupCommits(turns, run, bus.publish);
   const transaction = runTransactions(turns, backend, { clock, publish: bus.publish });
   const keeping = backend.keeper === undefined ? turns : createTurns();
   const leasing = {

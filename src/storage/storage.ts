@@ -80,6 +80,8 @@ export interface IncidentStore {
     filter: { state?: IncidentState; notification?: string },
     page: PageRequest,
   ): Promise<Page<IncidentRow>>;
+  /** How many are open of each condition; conditions without any are left out. */
+  openByCondition(): Promise<readonly { readonly condition: string; readonly count: number }[]>;
 }
 
 export interface EventStore {
@@ -95,12 +97,20 @@ export interface DeliveryFilter {
   readonly incident?: string;
 }
 
+export interface TargetBacklog {
+  readonly target: string;
+  readonly count: number;
+  readonly oldest: number;
+}
+
 export interface DeliveryStore {
   get(id: string): Promise<DeliveryRow | undefined>;
   /** Newest first. */
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** The target's waiting deliveries with an id after `after`, oldest first. */
   waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
+  waitingByTarget(): Promise<readonly TargetBacklog[]>;
   /** Whether a firing event of the incident has reached the target. */
   reached(incidentId: string, target: string): Promise<boolean>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;

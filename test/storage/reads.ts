@@ -33,6 +33,7 @@ export const READS: readonly (readonly [string, Read])[] = [
     reader => deliveries(reader).list({ state: 'sent', target: 't', notification: 'n' }, page),
   ],
   ['waiting deliveries', reader => deliveries(reader).waiting('t', 'd', 10)],
+  ['what waits for each target', reader => deliveries(reader).waitingByTarget()],
   ['whether a target was reached', reader => deliveries(reader).reached('i', 't')],
   ['attempts', reader => deliveries(reader).attempts('d')],
   ['messages', reader => messageStore(reader, 'default').list(page)],
@@ -46,6 +47,7 @@ export const READS: readonly (readonly [string, Read])[] = [
 
 /** Reads that one index alone keeps from walking through a whole workspace, with its name. */
 export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
+  ['open incidents by condition', reader => incidents(reader).openByCondition(), 'incidents_'],
   ['what waits for a target', reader => deliveries(reader).waiting('t', 'd', 10), 'deliveries_waiting'],
   [
     'the deliveries of an incident',

@@ -1,0 +1,159 @@
+import type { Identity } from '../auth/identity.ts';
+import type { HeadgateEvent } from '../events/event.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { Ageing, SettleOperation, Storage } from '../storage/storage.ts';
+
+/** Seconds. */
+const COMMIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const BATCH_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500];
+
+/** What counts what happens. Each part is told by the room where it happens, through a hook of that room's own. */
+export interface Meters {
+  /** An attempt of a delivery was booked. */
+  booked(target: string, settlement: SettleOperation): void;
+  /** An event of a notification is on disk. */
+  told(event: HeadgateEvent): void;
+  /** A batch of operations was written or refused. */
+  batch(operations: number, ms: number): void;
+  removed(kind: Ageing, rows: number): void;
+}
+
+const OUTCOMES = { waiting: 'retry', exhausted: 'retry', sent: 'sent', refused: 'refused' } as const;
+
+export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meters {
+  const attempts = metrics.counter({
+    name: 'headgate_delivery_attempts_total',
+    help: 'Attempts of deliveries, by what they brought: sent, retry or refused.',
+    labels: ['target', 'outcome'],
+  });
+  const settled = metrics.counter({
+    name: 'headgate_deliveries_settled_total',
+    help: 'Deliveries that came to an end: sent, refused, exhausted or skipped.',
+    labels: ['target', 'state'],
+  });
+  const transitions = metrics.counter({
+    name: 'headgate_transitions_total',
+    help: 'Events of incidents that were written: ALARM for openings and reminders, OK for ends.',
+    labels: ['condition', 'status'],
+  });
+  const batchSize = metrics.histogram({
+    name: 'headgate_store_batch_operations',
+    help: 'Operations that one commit of the store holds.',
+    labels: [],
+    buckets: BATCH_BUCKETS,
+  });
+  const batchSeconds = metrics.histogram({
+    name: 'headgate_store_batch_duration_seconds',
+    help: 'How long the store takes to write a batch to the disk.',
+    labels: [],
+    buckets: COMMIT_BUCKETS,
+  });
+  const forgotten = metrics.counter({
+    name: 'headgate_retention_removed_total',
+    help: 'Rows that were removed because they are over for longer than retention says.',
+    labels: ['kind'],
+  });
+  const lastSuccess = new Map<string, number>();
+  metrics.gauge(
+    {
+      name: 'headgate_delivery_last_success_timestamp_seconds',
+      help: 'When a delivery to the target last arrived, since this process started.',
+      labels: ['target'],
+    },
+    set => {
+      for (const [target, at] of lastSuccess) set({ target }, at / 1000);
+    },
+  );
+  return {
+    booked(target, { state }) {
+      if (state !== 'skipped') attempts({ target, outcome: OUTCOMES[state] });
+      if (state !== 'waiting') settled({ target, state });
+      if (state === 'sent') lastSuccess.set(target, clock.now());
+    },
+    told: ({ condition, status }) => transitions({ condition, status }),
+    batch(operations, ms) {
+      batchSize({}, operations);
+      batchSeconds({}, ms / 1000);
+    },
+    removed: (kind, rows) => forgotten({ kind }, rows),
+  };
+}
+
+/** The storage, with what waits for it counted. */
+export function meteredStorage(storage: Storage, metrics: Metrics, clock: Pick<Clock, 'monotonic'>): Storage {
+  let waiting = 0;
+  metrics.gauge(
+    {
+      name: 'headgate_store_operations_waiting',
+      help: 'Operations that wait for the store now.',
+      labels: [],
+    },
+    set => set({}, waiting),
+  );
+  const seconds = metrics.histogram({
+    name: 'headgate_store_commit_duration_seconds',
+    help: 'From asking for a commit until it is on disk or refused, the wait for its batch included.',
+    labels: [],
+    buckets: COMMIT_BUCKETS,
+  });
+  const failures = metrics.counter({
+    name: 'headgate_store_commits_failed_total',
+    help: 'Commits that were refused, by the code of the error.',
+    labels: ['code'],
+  });
+  return {
+    ...storage,
+    async commit(operation, lease) {
+      const asked = clock.monotonic();
+      waiting += 1;
+      try {
+        await storage.commit(operation, lease);
+      } catch (error) {
+        failures({ code: codeIn(error) });
+        throw error;
+      } finally {
+        waiting -= 1;
+        seconds({}, (clock.monotonic() - asked) / 1000);
+      }
+    },
+  };
+}
+
+const codeIn = (error: unknown): string => (error instanceof AppError ? error.code : 'internal');
+
+/** The face of `auth`, with its refusals counted. */
+export function meteredIdentity(identity: Identity, metrics: Metrics): Identity {
+  const logins = metrics.counter({
+    name: 'headgate_logins_total',
+    help: 'Logins by outcome: ok, or the code of the error, rate-limited among them.',
+    labels: ['outcome'],
+  });
+  const refused = metrics.counter({
+    name: 'headgate_tokens_refused_total',
+    help: 'Requests that were refused because their token is missing, over or not valid here.',
+    labels: [],
+  });
+  return {
+    ...identity,
+    async login(request) {
+      try {
+        const answer = await identity.login(request);
+        logins({ outcome: 'ok' });
+        return answer;
+      } catch (error) {
+        logins({ outcome: codeIn(error) });
+        throw error;
+      }
+    },
+    async authenticate(authorization) {
+      try {
+        return await identity.authenticate(authorization);
+      } catch (error) {
+        if (codeIn(error) === 'unauthenticated') refused({});
+        throw error;
+      }
+    },
+  };
+}

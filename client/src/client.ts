@@ -1,8 +1,9 @@
-import { type Answer, isRecord, objectOf, refusalOf } from './answer.ts';
+import { type Answer, isRecord, objectOf, readAnswer, refusalOf } from './answer.ts';
 import { type Authentication, obtainToken } from './authentication.ts';
 import { type Environment, surroundings } from './environment.ts';
 import { HeadgateConnectionError, HeadgateUsageError } from './errors.ts';
 import { keepEtag } from './etag.ts';
+import { eventsIn } from './event-stream.ts';
 import { OPERATIONS } from './generated/operations.ts';
 import { type Page, paged } from './paged.ts';
 import { type Operation, type RequestInput, requestOf } from './request.ts';
@@ -87,11 +88,34 @@ export function createClient(options: ClientOptions): Client {
     };
   }
 
+  /** A stream is read as it comes and has no time limit; whoever leaves the loop ends it. */
+  async function* stream(
+    operation: Operation,
+    input: RequestInput,
+    options: CallOptions,
+  ): AsyncGenerator<unknown> {
+    const { url, headers } = requestOf(operation, input, base);
+    const open = async (authorization: string): Promise<Response> =>
+      environment.fetch(url, {
+        headers: { ...headers, accept: 'text/event-stream', authorization },
+        redirect: 'error',
+        signal: options.signal ?? null,
+      });
+    const token = await patiently(tokens.current(), options.signal);
+    const first = await open(token);
+    const answer = first.status === 401 ? await open(await tokens.after(token)) : first;
+    if (answer.status !== 200 || answer.body === null)
+      throw refusalOf(await readAnswer(answer), environment.now());
+    yield* eventsIn(answer.body);
+  }
+
   function verbOf(operation: Operation) {
-    return (input: RequestInput = {}, options: CallOptions = {}): unknown =>
-      operation.answer === 'list'
+    return (input: RequestInput = {}, options: CallOptions = {}): unknown => {
+      if (operation.answer === 'stream') return stream(operation, input, options);
+      return operation.answer === 'list'
         ? paged((place, how) => page(operation, { ...input, ...place }, how), input, options)
         : single(operation, input, options);
+    };
   }
 
   return treeOf(verbOf);

@@ -8,7 +8,7 @@ export interface Operation {
   readonly path: string;
   readonly query: readonly string[];
   readonly access: 'token' | 'pipeline' | 'public';
-  readonly answer: 'list' | 'item' | 'optional' | 'object';
+  readonly answer: 'list' | 'item' | 'optional' | 'object' | 'stream';
 }
 
 export interface RequestInput {

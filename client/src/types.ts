@@ -36,7 +36,9 @@ export type Input<Id extends OperationId> = Known<Part<operations[Id], 'path'>> 
   Body<operations[Id]> &
   Condition<operations[Id]>;
 
-type Answered<Id extends OperationId> = operations[Id]['responses'][200]['content']['application/json'];
+type Content<Id extends OperationId> = operations[Id]['responses'][200]['content'];
+type Answered<Id extends OperationId> = Content<Id> extends { 'application/json': infer Body } ? Body : never;
+type Hint<Id extends OperationId> = Content<Id> extends { 'text/event-stream': infer One } ? One : never;
 type Item<Id extends OperationId> = Answered<Id> extends { items: (infer One)[] } ? One : never;
 
 /** What an operation gives: objects come out of their envelopes. */
@@ -45,6 +47,7 @@ export type Output<Id extends OperationId> = {
   item: Promise<Item<Id>>;
   optional: Promise<Item<Id> | undefined>;
   object: Promise<Answered<Id>>;
+  stream: AsyncIterable<Hint<Id>>;
 }[(typeof OPERATIONS)[Id]['answer']];
 
 type Call<Id extends OperationId> =

@@ -49,6 +49,7 @@ it('asks with each of them for something that the server knows', async () => {
       ...(method !== 'GET' && { body: [] }),
     };
     const call: Call = Reflect.get(Reflect.get(tree, noun), verb);
+    if (answer === 'stream') continue;
     const code = await (answer === 'list' ? call(input).page() : call(input)).then(
       () => 'done',
       (error: { readonly code: string }) => error.code,

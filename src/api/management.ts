@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Identity } from '../auth/identity.ts';
 import type { Actor } from '../auth/permissions.ts';
 import { childOf } from '../config/schema-walk.ts';
+import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { House } from '../resources/verb.ts';
 import { authorizationOf } from './authorization.ts';
@@ -10,12 +11,14 @@ import { addHealth, type Health, healthOperation } from './health.ts';
 import { addLogin, loginOperation } from './login.ts';
 import { addNotFound } from './not-found.ts';
 import { PREFIX, served } from './operations.ts';
+import { addStream, streamOperation } from './stream.ts';
 
 /** The only two that answer without a token. */
 const PUBLIC = [loginOperation, healthOperation];
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(PUBLIC.map(row => PREFIX + row.path));
 
 export interface ManagementOptions {
+  readonly clock: Clock;
   readonly house: House;
   readonly identity: Identity;
   readonly health: () => Health;
@@ -31,6 +34,11 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
   });
   addHealth(scope, options.health);
   addLogin(scope, options.identity);
+  addStream(scope, {
+    house: options.house,
+    clock: options.clock,
+    authenticate: options.identity.authenticate,
+  });
   for (const route of served)
     scope.route({
       method: route.method,
@@ -45,7 +53,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
         return body;
       },
     });
-  addNotFound(scope, PREFIX, [...PUBLIC, ...served]);
+  addNotFound(scope, PREFIX, [...PUBLIC, streamOperation, ...served]);
 }
 
 function groupOf(request: FastifyRequest): string | undefined {

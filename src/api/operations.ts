@@ -5,6 +5,7 @@ import { loginOperation } from './login.ts';
 import type { Operation } from './operation.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes/index.ts';
+import { streamOperation } from './stream.ts';
 
 /** Below which the management API stands. */
 export const PREFIX = '/api/v1';
@@ -30,6 +31,7 @@ export const served: readonly Route[] = routes.flatMap(route =>
 export const operations: readonly Operation[] = [
   loginOperation,
   healthOperation,
+  streamOperation,
   ...served,
   ...ingestOperations,
 ];

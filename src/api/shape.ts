@@ -12,8 +12,8 @@ export interface Shape {
   readonly also?: Readonly<Record<string, string>>;
 }
 
-/** How an answer holds its objects: a page of them, exactly one, one or none, or one without the envelope. */
-export type AnswerKind = 'list' | 'item' | 'optional' | 'object';
+/** How an answer holds its objects: a page of them, exactly one, one or none, one without the envelope, or one by one. */
+export type AnswerKind = 'list' | 'item' | 'optional' | 'object' | 'stream';
 
 /** What an operation answers, and how that is made of a verb's output. */
 export interface Answer<Output> {

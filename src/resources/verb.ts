@@ -8,7 +8,7 @@ import type { ConfigurationStatus } from '../config/status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
-import type { WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
+import type { Fact, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
 import { groupsOf } from './groups/groups.ts';
 
 /** What the verbs work on: one workspace of the running product. */
@@ -24,6 +24,8 @@ export interface House {
   readonly secrets: SecretStore;
   readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
   readonly clock: Pick<Clock, 'now'>;
+  /** Tells of what is committed from now on, here and in other processes; the answer ends it. */
+  readonly facts: (listener: (fact: Fact) => void) => () => void;
 }
 
 /** Who calls, and on what. */

@@ -39,26 +39,28 @@ export const resolved = (schema: PlainMap): PlainMap =>
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-export const documented: readonly Documented[] = Object.entries(at(document, 'paths')).flatMap(
-  ([path, item]) =>
-    METHODS.filter(method => isMap(at(item)[method])).map(method => {
-      const operation = at(item, method);
-      const base = at(item).servers === undefined ? '/api/v1' : '';
-      const parameters: readonly Parameter[] = JSON.parse(JSON.stringify(operation.parameters ?? []));
-      return {
-        id: String(operation.operationId),
-        method: method.toUpperCase(),
-        path: base + path,
-        access: String(operation['x-headgate-access']),
-        answer: String(operation['x-headgate-answer']),
-        errors: Array.isArray(operation['x-headgate-errors']) ? operation['x-headgate-errors'] : [],
-        parameters,
-        body: operation.requestBody === undefined ? undefined : at(operation, 'requestBody', 'content'),
-        isBodyRequired: at(operation, 'requestBody').required === true,
-        responses: at(operation, 'responses'),
-      };
-    }),
+const all: readonly Documented[] = Object.entries(at(document, 'paths')).flatMap(([path, item]) =>
+  METHODS.filter(method => isMap(at(item)[method])).map(method => {
+    const operation = at(item, method);
+    const base = at(item).servers === undefined ? '/api/v1' : '';
+    const parameters: readonly Parameter[] = JSON.parse(JSON.stringify(operation.parameters ?? []));
+    return {
+      id: String(operation.operationId),
+      method: method.toUpperCase(),
+      path: base + path,
+      access: String(operation['x-headgate-access']),
+      answer: String(operation['x-headgate-answer']),
+      errors: Array.isArray(operation['x-headgate-errors']) ? operation['x-headgate-errors'] : [],
+      parameters,
+      body: operation.requestBody === undefined ? undefined : at(operation, 'requestBody', 'content'),
+      isBodyRequired: at(operation, 'requestBody').required === true,
+      responses: at(operation, 'responses'),
+    };
+  }),
 );
+
+/** Every operation that ends with its answer. */
+export const documented = all.filter(({ answer }) => answer !== 'stream');
 
 /** The example of the operation's request. */
 export function exampleOf({ path, parameters, body }: Documented) {

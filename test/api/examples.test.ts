@@ -10,7 +10,8 @@ const exampleAnswer = (responses: object): unknown =>
 it('documents every operation of the table, each once', () => {
   const ids = documented.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(ids.toSorted()).toEqual(operations.map(({ id }) => id).toSorted());
+  const ending = operations.filter(({ answer }) => answer.kind !== 'stream');
+  expect(ids.toSorted()).toEqual(ending.map(({ id }) => id).toSorted());
 });
 
 it('answers each example as the document says, when it is asked today', async () => {

@@ -3,6 +3,7 @@
 export const OPERATIONS = {
   'auth.login': {"method":"POST","path":"/auth/login","query":[],"access":"public","answer":"object"},
   'health.get': {"method":"GET","path":"/health","query":[],"access":"public","answer":"object"},
+  'events.stream': {"method":"GET","path":"/stream","query":[],"access":"token","answer":"stream"},
   'auth.me': {"method":"GET","path":"/auth/me","query":[],"access":"token","answer":"item"},
   'inputs.list': {"method":"GET","path":"/system/inputs","query":["offset","limit","type"],"access":"token","answer":"list"},
   'inputs.create': {"method":"POST","path":"/system/inputs","query":["id"],"access":"token","answer":"item"},

@@ -34,6 +34,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hear of changes as they happen, as server-sent events
+         * @description Hints only: what has changed is read by its own operation. Some may be lost, so look again from time to time. The stream ends with its token.
+         */
+        get: operations["events.stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/me": {
         parameters: {
             query?: never;
@@ -1668,6 +1688,15 @@ export interface components {
                 /** @constant */
                 state: "inactive";
             };
+        };
+        Hint: {
+            /**
+             * @description What has changed.
+             * @enum {string}
+             */
+            event: "incidents" | "deliveries" | "messages" | "versions" | "components";
+            /** @description Which of them; `*` when it is many, or nobody can tell. */
+            id: string;
         };
         /** @description Lines of JSON, text before the first { is cut. */
         Impstats: string;
@@ -4856,6 +4885,30 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "events.stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Hint"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };

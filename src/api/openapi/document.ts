@@ -125,17 +125,14 @@ function bodyOf(
 
 function responsesOf(operation: Operation, components: Components, recorded: Recorded | undefined): PlainMap {
   const { answer, hasEtag } = operation;
-  const content = {
-    [JSON_TYPE]: {
-      schema: ENVELOPES[answer.kind](components.refer(answer.shape, 'answer')),
-      ...(recorded && { example: recorded.answer }),
-    },
-  };
+  const type = answer.kind === 'stream' ? 'text/event-stream' : JSON_TYPE;
+  const schema = ENVELOPES[answer.kind](components.refer(answer.shape, 'answer'));
+  const content = { [type]: { schema, ...(recorded && { example: recorded.answer }) } };
   const etag = { ETag: { schema: { type: 'string' }, description: 'Changes with the object.' } };
   const done = { description: 'Done', ...(hasEtag && { headers: etag }), content };
   const others = (operation.otherStatuses ?? []).map(({ status, description }) => [
     status,
-    { description, content: { [JSON_TYPE]: { schema: content[JSON_TYPE]?.schema } } },
+    { description, content: { [type]: { schema } } },
   ]);
   return { 200: done, ...Object.fromEntries(others), ...refusedOf(refusalsOf(operation)) };
 }

@@ -15,4 +15,5 @@ export const ENVELOPES: Readonly<Record<AnswerKind, (one: PlainMap) => PlainMap>
   item: one => envelope({ items: one, minItems: 1, maxItems: 1 }),
   optional: one => envelope({ items: one, maxItems: 1 }),
   object: one => one,
+  stream: one => one,
 };

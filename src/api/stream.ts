@@ -1,0 +1,109 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import * as z from 'zod';
+import { type Actor, authorise } from '../auth/permissions.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import type { House } from '../resources/verb.ts';
+import type { Operation } from './operation.ts';
+
+const NOUNS = ['incidents', 'deliveries', 'messages', 'versions', 'components'] as const;
+const hint = z.object({
+  event: z.enum(NOUNS).describe('What has changed.'),
+  id: z.string().describe('Which of them; `*` when it is many, or nobody can tell.'),
+});
+
+export const streamOperation: Operation = {
+  id: 'events.stream',
+  method: 'GET',
+  path: '/stream',
+  summary: 'Hear of changes as they happen, as server-sent events',
+  description:
+    'Hints only: what has changed is read by its own operation. Some may be lost, so look again from time to time. ' +
+    'The stream ends with its token.',
+  access: 'read:incidents',
+  params: {},
+  query: {},
+  takesIfMatch: false,
+  answer: { kind: 'stream', shape: { name: 'Hint', schema: hint } },
+  hasEtag: false,
+  errors: [],
+  example: {},
+};
+
+/** How often a stream says that it is there, and its token is looked at again. */
+const BEAT_MS = 15_000;
+/** How often it is looked at whether inputs and outputs have come or gone. */
+const LOOK_MS = 1000;
+const MOST_STREAMS = 200;
+/** What waits for a slow reader before it is cut off: it comes again and reads anew. */
+const MOST_WAITING_BYTES = 256 * 1024;
+
+export interface StreamOptions {
+  readonly house: House;
+  readonly clock: Clock;
+  /** Throws when the token is good no more. */
+  readonly authenticate: (authorization: string | undefined) => Promise<Actor>;
+}
+
+export function addStream(scope: FastifyInstance, { house, clock, authenticate }: StreamOptions): void {
+  const open = new Set<() => void>();
+  scope.addHook('preClose', async () => {
+    for (const end of open) end();
+  });
+
+  scope.get(streamOperation.path, { config: { isLive: true } }, async (request, reply) => {
+    const { authorization } = request.headers;
+    authorise(await authenticate(authorization), 'read:incidents');
+    if (open.size >= MOST_STREAMS)
+      throw new AppError('unavailable', `${MOST_STREAMS} streams are open already`, { retryAfterSeconds: 5 });
+    reply.hijack();
+    const response = begin(reply.raw, reply.getHeaders());
+    const say = (noun: string, id: string): void =>
+      write(response, `event: ${noun}\ndata: ${JSON.stringify({ id })}\n\n`);
+    const unsubscribe = house.facts(({ noun, id }) => {
+      if (NOUNS.some(one => one === noun)) say(noun, id);
+    });
+    let { revision } = house.components;
+    const stopLooking = every(clock, LOOK_MS, () => {
+      if (house.components.revision === revision) return;
+      ({ revision } = house.components);
+      say('components', '*');
+    });
+    const stopBeating = every(clock, BEAT_MS, () => {
+      write(response, ': here\n\n');
+      authenticate(authorization).catch(end);
+    });
+    function end(): void {
+      open.delete(end);
+      unsubscribe();
+      stopLooking();
+      stopBeating();
+      response.end();
+    }
+    open.add(end);
+    response.once('close', end);
+    return reply;
+  });
+}
+
+/** The first line tells browsers how soon to come again. */
+function begin(response: ServerResponse, headers: object): ServerResponse {
+  response.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8' });
+  response.write('retry: 2000\n\n');
+  return response;
+}
+
+function write(response: ServerResponse, text: string): void {
+  if (response.writableLength > MOST_WAITING_BYTES) response.destroy();
+  else response.write(text);
+}
+
+function every(clock: Clock, ms: number, run: () => void): () => void {
+  let cancel = clock.after(ms, turn);
+  function turn(): void {
+    run();
+    cancel = clock.after(ms, turn);
+  }
+  return () => cancel();
+}

@@ -160,6 +160,10 @@ export async function startApp(options: AppOptions): Promise<App> {
         secrets,
         transaction: work => storage.transaction(tx => work(tx.in(WORKSPACE))),
         clock,
+        facts: listener =>
+          storage.subscribe(fact => {
+            if (fact.workspace === WORKSPACE || fact.workspace === '*') listener(fact);
+          }),
       },
       identity,
       monitor() {
@@ -171,11 +175,11 @@ export async function startApp(options: AppOptions): Promise<App> {
         http: forward,
         url: leaderUrl({ storage, lease: ENGINE_LEASE, node, isLeading: leadership.isLeading, clock }),
       },
+      metrics,
       metricsToken: () => settings().metrics.token,
       clock,
       health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
       ids,
-      metrics,
       logger: logger.child({ component: 'api' }),
     });
     teardown.add('api', () => hangUp(server, clock));

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { createClient } from '@headgate/client';
 import { expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { createPostgresDatabase } from '../helpers/postgres.ts';
+import { createDatabaseOn, createPostgresDatabase } from '../helpers/postgres.ts';
+import { startPostgres } from '../helpers/postgres-server.ts';
 import type { Served } from './bin.ts';
 import { inputItem, login } from './client.ts';
 import {
@@ -22,8 +24,8 @@ const names = Array.from({ length: 40 }, (_, index) => `in${index}`);
 const TOKEN = 'token-of-edge';
 
 /** One database, one folder of configuration and one key ring, for processes that have a data folder each. */
-async function cluster(notifications: object) {
-  const { url, run, remove } = await createPostgresDatabase();
+async function cluster(notifications: object, database = createPostgresDatabase) {
+  const { url, run, remove } = await database();
   onTestFinished(remove);
   const { config, root } = installation({
     settings: {
@@ -168,4 +170,63 @@ it('goes on when nobody hears notices any more', async () => {
   await run("select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'");
   await stop(first);
   await until(() => leads(second), 'the second process leads', TAKEOVER_MS);
+});
+
+it('leads again after the database was down under load, and loses and doubles nothing', async () => {
+  const hook = await sink();
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.remove());
+  const { start } = await cluster(alarms(hook), () => createDatabaseOn(postgres.url('postgres')));
+  hook.become('hang');
+  const both = [await start('first'), await start('second')];
+  const api = await logIn(both[1]?.url ?? '');
+  await until(
+    async () => (await api.total('/deliveries?state=waiting')) === names.length,
+    'every alarm accepted',
+  );
+  postgres.stop('immediate');
+  await until(() => both.some(server => told(server, 'this process leads no more')), 'nobody leads');
+  hook.become('accept');
+  postgres.start();
+  await until(
+    async () => (await api.total('/deliveries?state=sent').catch(() => 0)) === names.length,
+    'every delivery',
+    40_000,
+  );
+  expect(hook.refusals).toEqual([]);
+  expect(hook.taken).toHaveLength(names.length);
+  expect(await api.total('/incidents?state=open')).toBe(names.length);
+});
+
+it('lets an older version lead no more once a newer one has migrated the database, and says so', async () => {
+  const { start, run } = await cluster({ targets: [], notifications: [] });
+  const first = await start('first');
+  await run("insert into migrations (name, timestamp) values ('29990101000000-from-the-future', 'now')");
+  await until(() => told(first, 'this process leads no more'), 'the older version gives up');
+  const reasons = first.records().map(({ reason }) => String(reason));
+  expect(reasons.find(reason => reason.includes('newer version'))).toContain('end it, or upgrade it');
+  expect((await fetch(`${first.url}/api/v1/health`)).status).toBe(200);
+});
+
+it('tells over a process that does not lead what happens at the one that does', async () => {
+  const { start } = await cluster({ targets: [], notifications: [] });
+  await start('first');
+  const second = await start('second');
+  const client = createClient({
+    baseUrl: second.url,
+    auth: { username: 'admin', password: ADMIN_PASSWORD },
+    ingestToken: TOKEN,
+  });
+  await until(async () => (await push(second, 1)).status === 200, 'the second asks the first');
+  const heard = (async () => {
+    for await (const { event } of client.events.stream()) if (event === 'components') return event;
+    return 'nothing';
+  })();
+  let number = 0;
+  await until(async () => {
+    number += 1;
+    const sample = { kind: 'input', id: `in${number}`, metric: 'in_events', value: 1 } as const;
+    await client.ingest.samples({ body: { samples: [sample] } });
+    return (await Promise.race([heard, Promise.resolve('not yet')])) === 'components';
+  }, 'a hint of new components');
 });

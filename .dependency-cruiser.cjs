@@ -22,6 +22,7 @@ const KEEPERS = [
   ['storage', '^node_modules/(kysely|better-sqlite3|pg)/'],
   ['lib', '^node_modules/(undici|ipaddr.js|pino|prom-client)/'],
   ['cli', '^node_modules/commander/'],
+  ['cli', '^client/'],
 ];
 
 module.exports = {
@@ -33,7 +34,13 @@ module.exports = {
       from: { path: '^src/', pathNot: roomPath(room) },
       to: { path: library },
     })),
-    { name: 'no-cycles', severity: 'error', from: { path: '^src/' }, to: { circular: true } },
+    {
+      name: 'the-client-stands-alone',
+      severity: 'error',
+      from: { path: '^client/src/' },
+      to: { path: '^(src|node_modules)/' },
+    },
+    { name: 'no-cycles', severity: 'error', from: { path: '^(src|client)/' }, to: { circular: true } },
     {
       name: 'no-tests-in-the-product',
       severity: 'error',
@@ -46,5 +53,6 @@ module.exports = {
     exclude: { path: '\\.test\\.ts$' },
     doNotFollow: { path: 'node_modules' },
     tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { conditionNames: ['source', 'import', 'node', 'default'] },
   },
 };

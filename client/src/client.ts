@@ -1,5 +1,6 @@
 import { type Answer, isRecord, objectOf, readAnswer, refusalOf } from './answer.ts';
 import { type Authentication, obtainToken } from './authentication.ts';
+import type { CallOptions } from './call-options.ts';
 import { type Environment, surroundings } from './environment.ts';
 import { HeadgateConnectionError, HeadgateUsageError } from './errors.ts';
 import { keepEtag } from './etag.ts';
@@ -9,7 +10,7 @@ import { type Page, paged } from './paged.ts';
 import { type Operation, type RequestInput, requestOf } from './request.ts';
 import { type Sending, send } from './send.ts';
 import { keepTokens, type Token } from './tokens.ts';
-import type { CallOptions, Nouns } from './types.ts';
+import type { Nouns } from './types.ts';
 
 export interface ClientOptions extends Partial<Environment> {
   /** `https://headgate.example/api/v1`; an origin alone gets `/api/v1`. */

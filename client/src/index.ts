@@ -1,4 +1,5 @@
 export type { Authentication, ClientCredentials, GivenToken, UserPassword } from './authentication.ts';
+export type { CallOptions } from './call-options.ts';
 export { type Client, type ClientOptions, createClient, logIn } from './client.ts';
 export {
   type ErrorCode,
@@ -10,4 +11,4 @@ export {
 export { etagOf } from './etag.ts';
 export type { Page, Paged } from './paged.ts';
 export type { Token } from './tokens.ts';
-export type { CallOptions, Input, OperationId, Output, Schemas } from './types.ts';
+export type { Input, OperationId, Output, Schemas } from './types.ts';

@@ -1,4 +1,4 @@
-import type { CallOptions } from './types.ts';
+import type { CallOptions } from './call-options.ts';
 
 /** A part of a list. */
 export interface Page<Item> {

@@ -1,3 +1,4 @@
+import type { CallOptions } from './call-options.ts';
 import type { OPERATIONS } from './generated/operations.ts';
 import type { components, operations } from './generated/schema.ts';
 import type { Paged } from './paged.ts';
@@ -7,12 +8,6 @@ export type Schemas = components['schemas'];
 
 /** `noun.verb` of every operation of the API. */
 export type OperationId = keyof operations & keyof typeof OPERATIONS;
-
-/** What a call may be told beside its input. */
-export interface CallOptions {
-  /** Ends the call, whatever it waits for. */
-  readonly signal?: AbortSignal;
-}
 
 type Part<Operation, Place extends 'path' | 'query'> = Operation extends {
   parameters: { [Key in Place]?: infer Values };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { AppError, reasonOf } from './errors.ts';
 
-export interface ForwardedRequest {
+interface ForwardedRequest {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   /** `http://host:port` of the server that is to answer. */

@@ -6,7 +6,7 @@ const TONES = { POST: 'writes', PUT: 'writes', PATCH: 'writes', DELETE: 'removes
 
 let api;
 
-start();
+void start();
 
 async function start() {
   try {

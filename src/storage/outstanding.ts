@@ -2,19 +2,19 @@ import { AppError } from '../lib/errors.ts';
 import { migrate, migrationsRun } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { openBackend, type StorageOptions } from './open.ts';
-import { openSnapshot, type SnapshotOptions } from './open-snapshot.ts';
+import { openView, type ViewOptions } from './open-view.ts';
 
 const notAmong = (ran: readonly string[]): readonly string[] =>
   Object.keys(MIGRATIONS).filter(name => !ran.includes(name));
 
 /** The migrations that the store has not seen, all of them when there is no store. A server may run meanwhile. */
-export async function outstandingMigrations(options: SnapshotOptions): Promise<readonly string[]> {
+export async function outstandingMigrations(options: ViewOptions): Promise<readonly string[]> {
   try {
-    const snapshot = await openSnapshot(options);
+    const view = await openView(options);
     try {
-      return notAmong(await migrationsRun(snapshot.db));
+      return notAmong(await migrationsRun(view.db));
     } finally {
-      await snapshot.close();
+      await view.close();
     }
   } catch (error) {
     if (error instanceof AppError && error.code === 'not-found') return notAmong([]);

@@ -1,4 +1,4 @@
-import type { Row } from './snapshot.ts';
+import type { Row } from './view.ts';
 
 const FIRST_ROWS = 8;
 const MOST_ROWS = 500;

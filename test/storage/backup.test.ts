@@ -13,7 +13,7 @@ import { restoreBackup } from '../../src/storage/backup/restore.ts';
 import { MIGRATION_TABLES } from '../../src/storage/migrate.ts';
 import { MIGRATIONS } from '../../src/storage/migrations/index.ts';
 import { openStorage, type StorageOptions } from '../../src/storage/open.ts';
-import { openSnapshot } from '../../src/storage/open-snapshot.ts';
+import { openView } from '../../src/storage/open-view.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
@@ -147,7 +147,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', dialect => {
     const source = await place(dialect);
     await using(source, async () => {});
     const { rows } = await backup(source);
-    const { db, close } = await openSnapshot(source);
+    const { db, close } = await openView(source);
     const tables = await db.introspection.getTables();
     await close();
     const accounted = [...Object.keys(rows), ...VOLATILE_TABLES, ...MIGRATION_TABLES];
@@ -214,7 +214,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', dialect => {
       },
     });
     expect(migrated).toEqual([next]);
-    const { db, close } = await openSnapshot(target);
+    const { db, close } = await openView(target);
     expect(
       await db.withTables<{ users: { mail: string | null } }>().selectFrom('users').select('mail').execute(),
     ).toEqual([{ mail: null }]);

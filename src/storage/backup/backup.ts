@@ -5,11 +5,11 @@ import { createGzip } from 'node:zlib';
 import { AppError, codeOf } from '../../lib/errors.ts';
 import { readKeyRing } from '../../lib/keyring.ts';
 import { stagePrivateFile, syncFolderOf } from '../../lib/private-file.ts';
-import { openSnapshot, type SnapshotOptions } from '../open-snapshot.ts';
+import { openView, type ViewOptions } from '../open-view.ts';
 import { placeOf } from '../place.ts';
 import { backupBytes } from './write.ts';
 
-export interface BackupOptions extends SnapshotOptions {
+export interface BackupOptions extends ViewOptions {
   /** File of the key ring. */
   readonly keyRing: string;
   /** The backup; nothing may be there. */
@@ -29,18 +29,18 @@ export interface BackupFacts {
 /**
  * Writes the store as it is at one moment, and the key ring, to one file for its owner alone. A server may run
  * meanwhile. Rejects with `conflict` when something is in the file's place, `unavailable` when it cannot be written,
- * and as `openSnapshot` does.
+ * and as `openView` does.
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupFacts> {
   const { to } = options;
   if (existsSync(to)) throw occupied(to);
-  const snapshot = await openSnapshot(options);
+  const view = await openView(options);
   const rows: Record<string, number> = {};
   try {
-    // After the snapshot, so that the ring holds every key that its rows need.
+    // After the view, so that the ring holds every key that its rows need.
     const keyRing = (await readKeyRing(options.keyRing)) ?? null;
     const bytes = backupBytes({
-      snapshot,
+      view,
       isPostgres: placeOf(options.url).kind === 'postgres',
       keyRing,
       now: options.now,
@@ -51,7 +51,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupFacts> 
     await place(to, zipped(bytes));
     return { file: to, bytes: (await stat(to)).size, rows, hasKeyRing: keyRing !== null };
   } finally {
-    await snapshot.close();
+    await view.close();
   }
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Row } from '../snapshot.ts';
+import type { Row } from '../view.ts';
 
 /** Of the file; a version of headgate that changes it can still read the older ones. */
 export const FORMAT = 1;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { VERSION } from '../../lib/version.ts';
 import { migrationsRun } from '../migrate.ts';
-import type { Snapshot } from '../snapshot.ts';
+import type { View } from '../view.ts';
 import { FORMAT, type Header, written } from './format.ts';
 import { keptTables } from './tables.ts';
 
 export interface BackupSource {
-  readonly snapshot: Snapshot;
+  readonly view: View;
   readonly isPostgres: boolean;
   /** The text of the key ring's file; null when nothing is encrypted yet. */
   readonly keyRing: string | null;
@@ -18,7 +18,7 @@ export interface BackupSource {
 
 /** The lines of a backup as bytes, a page of rows at a time. */
 export async function* backupBytes(source: BackupSource): AsyncGenerator<Buffer> {
-  const { snapshot, keyRing } = source;
+  const { view, keyRing } = source;
   const hash = createHash('sha256');
   const counts: Record<string, number> = {};
 
@@ -33,13 +33,13 @@ export async function* backupBytes(source: BackupSource): AsyncGenerator<Buffer>
     format: FORMAT,
     version: VERSION,
     createdAt: source.now,
-    migrations: [...(await migrationsRun(snapshot.db))],
+    migrations: [...(await migrationsRun(view.db))],
   };
   yield bytesOf([header]);
-  for (const { name, columns } of await keptTables(snapshot.db, source.isPostgres)) {
+  for (const { name, columns } of await keptTables(view.db, source.isPostgres)) {
     yield bytesOf([{ table: name, columns }]);
     let rows = 0;
-    for await (const page of snapshot.pages(name)) {
+    for await (const page of view.pages(name)) {
       rows += page.length;
       yield bytesOf(page.map(row => written(row, columns)));
     }

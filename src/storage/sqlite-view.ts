@@ -2,15 +2,15 @@ import { dirname } from 'node:path';
 import { Kysely, sql } from 'kysely';
 import type { Logger } from '../lib/logger.ts';
 import { pagesOf } from './pages.ts';
-import type { Row, Snapshot } from './snapshot.ts';
 import { WORKER } from './sqlite.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { explainFailure } from './sqlite-errors.ts';
 import { startReader } from './sqlite-workers.ts';
 import type { Database } from './tables.ts';
+import type { Row, View } from './view.ts';
 
 /** Reads `file` in a transaction of its own: in WAL mode that neither waits for a writer nor makes one wait. */
-export async function openSqliteSnapshot(file: string, logger: Logger): Promise<Snapshot> {
+export async function openSqliteView(file: string, logger: Logger): Promise<View> {
   const explain = (failure: Parameters<typeof explainFailure>[0]) =>
     explainFailure(failure, file, dirname(file));
   const { reading, close } = startReader({ script: WORKER, file, explain, logger });

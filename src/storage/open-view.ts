@@ -4,10 +4,10 @@ import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Secret } from '../lib/secret.ts';
 import { placeOf } from './place.ts';
-import type { Snapshot } from './snapshot.ts';
-import { openSqliteSnapshot } from './sqlite-snapshot.ts';
+import { openSqliteView } from './sqlite-view.ts';
+import type { View } from './view.ts';
 
-export interface SnapshotOptions {
+export interface ViewOptions {
   /** As `StorageOptions` has it. */
   readonly url: string | Secret;
   readonly dataFolder: string;
@@ -15,14 +15,14 @@ export interface SnapshotOptions {
 }
 
 /** Rejects with `not-found` when there is no database yet, else as `openStorage` does. */
-export async function openSnapshot({ url, dataFolder, logger }: SnapshotOptions): Promise<Snapshot> {
+export async function openView({ url, dataFolder, logger }: ViewOptions): Promise<View> {
   const place = placeOf(url);
   if (place.kind === 'postgres') {
-    const { openPostgresSnapshot } = await import('./postgres-snapshot.ts');
-    return openPostgresSnapshot(place.url);
+    const { openPostgresView } = await import('./postgres-view.ts');
+    return openPostgresView(place.url);
   }
   const file = resolve(dataFolder, place.file);
   if (!existsSync(file))
     throw new AppError('not-found', `there is no store '${file}'; name the right folder with --data`);
-  return openSqliteSnapshot(file, logger);
+  return openSqliteView(file, logger);
 }

@@ -5,18 +5,18 @@ import { postgresAddress } from './postgres-address.ts';
 import { type Lent, postgresDialect } from './postgres-dialect.ts';
 import { explainPostgres } from './postgres-errors.ts';
 import { prepareReading } from './postgres-session.ts';
-import type { Row, Snapshot } from './snapshot.ts';
 import type { Database } from './tables.ts';
+import type { Row, View } from './view.ts';
 
-/** A disk that takes the pages slowly must not end the snapshot. */
+/** A disk that takes the pages slowly must not end the view. */
 const IDLE_MS = '600000';
 
 const noTransaction = async (): Promise<void> => {
-  throw new Error('a snapshot is one transaction already');
+  throw new Error('a view is one transaction already');
 };
 
 /** Reads the database of a `postgres://` URL as it is at this moment. */
-export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
+export async function openPostgresView(url: string): Promise<View> {
   const address = postgresAddress(url);
   const explain = (error: unknown) => explainPostgres(error, address.place, address.user);
   const client = new Client(address.config);

@@ -92,6 +92,10 @@ export function meteredStorage(storage: Storage, metrics: Metrics, clock: Pick<C
     },
     set => set({}, waiting),
   );
+  metrics.gauge(
+    { name: 'headgate_store_size_bytes', help: 'What the database takes on its disk.', labels: [] },
+    async set => set({}, await storage.size()),
+  );
   const seconds = metrics.histogram({
     name: 'headgate_store_commit_duration_seconds',
     help: 'From asking for a commit until it is on disk or refused, the wait for its batch included.',

@@ -26,6 +26,8 @@ export interface Backend {
    * Answers for each plan, in order: null when it is on disk, else why it was refused.
    */
   run(plans: readonly Plan[]): Promise<readonly (AppError | null)[]>;
+  /** What the database takes on its disk, in bytes. */
+  size(): Promise<number>;
   /** Opens what reads, once the tables are there. */
   openReader(): Promise<void>;
   /** Answers what was asked before, then ends. */

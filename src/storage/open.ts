@@ -123,6 +123,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       isListening = true;
       return bus.subscribe(listener);
     },
+    size: backend.size,
     close() {
       closing ??= close();
       return closing;

@@ -61,8 +61,10 @@ export async function openPostgres(
     }
   }
 
+  const reader = new Kysely<Database>({ dialect: postgresDialect(reading.lend, explain) });
+
   return {
-    reader: new Kysely<Database>({ dialect: postgresDialect(reading.lend, explain) }),
+    reader,
     writer: new Kysely<Database>({ dialect: postgresDialect(() => lendWriter(link), explain) }),
     keeper: new Kysely<Database>({ dialect: postgresDialect(() => lendWriter(keeping), explain) }),
     tenure: { isAlone: false, now: sql.raw(SERVER_CLOCK) },
@@ -83,6 +85,10 @@ export async function openPostgres(
       });
     },
     migrating,
+    async size() {
+      const asked = sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`;
+      return (await asked.execute(reader)).rows[0]?.bytes ?? 0;
+    },
     openReader: async () => {},
     async close() {
       await endListening();

@@ -68,15 +68,21 @@ export async function openSqlite(file: string, logger: Logger): Promise<Backend>
     await close();
     throw error;
   }
+  const reader = new Kysely<Database>({ dialect: sqliteDialect(reading) });
   return {
     writer,
-    reader: new Kysely<Database>({ dialect: sqliteDialect(reading) }),
+    reader,
     keeper: undefined,
     tenure: { isAlone: true, now: sql`0` },
     migrating: work => work(writer),
     notify: async () => {},
     listen: () => {},
     run: runOn(writing, explain),
+    async size() {
+      const { rows } = await sql<{ bytes: number }>`
+        select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`.execute(reader);
+      return rows[0]?.bytes ?? 0;
+    },
     async openReader() {
       await reading.ask({ kind: 'open-reader', database: file });
     },

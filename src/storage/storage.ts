@@ -97,7 +97,7 @@ export interface DeliveryFilter {
   readonly incident?: string;
 }
 
-export interface TargetBacklog {
+interface TargetBacklog {
   readonly target: string;
   readonly count: number;
   readonly oldest: number;
@@ -275,5 +275,7 @@ export interface Storage {
    * twice, so whoever relies on them also looks from time to time. The answer ends it.
    */
   subscribe(listener: (fact: Fact) => void): () => void;
+  /** What the database takes on its disk, in bytes. */
+  size(): Promise<number>;
   close(): Promise<void>;
 }

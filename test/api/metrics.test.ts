@@ -82,6 +82,7 @@ it('counts what is told and sent, by target and condition', async () => {
     expect(Math.abs(Date.now() / 1000 - arrivedAt)).toBeLessThan(60);
     expect(sampleIn(text, 'headgate_store_commit_duration_seconds_count')).toBeGreaterThanOrEqual(3);
     expect(sampleIn(text, 'headgate_store_operations_waiting')).toBe(0);
+    expect(sampleIn(text, 'headgate_store_size_bytes')).toBeGreaterThan(4096);
 
     writeFileSync(join(server.config, 'notifications.yml'), '');
     await until(async () => {

@@ -3,7 +3,9 @@ import { deliveryStore } from '../../src/storage/deliveries.ts';
 import { eventStore } from '../../src/storage/events.ts';
 import { incidentStore } from '../../src/storage/incidents.ts';
 import { messageStore } from '../../src/storage/messages.ts';
+import { ageingStore } from '../../src/storage/retention.ts';
 import { secretsStore } from '../../src/storage/secrets.ts';
+import type { Ageing } from '../../src/storage/storage.ts';
 import type { Database } from '../../src/storage/tables.ts';
 import { versionStore } from '../../src/storage/versions.ts';
 
@@ -45,8 +47,13 @@ export const READS: readonly (readonly [string, Read])[] = [
   ['the number of versions', reader => versions(reader).count()],
 ];
 
+const old = (reader: Kysely<Database>, kind: Ageing) =>
+  ageingStore(reader, 'default').find(kind, { before: 4_000_000_000_000, after: '', limit: 10 });
+
 /** Reads that one index alone keeps from walking through a whole workspace, with its name. */
 export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
+  ['events that nothing needs', reader => old(reader, 'events'), 'deliveries_by_event'],
+  ['incidents that nothing needs', reader => old(reader, 'incidents'), 'deliveries_by_incident_id'],
   ['open incidents by condition', reader => incidents(reader).openByCondition(), 'incidents_'],
   ['what waits for a target', reader => deliveries(reader).waiting('t', 'd', 10), 'deliveries_waiting'],
   [

@@ -35,7 +35,7 @@ export const lineSchema = z.union([
   }),
 ]);
 type Written = z.infer<typeof value>;
-export type Value = string | number | null | Uint8Array;
+type Value = string | number | null | Uint8Array;
 
 /** What a restore puts into a table. */
 export type TableRow = readonly Value[];

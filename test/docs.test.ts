@@ -95,17 +95,18 @@ test('api.md lists every path that the server knows', async () => {
     ingestImpstats: untouched,
   };
   const known: string[] = [];
+  const leader = { node: 'n', url: untouched, http: { forward: untouched, close: untouched } };
   const server = fastify();
   server.addHook('onRoute', ({ method, url }) => {
     if (method !== 'HEAD') known.push(`${method} ${asDocumented(url)}`);
   });
   await server.register(
-    scope => addManagement(scope, { house, identity, health: untouched, clock: testClock() }),
+    scope => addManagement(scope, { house, identity, health: untouched, clock: testClock(), leader }),
     {
       prefix: '/api/v1',
     },
   );
-  await server.register(scope => addIngest(scope, () => monitor), { prefix: '/ingest' });
+  await server.register(scope => addIngest(scope, { monitor: () => monitor, leader }), { prefix: '/ingest' });
   await server.close();
   const documented = tableRows(sectionOf(API, 'Paths')).flatMap(([method, path]) =>
     spelledOut(path).map(one => `${method} ${one}`),

@@ -21,12 +21,18 @@ export interface Leader {
 /** Names the process that sent a request on. */
 const FORWARDED = 'x-headgate-forwarded';
 
-/** Requests that only the leading process can answer go there as they came, before anything of them is read. */
-export function forwardLive(server: FastifyInstance, { node, url, http }: Leader): void {
-  server.addHook('onRequest', async (request, reply) => {
+/**
+ * Requests that only the leading process can answer go there as they came, before anything of them is read. Hooks that
+ * were added to the scope before have refused by then what any process can refuse: a server that answers while a body
+ * is still on its way breaks the connection, and its answer may be lost.
+ */
+export function forwardLive(scope: FastifyInstance, { node, url, http }: Leader): void {
+  scope.addHook('onRequest', async (request, reply) => {
     if (request.is404 || request.routeOptions.config.isLive !== true) return;
     const origin = await url();
     if (origin === undefined) return;
+    if (Number(request.headers['content-length'] ?? 0) > (request.routeOptions.bodyLimit ?? 0))
+      throw new AppError('body-too-large', 'The request body is too large');
     // Two that each take the other for the leading one must not send a request to and fro.
     if (request.headers[FORWARDED] !== undefined)
       throw new AppError('unavailable', 'this process does not lead any more', { retryAfterSeconds: 1 });

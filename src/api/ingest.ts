@@ -5,6 +5,7 @@ import type { Monitor } from '../pipelines/monitor.ts';
 import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
+import { forwardLive, type Leader } from './forward.ts';
 import type { Operation } from './operation.ts';
 
 export const INGEST_PREFIX = '/ingest';
@@ -74,8 +75,15 @@ export const ingestOperations: readonly Operation[] = [samplesOperation, impstat
 
 const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } };
 
+interface IngestOptions {
+  /** Throws `unavailable` in a process that does not lead. */
+  readonly monitor: () => Monitor;
+  readonly leader: Leader;
+}
+
 /** Where engines that push send their statistics, each with its pipeline's token. */
-export async function addIngest(scope: FastifyInstance, monitor: () => Monitor): Promise<void> {
+export async function addIngest(scope: FastifyInstance, { monitor, leader }: IngestOptions): Promise<void> {
+  forwardLive(scope, leader);
   // Before the body is read: nobody unknown makes us parse megabytes.
   scope.addHook('onRequest', async request => {
     if (!request.is404) senderOf(monitor(), operatorsToken(request));

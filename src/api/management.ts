@@ -7,6 +7,7 @@ import { AppError } from '../lib/errors.ts';
 import type { House } from '../resources/verb.ts';
 import { authorizationOf } from './authorization.ts';
 import { readJsonBodies } from './bodies.ts';
+import { forwardLive, type Leader } from './forward.ts';
 import { addHealth, type Health, healthOperation } from './health.ts';
 import { addLogin, loginOperation } from './login.ts';
 import { addNotFound } from './not-found.ts';
@@ -19,6 +20,7 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set(PUBLIC.map(row => PREFIX + row
 
 export interface ManagementOptions {
   readonly clock: Clock;
+  readonly leader: Leader;
   readonly house: House;
   readonly identity: Identity;
   readonly health: () => Health;
@@ -32,6 +34,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     if (!request.is404 && PUBLIC_PATHS.has(request.routeOptions.url ?? '')) return;
     actors.set(request, await options.identity.authenticate(authorizationOf(request)));
   });
+  forwardLive(scope, options.leader);
   addHealth(scope, options.health);
   addLogin(scope, options.identity);
   addStream(scope, {

@@ -6,7 +6,6 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
-import { forwardLive, type Leader } from './forward.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { describeInstallation } from './metrics/installation.ts';
@@ -21,7 +20,6 @@ import { refuseUnreadable } from './unreadable.ts';
 export interface ServerOptions extends ManagementOptions {
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
-  readonly leader: Leader;
   /** What is told of this server at /metrics. */
   readonly metrics: Metrics;
   readonly metricsToken: () => Secret | undefined;
@@ -71,7 +69,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
   });
   countRequests(server, metrics);
-  forwardLive(server, options.leader);
   addPage(server);
   describeInstallation(metrics, options.house);
   const endMeasuring = describeProcess(metrics, options.health().startTime);
@@ -79,7 +76,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addMetrics(server, metrics, options.metricsToken);
   addOpenApi(server);
   addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, ...ingestOperations]);
-  await server.register(scope => addIngest(scope, options.monitor), { prefix: INGEST_PREFIX });
+  await server.register(scope => addIngest(scope, options), { prefix: INGEST_PREFIX });
   await server.register(scope => addManagement(scope, options), { prefix: '/api/v1' });
   await server.ready();
   return server;

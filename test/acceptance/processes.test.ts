@@ -88,6 +88,12 @@ it('lets one process lead, and the others answer as it would', async () => {
   for (const server of [first, second])
     expect(await send(server, path, { token })).toMatchObject({ body: { items: [{ severity: 'error' }] } });
 
+  const tooLarge = {
+    token,
+    method: 'PATCH',
+    body: JSON.stringify({ description: 'x'.repeat(6 * 1024 * 1024) }),
+  };
+  expect((await send(second, path, tooLarge)).status).toBe(413);
   for (const server of [first, second]) expect((await fetch(`${server.url}/api/v1/health`)).status).toBe(200);
   expect((await send(second, '/api/v1/notifications', { token: 'Bearer x.y.z' })).status).toBe(401);
   expect(

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { openStorage } from '../src/storage/open.ts';
-import type { Operation, Storage } from '../src/storage/storage.ts';
+import type { Lease, Operation, Storage } from '../src/storage/storage.ts';
 import { createPostgresDatabase, findPostgres } from '../test/helpers/postgres.ts';
 import { deliveryOf, incidentRow, settle, transition } from '../test/storage/rows.ts';
 
 const SINGLE = 1_000;
 const BATCHED = 20_000;
+const LEASE_MS = 3_600_000;
 /** How many callers wait for a commit at a time when they are batched. */
 const AT_ONCE = 500;
 
@@ -30,11 +31,20 @@ async function measure(count: number, work: () => Promise<void>): Promise<Measur
   };
 }
 
-/** Commits all of them, `callers` at a time, each caller waiting for its own. */
-async function commitAll(storage: Storage, operations: readonly Operation[], callers: number): Promise<void> {
+interface Writer {
+  readonly storage: Storage;
+  readonly lease: Lease;
+}
+
+/** Commits all of them as the product does, `callers` at a time, each caller waiting for its own. */
+async function commitAll(
+  { storage, lease }: Writer,
+  operations: readonly Operation[],
+  callers: number,
+): Promise<void> {
   const left = operations.values();
   const caller = async (): Promise<void> => {
-    for (const operation of left) await storage.commit(operation);
+    for (const operation of left) await storage.commit(operation, lease);
   };
   await Promise.all(Array.from({ length: callers }, caller));
 }
@@ -43,6 +53,9 @@ async function commitAll(storage: Storage, operations: readonly Operation[], cal
 const BODY = JSON.stringify({ filler: 'x'.repeat(686) });
 
 async function measureStore(name: string, storage: Storage): Promise<void> {
+  const lease = await storage.leases.take('engine:default', 'bench', LEASE_MS);
+  if (lease === undefined) throw new Error('a new database has a lease already');
+  const writer = { storage, lease };
   for (const [how, count, callers] of [
     ['single', SINGLE, 1],
     ['batched', BATCHED, AT_ONCE],
@@ -51,8 +64,8 @@ async function measureStore(name: string, storage: Storage): Promise<void> {
       transition(incidentRow({ subject: `${how}:${index}` }), { body: BODY }),
     );
     const settlements = transitions.map(one => settle(deliveryOf(one)));
-    print(name, `enqueue, ${how}`, await measure(count, () => commitAll(storage, transitions, callers)));
-    print(name, `settle, ${how}`, await measure(count, () => commitAll(storage, settlements, callers)));
+    print(name, `enqueue, ${how}`, await measure(count, () => commitAll(writer, transitions, callers)));
+    print(name, `settle, ${how}`, await measure(count, () => commitAll(writer, settlements, callers)));
   }
 }
 

@@ -1,9 +1,14 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { closed, deliveryOf, incidentRow, settle, transition, versionRow } from '../../test/storage/rows.ts';
+import { systemClock } from '../lib/clock.ts';
+import { monotonicIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { startApp } from './app.ts';
 import { createSweep, type Keeping, type Sweep } from './sweep.ts';
 
 const DAY_MS = 86_400_000;
@@ -12,7 +17,7 @@ const KEEPING: Keeping = { deliveries: DAY_MS, incidents: DAY_MS, versions: DAY_
 
 let store: TestStorage;
 let clock: TestClock;
-let sweep: Sweep;
+let sweep: Sweep | undefined;
 let removed: Record<string, number>;
 let logged: string[];
 
@@ -23,7 +28,8 @@ beforeEach(async () => {
   logged = [];
 });
 afterEach(async () => {
-  await sweep.stop();
+  await sweep?.stop();
+  sweep = undefined;
   await store.close();
 });
 
@@ -110,4 +116,41 @@ it('comes again every ten minutes, also after it failed', async () => {
   await clock.advance(600_000);
   await until(() => removed.deliveries === 2);
   expect(logged).toEqual(['what is old cannot be removed']);
+});
+
+it('is part of the product, by the times of its settings', async () => {
+  await commitOver(1);
+  await store.storage.close();
+  const configFolder = join(store.folder, 'config');
+  await mkdir(configFolder);
+  await writeFile(
+    join(configFolder, 'headgate.yml'),
+    'retention: { deliveries: 9d, incidents: 9d, messages: 400d }',
+  );
+  const app = await startApp({
+    configFolder,
+    dataFolder: store.folder,
+    flags: { 'api.port': '0' },
+    environment: { HEADGATE_ADMIN_PASSWORD: 'a password of the test' },
+    clock: {
+      ...systemClock,
+      now: () => START + 10 * DAY_MS,
+      // Nobody waits a minute for the first sweep.
+      sleep: (ms, signal) => systemClock.sleep(ms === 60_000 ? 0 : ms, signal),
+    },
+    ids: monotonicIds(systemClock),
+    random: Math.random,
+    logger: silentLogger,
+  });
+  try {
+    await eventually(async () => {
+      const metrics = await (await fetch(`${app.url}/metrics`)).text();
+      return metrics.includes('headgate_retention_removed_total{kind="incidents"} 1');
+    });
+    const metrics = await (await fetch(`${app.url}/metrics`)).text();
+    expect(metrics).toContain('headgate_retention_removed_total{kind="deliveries"} 2');
+    expect(metrics).not.toContain('headgate_retention_removed_total{kind="messages"}');
+  } finally {
+    await app.stop();
+  }
 });

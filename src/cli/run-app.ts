@@ -57,13 +57,24 @@ function logLevel(text = 'info'): LogLevel | undefined {
   return LOG_LEVELS.find(level => level === text);
 }
 
+/** The same signal again within this is no second one: npm and timeout send theirs to the whole group besides. */
+const SAME_SIGNAL_MS = 1000;
+
+/** The first asks for a graceful stop; after it, another one ends the process as if nobody listened. */
 function stopSignal(): Promise<void> {
   setMaxListeners(0, process);
+  const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise(resolve => {
-    const signals = ['SIGTERM', 'SIGINT'] as const;
-    function hear(): void {
-      for (const signal of signals) process.off(signal, hear);
-      resolve();
+    let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
+    function hear(signal: NodeJS.Signals): void {
+      const now = systemClock.monotonic();
+      if (first === undefined) {
+        first = { signal, at: now };
+        resolve();
+      } else if (signal !== first.signal || now - first.at > SAME_SIGNAL_MS) {
+        for (const each of signals) process.off(each, hear);
+        process.kill(process.pid, signal);
+      }
     }
     for (const signal of signals) process.on(signal, hear);
   });

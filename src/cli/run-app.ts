@@ -58,7 +58,7 @@ function logLevel(text = 'info'): LogLevel | undefined {
 }
 
 /** The same signal again within this is no second one: npm and timeout send theirs to the whole group besides. */
-const SAME_SIGNAL_MS = 1000;
+const SAME_SIGNAL_MS = 300;
 
 /** The first asks for a graceful stop; after it, another one ends the process as if nobody listened. */
 function stopSignal(): Promise<void> {

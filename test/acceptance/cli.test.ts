@@ -154,7 +154,15 @@ it('ends at once at a second signal', async () => {
   server.signal('SIGTERM');
   await until(() => server.records().some(record => record.msg === 'stopping'), 'the graceful stop');
   const begun = performance.now();
-  server.signal('SIGTERM');
+  let isOver = false;
+  void server.ended.then(() => {
+    isOver = true;
+  });
+  // The first of these may still count as the one before.
+  await until(() => {
+    if (!isOver) server.signal('SIGTERM');
+    return isOver;
+  }, 'the end');
   expect(await server.ended).toEqual({ code: null, signal: 'SIGTERM' });
   expect(performance.now() - begun).toBeLessThan(3000);
 });

@@ -12,7 +12,7 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for disks, sockets and intervals, not for a core.
     maxWorkers: 4,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

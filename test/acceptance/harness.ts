@@ -13,7 +13,7 @@ export { noData, writeConfiguration, writeFileText } from './files.ts';
 export { until } from './until.ts';
 
 /** Real windows and real processes take seconds. */
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 export interface Folders {
   readonly root: string;

@@ -5,7 +5,7 @@ import { run } from '../acceptance/bin.ts';
 import { until } from '../acceptance/until.ts';
 import { signIn, useBrowser } from './browser.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const BIN = join(import.meta.dirname, '../../dist/main.js');
 

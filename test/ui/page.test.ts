@@ -8,7 +8,7 @@ import { writeConfiguration } from '../acceptance/files.ts';
 import { faintTexts, signIn, useBrowser } from './browser.ts';
 import { type Feed, startFeed, TOKEN } from './feed.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const MARKUP = '<img src=x onerror="window.broken=1">';
 const NOTHING_THERE = 'http://127.0.0.1:9/hook';

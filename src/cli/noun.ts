@@ -66,7 +66,7 @@ function getCommand<Row extends object, Whole extends object, Part extends objec
   finish: Finish,
 ): Command | undefined {
   if (get === undefined) return undefined;
-  return withServer(new Command('get').description('show one'))
+  return withServer(new Command('get').alias('show').description('show one'))
     .addArgument(idArgument())
     .action((id: string, flags: ServerFlags) =>
       ask(finish, flags, async ({ client }) => printItem(await get(client, id), flags)),

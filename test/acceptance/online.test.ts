@@ -149,6 +149,7 @@ describe('nouns', () => {
     expect(JSON.parse((await run(['targets', 'get', 'log', '--json'])).stdout).type).toBe(
       'notifications_log',
     );
+    expect((await run(['deliveries', 'show', 'none'])).stderr).toBe("headgate: delivery 'none' not found\n");
     expect(await run(['targets', 'get', 'none'])).toMatchObject({
       code: 1,
       stderr: "headgate: target 'none' not found\n",

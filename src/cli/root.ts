@@ -3,17 +3,18 @@ import { VERSION } from '../lib/version.ts';
 import { backupCommand } from './backup.ts';
 import { checkCommand } from './check.ts';
 import { completeCommand, completionCommand } from './completion.ts';
+import { inputsCommand, outputsCommand } from './components.ts';
 import { deliveriesCommand } from './deliveries.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode, type Finish } from './exit.ts';
 import { incidentsCommand } from './incidents.ts';
-import { inputsCommand } from './inputs.ts';
+
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { messagesCommand } from './messages.ts';
 import { migrateCommand } from './migrate.ts';
 import { notificationsCommand } from './notifications.ts';
-import { outputsCommand } from './outputs.ts';
+
 import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';

@@ -3,13 +3,14 @@ import { type Command, Option } from 'commander';
 import type { Finish } from './exit.ts';
 import { nounCommand } from './noun.ts';
 
-type Output = Schemas['Output'];
+/** An input looks as an output does. */
+type Component = Schemas['Input'] | Schemas['Output'];
 
-export const outputsCommand = (finish: Finish): Command =>
-  nounCommand<Output>(
+const componentsCommand = (name: 'inputs' | 'outputs', finish: Finish): Command =>
+  nounCommand<Component>(
     {
-      name: 'outputs',
-      description: 'outputs of pipelines and how they are',
+      name,
+      description: `${name} of pipelines and how they are`,
       columns: [
         { name: 'id', of: one => one.id },
         { name: 'type', of: one => one.type },
@@ -23,9 +24,12 @@ export const outputsCommand = (finish: Finish): Command =>
         new Option('--type <type>', 'only of that type'),
         new Option('--group <group>', 'only of that group'),
       ],
-      list: ({ outputs }, { group, ...filters }) =>
-        group === undefined ? outputs.list(filters) : outputs.listInGroup({ group, ...filters }),
-      get: ({ outputs }, id) => outputs.get({ id }),
+      list: ({ [name]: components }, { group, ...filters }) =>
+        group === undefined ? components.list(filters) : components.listInGroup({ group, ...filters }),
+      get: ({ [name]: components }, id) => components.get({ id }),
     },
     finish,
   );
+
+export const inputsCommand = (finish: Finish): Command => componentsCommand('inputs', finish);
+export const outputsCommand = (finish: Finish): Command => componentsCommand('outputs', finish);

@@ -55,7 +55,11 @@ test('opens what a link names, with its schema, a line for curl and what it answ
     `curl -X POST '${server.url}/api/v1/notification-targets' -H "Authorization: $TOKEN"`,
   );
   expect(text).toContain('"token": "********"');
-  await operation.locator('.keys summary', { hasText: 'WebhookTargetSettings' }).first().click();
+  expect(text).toContain('configuration-read-only The folder of the configuration cannot be written.');
+  await operation
+    .locator('.keys summary', { hasText: /^webhook/ })
+    .first()
+    .click();
   expect(await operation.getByText('Where the events go.').isVisible()).toBe(true);
 });
 
@@ -65,14 +69,28 @@ test.each(['light', 'dark'] as const)('can be read in %s, on a narrow screen as 
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
 });
 
+test.each(['#%', '#nothing.like', '#inputs.listInGroup'])(
+  'takes the link %s without breaking',
+  async hash => {
+    const { page, complaints } = await open(hash);
+    expect(await page.locator('details[open]').count()).toBe(hash.includes('InGroup') ? 1 : 0);
+    expect(complaints).toEqual([]);
+  },
+);
+
 test('is reached from the page, and says so when the document cannot be had', async () => {
   const { page } = await browser.open();
   await page.goto(server.url);
   await page.getByRole('link', { name: 'API' }).click();
   await page.getByRole('heading', { name: 'API' }).waitFor();
-  await page.route('**/openapi.json', route => route.abort());
-  await page.reload();
-  expect(await page.getByRole('alert').textContent()).toContain('Headgate does not answer');
+  for (const status of [0, 500]) {
+    await page.route('**/openapi.json', route =>
+      status === 0 ? route.abort() : route.fulfill({ status, json: { status: 'error' } }),
+    );
+    await page.reload();
+    await page.getByRole('alert').getByText('Headgate does not answer').waitFor();
+    await page.unroute('**/openapi.json');
+  }
 });
 
 test('the document is served as it was committed', async () => {

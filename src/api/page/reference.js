@@ -11,6 +11,7 @@ void start();
 async function start() {
   try {
     const answer = await fetch('/openapi.json');
+    if (!answer.ok) throw new Error(`answered ${answer.status}`);
     api = await answer.json();
   } catch {
     byId('trouble').textContent = 'Headgate does not answer. Is it running, and can this machine reach it?';
@@ -97,16 +98,32 @@ function parameterList(parameters) {
   return list;
 }
 
+/** What each code means stands in the document by its status, as `code`: meaning. */
 function refusals(errors) {
-  const text = element('p');
-  for (const [index, error] of errors.entries())
-    text.append(index === 0 ? '' : ' · ', element('code', '', error));
-  return text;
+  const list = element('ul', 'keys');
+  const texts = Object.values(api.components.responses).map(({ description }) => description);
+  for (const error of errors) {
+    const item = element('li');
+    const known = texts.find(text => text.includes(`\`${error}\`: `)) ?? '';
+    const meaning = known.split(`\`${error}\`: `)[1]?.split(/ `[a-z-]+`: /)[0] ?? '';
+    item.append(element('code', 'name', error), element('span', 'text', ` ${meaning}`));
+    list.append(item);
+  }
+  return list;
+}
+
+/** Anybody may write a link, so it need not be well formed. */
+function linkedId() {
+  try {
+    return decodeURIComponent(location.hash.slice(1)).replace(/InGroup$/, '');
+  } catch {
+    return '';
+  }
 }
 
 /** A link to an operation opens it, also when the filter has hidden it. */
 function openLinked() {
-  const id = decodeURIComponent(location.hash.slice(1)).replace(/InGroup$/, '');
+  const id = linkedId();
   if (id === '') return;
   if (byId(id) === null) {
     byId('filter').value = '';

@@ -49,7 +49,7 @@ function partsOf(document, given) {
     return { ...partsOf(document, others[0]), type: `${partsOf(document, others[0]).type} or null` };
   if (others.length > 1)
     return {
-      keys: others.map(one => ({ name: one.title ?? one.type ?? '', schema: one, required: true })),
+      keys: others.map(one => ({ name: kindOf(one), schema: one, required: true })),
       type: 'one of',
       description,
     };
@@ -62,19 +62,32 @@ function partsOf(document, given) {
   return { keys, type: typeOf(schema), description };
 }
 
-function typeOf({ title, type, format, enum: values, const: only }) {
+/** Kinds of a thing are told apart by their `type`. */
+const kindOf = ({ title, type, properties }) => properties?.type?.const ?? title ?? String(type ?? '');
+
+function typeOf({ title, type, format, enum: values, const: only, additionalProperties }) {
   if (only !== undefined) return JSON.stringify(only);
   if (values) return values.map(value => JSON.stringify(value)).join(' | ');
-  return title ?? [type ?? 'anything', format].filter(Boolean).join(', ');
+  if (title) return title;
+  const name = Array.isArray(type) ? type.join(' or ') : (type ?? 'anything');
+  const within = additionalProperties?.type;
+  return [within ? `map of ${within}` : name, format].filter(Boolean).join(', ');
 }
 
-function limitsOf({ default: value, minimum, maximum, maxLength, examples }) {
+function limitsOf(schema) {
+  const { default: value, minimum, maximum, minLength, maxLength, minItems, maxItems, examples } = schema;
+  const noEffect = schema['x-no-effect-yet'];
   const parts = [
     value !== undefined && `Default ${JSON.stringify(value)}.`,
-    minimum !== undefined && `At least ${minimum}.`,
-    maximum !== undefined && `At most ${maximum}.`,
+    minimum > Number.MIN_SAFE_INTEGER && `At least ${minimum}.`,
+    maximum < Number.MAX_SAFE_INTEGER && `At most ${maximum}.`,
+    minLength > 1 && `At least ${minLength} characters.`,
     maxLength !== undefined && `At most ${maxLength} characters.`,
+    minItems > 0 && `At least ${minItems} of them.`,
+    maxItems > 1 && `At most ${maxItems} of them.`,
     examples !== undefined && `Such as ${examples.join(', ')}.`,
+    schema['x-aliases'] && `Also read as ${schema['x-aliases'].join(', ')}.`,
+    noEffect && `Of no effect yet${noEffect === true ? '' : `: ${noEffect.join(', ')}`}.`,
   ];
   return parts.filter(Boolean).join(' ');
 }

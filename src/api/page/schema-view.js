@@ -15,7 +15,7 @@ function rowOf(document, { name, schema, required }) {
   const line = keys.length > 0 ? element('summary') : item;
   line.append(
     element('code', 'name', name),
-    element('span', 'type', type === name ? ' ' : ` ${type}${required || name === '' ? '' : ', optional'} `),
+    element('span', 'type', type === name ? ' ' : ` ${type}${required || name === '' ? '' : ', optional'}. `),
     element('span', 'text', description),
   );
   if (keys.length === 0) return item;

@@ -22,6 +22,7 @@ import { continueIds } from './continue-ids.ts';
 import { NO_COMPONENTS, notLeading } from './follower.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { leaderUrl } from './leader.ts';
+import { leadersVersions } from './leaders-versions.ts';
 import { createLeadership } from './leadership.ts';
 import { type Led, startLeading } from './leading.ts';
 import { hangUp, listen } from './listen.ts';
@@ -82,11 +83,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       mayCreate: !(await storage.holdsSealed()),
     });
     const secrets = await openSecretStore({ storage, workspace: WORKSPACE, keyRing, clock, logger });
+    const versions = leadersVersions(createVersions({ storage, workspace: WORKSPACE, ids, clock, logger }));
     const configuration = createConfiguration({
       ...sources,
       secretOf: secrets.get,
       secrets,
-      versions: createVersions({ storage, workspace: WORKSPACE, ids, clock, logger }),
+      versions,
       clock,
       logger,
     });
@@ -135,9 +137,11 @@ export async function startApp(options: AppOptions): Promise<App> {
         // Settings that came while it started count as well.
         started.apply(configuration.get());
         led = started;
+        await versions.lead();
         return {
           async stop(inTime) {
             led = undefined;
+            versions.follow();
             await started.stop(inTime);
           },
         };

@@ -83,6 +83,8 @@ export function addStream(scope: FastifyInstance, { house, clock, authenticate }
     }
     open.add(end);
     response.once('close', end);
+    // Whoever left while the token was looked at has said so already.
+    if (response.destroyed) end();
     return reply;
   });
 }

@@ -9,6 +9,7 @@ import { type Configuration, type LoadResult, loadConfiguration, type Sources } 
 import { openSecretStore } from '../config/secret-store.ts';
 import { createVersions } from '../config/versions.ts';
 import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import { createHttpForward } from '../lib/http-forward.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
@@ -197,10 +198,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       'reload',
       configuration.subscribe(now => led?.apply(now)),
     );
+    const cannotReread = (error: unknown): void =>
+      logger.warn({ reason: reasonOf(error) }, 'secrets that another process has changed cannot be read');
     teardown.add(
       'facts',
       storage.subscribe(({ noun }) => {
-        if (noun === 'secrets') void secrets.reread().catch(() => {});
+        if (noun === 'secrets') secrets.reread().catch(cannotReread);
       }),
     );
     teardown.add(

@@ -10,6 +10,7 @@ function leaseStore(clock: TestClock) {
   let held: (Lease & { readonly until: number }) | undefined;
   let epoch = 0;
   let isDown = false;
+  let answer: Promise<void> = Promise.resolve();
   const assertUp = (): void => {
     if (isDown) throw new AppError('unavailable', 'the database is down');
   };
@@ -26,6 +27,7 @@ function leaseStore(clock: TestClock) {
       assertUp();
       if (isOver() || held?.epoch !== lease.epoch || held.owner !== lease.owner) return false;
       held = { ...held, until: clock.monotonic() + ttlMs };
+      await answer;
       return true;
     },
     async release({ owner }) {
@@ -38,6 +40,9 @@ function leaseStore(clock: TestClock) {
     leases,
     down(now: boolean) {
       isDown = now;
+    },
+    answersAfter(wait: Promise<void>) {
+      answer = wait;
     },
   };
 }
@@ -52,7 +57,13 @@ beforeEach(() => {
   said = [];
 });
 
-function member(owner: string, isAlone = false) {
+interface Habits {
+  readonly isAlone?: boolean;
+  readonly startsFor?: number;
+  readonly stopsFor?: number;
+}
+
+function member(owner: string, { isAlone = false, startsFor = 0, stopsFor = 0 }: Habits = {}) {
   const listeners = new Set<(fact: Fact) => void>();
   let tenure: Tenure | undefined;
   const leadership = createLeadership({
@@ -70,10 +81,12 @@ function member(owner: string, isAlone = false) {
     logger: silentLogger,
     async lead(own) {
       tenure = own;
+      if (startsFor > 0) await clock.sleep(startsFor);
       said.push(`${owner} leads`);
       return {
         async stop(inTime) {
           said.push(`${owner} stops${inTime ? '' : ' at once'}`);
+          if (stopsFor > 0) await clock.sleep(stopsFor);
         },
       };
     },
@@ -148,7 +161,7 @@ test('a write that the store refuses ends leading, though the clock says there i
 });
 
 test('who is alone asks the store once and holds for good', async () => {
-  const a = member('a', true);
+  const a = member('a', { isAlone: true });
   await a.start();
   store.down(true);
   await clock.advance(3_600_000);
@@ -170,4 +183,71 @@ test('what cannot be started is no leading: the lease goes back, and the start f
   });
   await expect(failing.start()).rejects.toThrow('no snapshot');
   expect(await store.leases.holder('engine:w')).toBeUndefined();
+});
+
+test('what takes long to start keeps its lease meanwhile, and leads', async () => {
+  const a = member('a', { startsFor: 20_000 });
+  const starting = a.start();
+  await clock.advance(20_000);
+  await starting;
+  expect([a.isLeading(), said]).toEqual([true, ['a leads']]);
+  await a.stop();
+});
+
+test('a start that lasts beyond a lost lease ends what it has started, and is tried again', async () => {
+  const a = member('a', { startsFor: 8000 });
+  const starting = a.start();
+  await settle();
+  store.down(true);
+  await clock.advance(8000);
+  await starting;
+  expect([a.isLeading(), said]).toEqual([false, ['a leads', 'a stops at once']]);
+  store.down(false);
+  await clock.advance(9000);
+  expect(a.isLeading()).toBe(true);
+  await a.stop();
+});
+
+test('whoever stops holds the lease until what is under way has ended, and nobody takes over before', async () => {
+  const [a, b] = [member('a', { stopsFor: 10_000 }), member('b')];
+  await a.start();
+  await b.start();
+  const stopping = a.stop();
+  await clock.advance(9999);
+  expect([a.holds(), b.isLeading()]).toEqual([true, false]);
+  await clock.advance(1001);
+  await stopping;
+  expect([a.signal()?.aborted, b.isLeading()]).toEqual([true, true]);
+  await b.stop();
+});
+
+test('what was refused once stays refused, though a renewal is answered late', async () => {
+  const a = member('a');
+  await a.start();
+  let answer = (): void => {};
+  store.answersAfter(
+    new Promise(resolve => {
+      answer = resolve;
+    }),
+  );
+  await clock.advance(2000);
+  const { monotonic } = clock;
+  // The answer is there before any timer has run.
+  clock.monotonic = () => monotonic() + 3000;
+  expect(a.holds()).toBe(false);
+  answer();
+  await settle();
+  expect([a.holds(), said]).toEqual([false, ['a leads', 'a stops at once']]);
+  clock.monotonic = monotonic;
+  await a.stop();
+});
+
+test('a renewal that is never answered does not keep what is under way from being cut off', async () => {
+  const a = member('a');
+  await a.start();
+  const first = a.signal();
+  store.answersAfter(new Promise(() => {}));
+  await clock.advance(5000);
+  expect([first?.aborted, said.slice(0, 2)]).toEqual([true, ['a leads', 'a stops at once']]);
+  await a.stop();
 });

@@ -8,7 +8,7 @@ export interface Tenure {
   readonly lease: Lease;
   /** False from the moment another may have taken over, by this process's own clock: asked before anything is done. */
   holds(): boolean;
-  /** Aborts when it is over. */
+  /** Aborts when it is over; it never comes back. */
   readonly signal: AbortSignal;
   /** The store has refused a write: another leads already. */
   lost(): void;
@@ -50,6 +50,7 @@ const RENEW_MS = 2000;
 const TRY_MS = 1000;
 /** This process stops so long before its lease is over for the others: clocks run differently fast. */
 const MARGIN_MS = 1000;
+const LATE = 'the lease was not renewed in time';
 
 export function createLeadership(options: LeadershipOptions): Leadership {
   const { clock, logger, storage, name, owner } = options;
@@ -60,88 +61,113 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     over: 'the lease can be taken or kept again',
   });
   let present: { readonly tenure: Tenure; readonly leading: Leading; end(): void } | undefined;
-  let deadline = 0;
-  let isOver = false;
+  let isEnding = false;
   let cancelNext: Cancel = () => {};
-  let cancelDeadline: Cancel = () => {};
   let work: Promise<void> = Promise.resolve();
   let unsubscribe: Cancel = () => {};
-
-  /** Counted from before the store was asked: it may have answered long ago to a process that was frozen. */
-  function prolong(askedAt: number): void {
-    if (options.isAlone) {
-      deadline = Number.POSITIVE_INFINITY;
-      return;
-    }
-    deadline = askedAt + LEASE_MS - MARGIN_MS;
-    cancelDeadline();
-    cancelDeadline = clock.after(deadline - clock.monotonic(), () => enqueue(loseIfLate));
-  }
 
   async function take(): Promise<void> {
     const askedAt = clock.monotonic();
     const lease = await leases.take(name, owner, LEASE_MS);
     if (lease === undefined) return;
-    prolong(askedAt);
-    const abort = new AbortController();
-    const tenure: Tenure = {
-      lease,
-      holds: () => !abort.signal.aborted && clock.monotonic() < deadline,
-      signal: abort.signal,
-      lost: () => {
-        abort.abort();
-        enqueue(() => lose('another process leads'));
-      },
-    };
+    const { tenure, end } = keep(lease, askedAt);
     try {
-      present = { tenure, leading: await options.lead(tenure), end: () => abort.abort() };
-      logger.info({ lease: name, epoch: lease.epoch }, 'this process leads');
+      const leading = await options.lead(tenure);
+      present = { tenure, leading, end };
+      if (tenure.signal.aborted) await drop();
+      else logger.info({ lease: name, epoch: lease.epoch }, 'this process leads');
     } catch (error) {
-      abort.abort();
-      cancelDeadline();
+      end();
       await leases.release(lease).catch(() => {});
       throw error;
     }
   }
 
-  async function renew({ tenure }: { readonly tenure: Tenure }): Promise<void> {
-    const askedAt = clock.monotonic();
-    if (!(await leases.renew(tenure.lease, LEASE_MS))) await lose('another process leads');
-    else prolong(askedAt);
+  /** Prolongs the lease beside whatever goes on, however long that takes to start or to end. */
+  function keep(lease: Lease, takenAt: number): { readonly tenure: Tenure; end(): void } {
+    const abort = new AbortController();
+    let deadline = 0;
+    let cancelDeadline: Cancel = () => {};
+    let cancelRenewal: Cancel = () => {};
+
+    function end(): void {
+      cancelDeadline();
+      cancelRenewal();
+      abort.abort();
+    }
+
+    function over(reason: string): void {
+      if (abort.signal.aborted) return;
+      end();
+      logger.warn({ lease: name, epoch: lease.epoch, reason }, 'this process leads no more');
+      enqueue(drop);
+    }
+
+    /** Counted from before the store was asked: it may have answered long ago to a process that was frozen. */
+    function prolong(askedAt: number): void {
+      deadline = askedAt + LEASE_MS - MARGIN_MS;
+      cancelDeadline();
+      cancelDeadline = clock.after(deadline - clock.monotonic(), () => over(LATE));
+    }
+
+    async function renew(): Promise<void> {
+      const askedAt = clock.monotonic();
+      try {
+        const isOurs = await leases.renew(lease, LEASE_MS);
+        faults.passed();
+        if (abort.signal.aborted) return;
+        // What was refused meanwhile is not made good by an answer that comes late.
+        if (!isOurs) over('another process leads');
+        else if (clock.monotonic() >= deadline) over(LATE);
+        else prolong(askedAt);
+      } catch (error) {
+        faults.failed(error);
+      }
+    }
+
+    function renewLater(): void {
+      if (!abort.signal.aborted) cancelRenewal = clock.after(RENEW_MS, () => void renew().then(renewLater));
+    }
+
+    if (options.isAlone) deadline = Number.POSITIVE_INFINITY;
+    else {
+      prolong(takenAt);
+      renewLater();
+    }
+    const tenure: Tenure = {
+      lease,
+      holds: () => !abort.signal.aborted && clock.monotonic() < deadline,
+      signal: abort.signal,
+      lost: () => over('another process leads'),
+    };
+    return { tenure, end };
   }
 
-  async function loseIfLate(): Promise<void> {
-    if (present !== undefined && clock.monotonic() >= deadline)
-      await lose('the lease was not renewed in time');
-  }
-
-  async function lose(reason: string): Promise<void> {
-    const lost = present;
-    if (lost === undefined) return;
+  /** Stops what the process led, once its time is over. */
+  async function drop(): Promise<void> {
+    const last = present;
+    if (last === undefined || !last.tenure.signal.aborted) return;
     present = undefined;
-    cancelDeadline();
-    lost.end();
-    logger.warn({ lease: name, epoch: lost.tenure.lease.epoch, reason }, 'this process leads no more');
-    await lost.leading.stop(false);
+    await last.leading.stop(false);
   }
 
   async function turn(): Promise<void> {
     cancelNext();
     try {
-      await loseIfLate();
-      await (present === undefined ? take() : renew(present));
-      faults.passed();
+      if (present === undefined) {
+        await take();
+        faults.passed();
+      }
     } catch (error) {
       faults.failed(error);
-      await loseIfLate();
     }
-    if (!isOver) cancelNext = clock.after(present === undefined ? TRY_MS : RENEW_MS, () => enqueue(turn));
+    if (!isEnding) cancelNext = clock.after(TRY_MS, () => enqueue(turn));
   }
 
   /** One thing at a time: what is stopped has stopped before anything is started again. */
   function enqueue(step: () => Promise<void>): void {
     work = work.then(async () => {
-      if (!isOver) await step();
+      if (!isEnding) await step();
     });
   }
 
@@ -154,21 +180,20 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       await take();
       if (options.isAlone) return;
       unsubscribe = storage.subscribe(hear);
-      cancelNext = clock.after(present === undefined ? TRY_MS : RENEW_MS, () => enqueue(turn));
+      cancelNext = clock.after(TRY_MS, () => enqueue(turn));
     },
     isLeading: () => present?.tenure.holds() === true,
     async stop() {
-      isOver = true;
+      isEnding = true;
       cancelNext();
       unsubscribe();
       await work;
-      const last = present;
-      if (last === undefined) return;
-      await last.leading.stop(last.tenure.holds());
+      if (present === undefined) return;
+      const { tenure, leading, end } = present;
+      await leading.stop(tenure.holds());
       present = undefined;
-      cancelDeadline();
-      last.end();
-      await leases.release(last.tenure.lease).catch(error => faults.failed(error));
+      end();
+      await leases.release(tenure.lease).catch(error => faults.failed(error));
     },
   };
 }

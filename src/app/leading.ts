@@ -63,6 +63,8 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     }),
   });
   teardown.add('delivery', () => lanes.stop(isInTime));
+  // At once, whatever else is still being stopped by then.
+  tenure.signal.addEventListener('abort', () => void lanes.stop(false), { once: true });
   let isDisabled = disabledIn(options.configuration());
   const engine = createEngine({
     workspace,

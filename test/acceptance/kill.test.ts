@@ -124,7 +124,7 @@ function grouped<Item>(
 }
 
 it(`delivers every accepted transition although it is killed ${KILLS} times`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   process.stdout.write(`kill test: KILL_SEED=${seed}\n`);
   const random = randomFrom(seed);

@@ -173,7 +173,9 @@ it('goes on when nobody hears notices any more', async () => {
   const { start, run } = await cluster({ targets: [], notifications: [] });
   const first = await start('first');
   const second = await start('second');
-  await run("select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'");
+  await run(
+    "select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %' and datname = current_database()",
+  );
   await stop(first);
   await until(() => leads(second), 'the second process leads', TAKEOVER_MS);
 });

@@ -69,7 +69,7 @@ test.each(['light', 'dark'] as const)('can be read in %s, on a narrow screen as 
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
 });
 
-test.each(['#%', '#nothing.like', '#inputs.listInGroup'])(
+test.each(['#%', '#nothing.like', '#count', '#operations', '#inputs.listInGroup'])(
   'takes the link %s without breaking',
   async hash => {
     const { page, complaints } = await open(hash);

@@ -60,11 +60,15 @@ export function curlOf({ method, path, access, parameters, request }, origin) {
     'curl',
     ...(method === 'GET' ? [] : ['-X', method]),
     quoted(`${origin}${place}${query === '' ? '' : `?${query}`}`),
-    ...(access === 'public' ? [] : ['-H', '"Authorization: $TOKEN"']),
+    ...(access === 'public' ? [] : ['-H', tokenOf(access)]),
     ...(body === undefined ? [] : ['-H', quoted(`Content-Type: ${request.type}`)]),
     ...(body === undefined ? [] : ['-d', quoted(typeof body === 'string' ? body : JSON.stringify(body))]),
   ];
   return parts.join(' ');
 }
+
+/** What a login answers begins with the word Bearer already; the token of a pipeline is what its settings say. */
+const tokenOf = access =>
+  access === 'pipeline' ? '"Authorization: Bearer $TOKEN"' : '"Authorization: $TOKEN"';
 
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`;

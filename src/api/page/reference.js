@@ -125,12 +125,13 @@ function linkedId() {
 function openLinked() {
   const id = linkedId();
   if (id === '') return;
+  const isOperation = operationsOf(api).some(operation => operation.id === id);
+  if (!isOperation) return;
   if (byId(id) === null) {
     byId('filter').value = '';
     draw();
   }
   const details = byId(id);
-  if (details === null) return;
   details.open = true;
   details.scrollIntoView();
   details.querySelector('summary').focus({ preventScroll: true });

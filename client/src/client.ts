@@ -52,10 +52,17 @@ export function createClient(options: ClientOptions): Client {
       );
     if (operation.access === 'public') return sent();
     if (operation.access === 'pipeline') return sent(`Bearer ${pipelineToken(options.ingestToken)}`);
+    return withToken(sent, signal);
+  }
+
+  /** A token may end before its time, by a restart with new keys or by an administrator: one new one, one more try. */
+  async function withToken<Result extends { readonly status: number }>(
+    ask: (authorization: string) => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
     const token = await patiently(tokens.current(), signal);
-    const answer = await sent(token);
-    // Ended before its time, by a restart with new keys or by an administrator: one new token, and one more try.
-    return answer.status === 401 ? sent(await patiently(tokens.after(token), signal)) : answer;
+    const answer = await ask(token);
+    return answer.status === 401 ? ask(await patiently(tokens.after(token), signal)) : answer;
   }
 
   async function call(operation: Operation, input: RequestInput, options: CallOptions) {
@@ -102,9 +109,7 @@ export function createClient(options: ClientOptions): Client {
         redirect: 'error',
         signal: options.signal ?? null,
       });
-    const token = await patiently(tokens.current(), options.signal);
-    const first = await open(token);
-    const answer = first.status === 401 ? await open(await tokens.after(token)) : first;
+    const answer = await withToken(open, options.signal);
     if (answer.status !== 200 || answer.body === null)
       throw refusalOf(await readAnswer(answer), environment.now());
     yield* eventsIn(answer.body);

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
 import type { Identity } from '../auth/identity.ts';
-import { AppError } from '../lib/errors.ts';
+import { invalidInput } from '../resources/verb.ts';
 import type { Operation } from './operation.ts';
 
 const credentials = z.object({ username: z.string(), password: z.string() });
@@ -33,11 +33,7 @@ const MOST_BYTES = 16 * 1024;
 export function addLogin(scope: FastifyInstance, identity: Identity): void {
   scope.post(loginOperation.path, { bodyLimit: MOST_BYTES }, async request => {
     const parsed = credentials.safeParse(request.body);
-    if (!parsed.success)
-      throw new AppError(
-        'invalid-request',
-        'The body must be a JSON object with the texts username and password',
-      );
+    if (!parsed.success) throw invalidInput(parsed.error);
     return identity.login({ ...parsed.data, address: request.ip });
   });
 }

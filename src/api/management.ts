@@ -41,6 +41,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     house: options.house,
     clock: options.clock,
     authenticate: options.identity.authenticate,
+    actorOf: request => actors.get(request),
   });
   for (const route of served)
     scope.route({

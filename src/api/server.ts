@@ -14,6 +14,7 @@ import { countRequests } from './metrics/requests.ts';
 import { addMetrics, METRICS_ROUTE } from './metrics/served.ts';
 import { addNotFound } from './not-found.ts';
 import { addOpenApi, OPENAPI_ROUTE } from './openapi/served.ts';
+import { PREFIX } from './operations.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
@@ -77,7 +78,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addOpenApi(server);
   addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, ...ingestOperations]);
   await server.register(scope => addIngest(scope, options), { prefix: INGEST_PREFIX });
-  await server.register(scope => addManagement(scope, options), { prefix: '/api/v1' });
+  await server.register(scope => addManagement(scope, options), { prefix: PREFIX });
   await server.ready();
   return server;
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { type Actor, authorise } from '../auth/permissions.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -44,9 +44,14 @@ export interface StreamOptions {
   readonly clock: Clock;
   /** Throws when the token is good no more. */
   readonly authenticate: (authorization: string | undefined) => Promise<Actor>;
+  /** Whose token a request has shown. */
+  readonly actorOf: (request: FastifyRequest) => Actor | undefined;
 }
 
-export function addStream(scope: FastifyInstance, { house, clock, authenticate }: StreamOptions): void {
+export function addStream(
+  scope: FastifyInstance,
+  { house, clock, authenticate, actorOf }: StreamOptions,
+): void {
   const open = new Set<() => void>();
   scope.addHook('preClose', async () => {
     for (const end of open) end();
@@ -54,7 +59,9 @@ export function addStream(scope: FastifyInstance, { house, clock, authenticate }
 
   scope.get(streamOperation.path, { config: { isLive: true } }, async (request, reply) => {
     const { authorization } = request.headers;
-    authorise(await authenticate(authorization), 'read:incidents');
+    const actor = actorOf(request);
+    if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
+    authorise(actor, 'read:incidents');
     if (open.size >= MOST_STREAMS)
       throw new AppError('unavailable', `${MOST_STREAMS} streams are open already`, { retryAfterSeconds: 5 });
     reply.hijack();

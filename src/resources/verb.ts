@@ -63,8 +63,8 @@ export async function invoke<Input, Output>(
   return verb.run(call, parsed.data);
 }
 
-/** Paths in the body are told as its sender knows them. */
-function invalidInput(error: z.ZodError): AppError {
+/** A refusal that names every problem; paths in the body are told as its sender knows them. */
+export function invalidInput(error: z.ZodError): AppError {
   const problems = error.issues.map(({ path, message }) => ({
     path: z.core.toDotPath(path[0] === 'body' ? path.slice(1) : path),
     message,

@@ -106,7 +106,8 @@ const alarms = (hook: Parameters<typeof webhook>[1]) => ({
   notifications: names.map(name => noData(`silent_${name}`, `a:${name}`, '1s')),
 });
 
-it('sends every accepted alarm within seconds of a kill -9 of the leading process, repeating only what was not settled', async () => {
+/** Two processes, the first of which leads and has every alarm under way to a receiver that does not answer. */
+async function amidAlarms() {
   const hook = await sink();
   const { start } = await cluster(alarms(hook));
   hook.become('hang');
@@ -117,6 +118,11 @@ it('sends every accepted alarm within seconds of a kill -9 of the leading proces
     async () => (await api.total('/deliveries?state=waiting')) === names.length,
     'every alarm accepted',
   );
+  return { hook, first, second, api };
+}
+
+it('sends every accepted alarm within seconds of a kill -9 of the leading process, repeating only what was not settled', async () => {
+  const { hook, first, second, api } = await amidAlarms();
   const killedAt = performance.now();
   await first.kill();
   hook.become('accept');
@@ -130,16 +136,7 @@ it('sends every accepted alarm within seconds of a kill -9 of the leading proces
 });
 
 it('lets a process that was frozen beyond its lease settle and send nothing more', async () => {
-  const hook = await sink();
-  const { start } = await cluster(alarms(hook));
-  hook.become('hang');
-  const first = await start('first');
-  const second = await start('second');
-  const api = await logIn(second.url);
-  await until(
-    async () => (await api.total('/deliveries?state=waiting')) === names.length,
-    'every alarm accepted',
-  );
+  const { hook, first, second, api } = await amidAlarms();
   first.signal('SIGSTOP');
   hook.become('accept');
   await until(() => leads(second), 'the second process leads', TAKEOVER_MS);
@@ -158,11 +155,11 @@ it('hands over at once when the leading process is stopped, and three share the 
   const { start } = await cluster({ targets: [], notifications: [] });
   const first = await start('first');
   const others = [await start('second'), await start('third')];
-  const stoppedAt = performance.now();
   expect(await stop(first)).toEqual({ code: 0, signal: null });
-  await until(() => others.filter(leads).length === 1, 'another process leads');
-  expect(performance.now() - stoppedAt).toBeLessThan(6000);
-  const [next, last] = others.toSorted((one, other) => Number(leads(other)) - Number(leads(one)));
+  // The lease would be in force for 4 seconds at least, had it not been given back.
+  await until(() => others.filter(leads).length === 1, 'another process leads', 3500);
+  const next = others.find(leads);
+  const last = others.find(server => !leads(server));
   if (next === undefined || last === undefined) throw new Error('there are two');
   await stop(next);
   await until(() => leads(last), 'the last one leads');

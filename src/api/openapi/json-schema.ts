@@ -19,14 +19,14 @@ export function jsonSchemaOf(schema: z.core.$ZodType, view: View): PlainMap {
 }
 
 function asSeen(schema: PlainMap, view: View): PlainMap {
-  const entries = Object.entries(schema).flatMap(([key, value]) => keywordsOf(key, value, schema, view));
+  const entries = Object.entries(schema).flatMap(([key, value]) => keywordsOf(key, value, view));
   const seen: PlainMap = Object.fromEntries(entries);
   if (schema.secret === true) return { ...seen, format: 'password' };
   if (view === 'answer') return isMap(schema.properties) ? answered(seen, schema.properties) : seen;
   return view === 'part' && isMap(schema.properties) ? partial(seen) : seen;
 }
 
-function keywordsOf(key: string, value: unknown, schema: PlainMap, view: View): [string, unknown][] {
+function keywordsOf(key: string, value: unknown, view: View): [string, unknown][] {
   const mark = MARKS[key];
   if (typeof mark === 'string') return [[mark, value]];
   if (UNSAID.has(key) || (key === 'maximum' && value === Number.MAX_SAFE_INTEGER)) return [];
@@ -41,7 +41,7 @@ function keywordsOf(key: string, value: unknown, schema: PlainMap, view: View): 
     return [[key, asSeen(value, inner)]];
   if ((key === 'oneOf' || key === 'anyOf' || key === 'allOf') && Array.isArray(value))
     return [[key, value.map(one => (isMap(one) ? asSeen(one, view) : one))]];
-  return key === 'default' && view === 'part' && 'default' in schema ? [] : [[key, value]];
+  return key === 'default' && view === 'part' ? [] : [[key, value]];
 }
 
 const mapValues = (properties: PlainMap, view: View): PlainMap =>

@@ -65,12 +65,18 @@ export async function invoke<Input, Output>(
 
 /** A refusal that names every problem; paths in the body are told as its sender knows them. */
 export function invalidInput(error: z.ZodError): AppError {
-  const problems = error.issues.map(({ path, message }) => ({
-    path: z.core.toDotPath(path[0] === 'body' ? path.slice(1) : path),
-    message,
+  const problems = error.issues.map(issue => ({
+    path: z.core.toDotPath(issue.path[0] === 'body' ? issue.path.slice(1) : issue.path),
+    message: messageOf(issue),
   }));
   const first = problems[0];
   const message =
     first === undefined ? 'The request is not valid' : `${first.path || 'request'}: ${first.message}`;
   return new AppError('invalid-request', message, { problems });
+}
+
+/** The schema library's own words for a wrong type are no words of ours. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
+  return issue.message.endsWith('received undefined') ? 'is required' : `must be a JSON ${issue.expected}`;
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import picocolors from 'picocolors';
 import { type App, startApp } from '../app/app.ts';
 import { systemClock } from '../lib/clock.ts';
+import { coloursFor } from '../lib/colours.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { createLogger, LOG_LEVELS, type LogLevel } from '../lib/logger.ts';
 import { EXIT, type ExitCode } from './exit.ts';
@@ -84,8 +84,7 @@ function stopSignal(): Promise<void> {
 function showPassword({ generatedPassword: generated }: App): void {
   if (generated === undefined) return;
   complain(`The first admin's password is in ${generated.file}`);
+  const { bold } = coloursFor(process.stderr);
   if (process.stderr.isTTY)
-    complain(
-      `Sign in as ${picocolors.bold(generated.username)} with ${picocolors.bold(generated.password.reveal())}`,
-    );
+    complain(`Sign in as ${bold(generated.username)} with ${bold(generated.password.reveal())}`);
 }

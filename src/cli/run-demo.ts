@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import picocolors from 'picocolors';
 import { type Demo, startDemo } from '../demo/demo.ts';
 import type { Notice } from '../demo/notice.ts';
 import { outline } from '../demo/script.ts';
 import { systemClock } from '../lib/clock.ts';
+import { coloursFor } from '../lib/colours.ts';
 import type { ExitCode } from './exit.ts';
 import { print } from './output.ts';
 import { runApp } from './run-app.ts';
+
+const colours = coloursFor(process.stdout);
 
 /** Runs the server and all that the demo has beside it, until the process is told to stop. Throws an `AppError`. */
 export async function runDemo(): Promise<ExitCode> {
@@ -45,7 +47,7 @@ function endWithTerminal(): void {
 }
 
 function introduction(demo: Demo, url: string, password: string): string {
-  const { bold, dim } = picocolors;
+  const { bold, dim } = colours;
   return [
     `headgate ready on ${url}`,
     '',
@@ -63,7 +65,7 @@ function introduction(demo: Demo, url: string, password: string): string {
   ].join('\n');
 }
 
-const COLOURS = { ALARM: picocolors.red, OK: picocolors.green } as const;
+const COLOURS = { ALARM: colours.red, OK: colours.green } as const;
 
 /** Without control characters: anything on this machine may post to the viewer. */
 function lineOf({ receivedAt, status, text }: Notice): string {

@@ -1,4 +1,6 @@
-import picocolors from 'picocolors';
+import { coloursFor } from '../lib/colours.ts';
+
+const { bold, green, yellow, red } = coloursFor(process.stdout);
 
 /** One column of a table: its heading, and what stands in it. */
 export interface Column<Row> {
@@ -18,7 +20,7 @@ export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly 
       .join('  ')
       .trimEnd();
   return [
-    picocolors.bold(lineOf(columns.map(({ name }) => name.toUpperCase()))),
+    bold(lineOf(columns.map(({ name }) => name.toUpperCase()))),
     ...cells.map(line => coloured(lineOf(line))),
   ];
 }
@@ -48,11 +50,10 @@ function cellOf(value: unknown): string {
 const widthOf = (text: string): number => [...text].length;
 
 const COLOURS: readonly (readonly [RegExp, (text: string) => string])[] = [
-  [/\b(Green|sent|closed|reachable|healthy)\b/, picocolors.green],
-  [/\b(Yellow|waiting|warn)\b/, picocolors.yellow],
-  [/\b(Red|exhausted|refused|open|unreachable|error|fatal)\b/, picocolors.red],
+  [/\b(Green|sent|closed|reachable|healthy)\b/, green],
+  [/\b(Yellow|waiting|warn)\b/, yellow],
+  [/\b(Red|exhausted|refused|open|unreachable|error|fatal)\b/, red],
 ];
 
-/** picocolors itself leaves them out where no terminal reads. */
 const coloured = (line: string): string =>
   COLOURS.reduce((text, [words, colour]) => text.replace(words, word => colour(word)), line);

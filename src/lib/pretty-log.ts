@@ -1,10 +1,13 @@
-import picocolors from 'picocolors';
+import { coloursFor } from './colours.ts';
+
+/** A log goes to stderr. */
+const { red, yellow, green, gray, dim } = coloursFor(process.stderr);
 
 const COLOURS: Readonly<Record<string, (text: string) => string>> = {
-  error: picocolors.red,
-  warn: picocolors.yellow,
-  info: picocolors.green,
-  debug: picocolors.gray,
+  error: red,
+  warn: yellow,
+  info: green,
+  debug: gray,
 };
 
 /** One log line for a person: time, level, message, then the fields. What is no JSON object stays as it is. */
@@ -16,7 +19,7 @@ export function prettyLine(line: string): string {
   const colour = COLOURS[name] ?? String;
   const shown = Object.entries(rest).map(([key, value]) => `${key}=${valueText(value)}`);
   const clock = String(time).slice(11, 19);
-  return `${picocolors.dim(clock)} ${colour(name.toUpperCase().padEnd(5))} ${String(msg)} ${picocolors.dim(shown.join(' '))}`.trimEnd();
+  return `${dim(clock)} ${colour(name.toUpperCase().padEnd(5))} ${String(msg)} ${dim(shown.join(' '))}`.trimEnd();
 }
 
 function parseFields(line: string): Record<string, unknown> | undefined {

@@ -96,7 +96,7 @@ export function run(
 /** The environment of this process without what would configure the product, and with what the test sets. */
 function environmentFor(own: Environment): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(HEADGATE_|NODE_OPTIONS|VITEST)/.test(name),
+    ([name]) => !/^(HEADGATE_|NODE_OPTIONS|VITEST|FORCE_COLOR|NO_COLOR)/.test(name),
   );
   return { ...Object.fromEntries(inherited), ...own };
 }

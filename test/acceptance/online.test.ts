@@ -135,6 +135,7 @@ describe('nouns', () => {
       ['app', 'syslog', 'Green', 'edge', 'default'],
       [''],
     ]);
+    expect((await run(['inputs', 'list', '--type', 'syslog'], '', { CI: 'true' })).stdout).toBe(stdout);
     const { items, count } = JSON.parse((await run(['inputs', 'list', '--json'])).stdout);
     expect([count, items[0].headgate.pipeline]).toEqual([1, 'edge']);
     expect((await run(['inputs', 'list', '--type', 'none'])).stdout).toBe('no inputs\n');

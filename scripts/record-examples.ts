@@ -35,12 +35,16 @@ const FILES = {
     ],
   },
   notifications: {
-    targets: [{ id: 'log', type: 'notifications_log' }],
+    // Nobody listens there: a delivery that waits.
+    targets: [
+      { id: 'log', type: 'notifications_log' },
+      { id: 'ops_hook', type: 'webhook', url: 'http://127.0.0.1:9/hook' },
+    ],
     notifications: [
       {
         id: 'app_silent',
         condition: 'no-data',
-        targets: ['log'],
+        targets: ['log', 'ops_hook'],
         conf: { name: 'syslog:app', timeWindow: '60s' },
         description: 'The application of the shop.',
         runbookUrl: 'https://wiki.example/app-silent',
@@ -113,17 +117,18 @@ function asker(url: string, root: string): Ask {
     return JSON.parse(text.replaceAll(root, '/etc/headgate'));
   }
 
-  async function newest(id: string): Promise<string> {
+  async function newest(id: string, query: Recorded['query'] = {}): Promise<string> {
     const operation = operations.find(one => one.id === id);
     if (operation === undefined) throw new Error(`there is no operation ${id}`);
-    const { items } = { items: [], ...asMap(await send(operation, { params: {}, query: {} })) };
+    const { items } = { items: [], ...asMap(await send(operation, { params: {}, query })) };
     const [first] = items;
     return String(asMap(first).id ?? asMap(first).hash);
   }
 
   const PLACEHOLDERS = new Map([
     ['{incident}', () => newest('incidents.list')],
-    ['{delivery}', () => newest('deliveries.list')],
+    ['{delivery}', () => newest('deliveries.list', { target: 'log' })],
+    ['{waiting}', () => newest('deliveries.list', { target: 'ops_hook' })],
     ['{version}', () => newest('versions.list')],
   ]);
 
@@ -168,10 +173,15 @@ async function fallSilent(ask: Ask, clock: TestClock): Promise<void> {
   const deliveries = operations.find(({ id }) => id === 'deliveries.list');
   if (deliveries === undefined) throw new Error('there is no list of deliveries');
   await clock.advance(WINDOW_MS);
-  await eventually(async () => {
-    const { items } = { items: [], ...asMap((await ask(deliveries)).answer) };
-    return asMap(items[0]).state === 'sent';
-  }, 'the delivery of the alarm');
+  const newestOf = async (target: string) => {
+    const { items } = {
+      items: [],
+      ...asMap((await ask({ ...deliveries, example: { query: { target } } })).answer),
+    };
+    return asMap(items[0]);
+  };
+  await eventually(async () => (await newestOf('log')).state === 'sent', 'the delivery of the alarm');
+  await eventually(async () => (await newestOf('ops_hook')).attempts === 1, 'the delivery that waits');
 }
 
 const asMap = (value: unknown): Readonly<Record<string, unknown>> => (isMap(value) ? value : {});

@@ -40,6 +40,7 @@ const house: House = {
   configurationStatus: untouched,
   save: untouched,
   checkTexts: untouched,
+  requeue: untouched,
   get secrets() {
     return untouched();
   },

@@ -10,6 +10,8 @@ export interface Shape {
   readonly kinds?: readonly Shape[];
   /** Further names under which answers hold a value, each with the key whose value it is. */
   readonly also?: Readonly<Record<string, string>>;
+  /** What answers hold besides, and no body takes. */
+  readonly adds?: Readonly<Record<string, z.ZodType>>;
 }
 
 /** How an answer holds its objects: a page of them, exactly one, one or none, one without the envelope, or one by one. */

@@ -124,6 +124,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           {
             workspace: WORKSPACE,
             storage,
+            keyRing,
             http,
             clock,
             ids,
@@ -163,6 +164,10 @@ export async function startApp(options: AppOptions): Promise<App> {
         save: configuration.save,
         checkTexts: texts => checkTexts(sources, texts, clock),
         secrets,
+        async requeue(filter, now) {
+          if (led === undefined) throw notLeading();
+          return led.requeue(filter, now);
+        },
         transaction: work => storage.transaction(tx => work(tx.in(WORKSPACE))),
         clock,
         facts: listener =>

@@ -4,15 +4,19 @@ import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
+import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createEngine } from '../notifications/engine.ts';
+import { failingTargets } from '../notifications/target-health.ts';
 import { createMonitor, type Monitor } from '../pipelines/monitor.ts';
 import type { Storage } from '../storage/storage.ts';
 import { continueIds } from './continue-ids.ts';
 import { disabledIn } from './disabled.ts';
 import { fencedStorage } from './fenced.ts';
+import { openKeptTargets } from './kept-targets.ts';
 import type { Leading, Tenure } from './leadership.ts';
 import type { Meters } from './meters.ts';
+import { createRequeue, type Requeue } from './requeue.ts';
 import { dropStaleSnapshot } from './stale-snapshot.ts';
 import { createSweep, keepingOf } from './sweep.ts';
 import { createTeardown } from './teardown.ts';
@@ -20,6 +24,7 @@ import { createTeardown } from './teardown.ts';
 export interface LeadingOptions {
   readonly workspace: string;
   readonly storage: Storage;
+  readonly keyRing: KeyRing;
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly ids: MonotonicIds;
@@ -35,6 +40,7 @@ export interface Led extends Leading {
   readonly monitor: Monitor;
   /** Takes over another configuration. */
   apply(now: Configuration): void;
+  readonly requeue: Requeue;
 }
 
 export async function startLeading(options: LeadingOptions, tenure: Tenure): Promise<Led> {
@@ -47,17 +53,23 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
   const monitor = createMonitor({ http, clock, logger, dataFolder, random });
   teardown.add('pipelines', () => monitor.stop());
   let isInTime = true;
+  const keptTargets = await openKeptTargets({ workspace, storage, keyRing: options.keyRing, logger });
+  teardown.add('kept targets', keptTargets.idle);
   const lanes = createLanes({
     workspace,
     storage,
     http,
     clock,
+    ids,
     random,
     logger: logger.child({ component: 'delivery' }),
     logFolder: join(dataFolder, 'log'),
     holds: tenure.holds,
     booked: meters.booked,
+    failing: failingTargets(await storage.in(workspace).incidents.open()),
+    news: (target, news, row) => engine.targetNews(target, news, row),
     settings: () => ({
+      concurrency: settings().delivery.concurrency,
       retrySchedule: settings().delivery.retrySchedule.map(delay => delay.ms),
       instanceName: settings().instance.name,
     }),
@@ -78,6 +90,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
       lanes.enqueue(rows, event);
     },
     externalUrl: () => settings().instance.externalUrl,
+    operationalTarget: () => settings().delivery.operationalTarget,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
   });
   teardown.add('notifications', () => engine.stop());
@@ -95,7 +108,10 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
   function apply(now: Configuration): void {
     isDisabled = disabledIn(now);
     monitor.configure(now.settings.pipelines);
-    lanes.configure(engine.configure(now.notifications, now.targets));
+    const former = keptTargets.former(now.targets);
+    engine.configure(now.notifications, now.targets, former);
+    lanes.configure(now.targets, former);
+    void keptTargets.keep(now.targets);
   }
 
   async function stop(inTime: boolean): Promise<void> {
@@ -113,5 +129,5 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     await stop(false);
     throw error;
   }
-  return { monitor, apply, stop };
+  return { monitor, apply, stop, requeue: createRequeue({ workspace, storage, lanes }) };
 }

@@ -3,16 +3,17 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Ageing, SettleOperation, Storage } from '../storage/storage.ts';
+import type { Ageing, DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
 
 /** Seconds. */
 const COMMIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const ATTEMPT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const BATCH_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500];
 
 /** What counts what happens. Each part is told by the room where it happens, through a hook of that room's own. */
 export interface Meters {
   /** An attempt of a delivery was booked. */
-  booked(target: string, settlement: SettleOperation): void;
+  booked(row: Pick<DeliveryRow, 'target'>, settlement: SettleOperation, durationMs: number | null): void;
   /** An event of a notification is on disk. */
   told(event: HeadgateEvent): void;
   /** A batch of operations was written or refused. */
@@ -27,6 +28,12 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     name: 'headgate_delivery_attempts_total',
     help: 'Attempts of deliveries, by what they brought: sent, retry or refused.',
     labels: ['target', 'outcome'],
+  });
+  const attemptSeconds = metrics.histogram({
+    name: 'headgate_delivery_attempt_duration_seconds',
+    help: 'How long attempts of deliveries take, from the request to the end of the answer.',
+    labels: ['target'],
+    buckets: ATTEMPT_BUCKETS,
   });
   const settled = metrics.counter({
     name: 'headgate_deliveries_settled_total',
@@ -67,7 +74,8 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     },
   );
   return {
-    booked(target, { state }) {
+    booked({ target }, { state }, durationMs) {
+      if (durationMs !== null) attemptSeconds({ target }, durationMs / 1000);
       if (state !== 'skipped') attempts({ target, outcome: OUTCOMES[state] });
       if (state !== 'waiting') settled({ target, state });
       if (state === 'sent') lastSuccess.set(target, clock.now());

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { configureNotification } from '../notifications/notification.ts';
 import { findTargetType } from '../targets/index.ts';
 import type { Target } from '../targets/target.ts';
-import { withStandIns } from './cross-checks.ts';
+import { withFallback, withStandIns } from './cross-checks.ts';
 import { readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
 import { type Loaded, type LoadResult, SETTINGS_FILE, type Sources } from './load.ts';
@@ -27,12 +27,12 @@ export async function assemble(
   const { settings, origin } = readSettings(document, sources);
   if (settings === undefined) throw new Error('what headgate.yml refers to has changed while it was read');
   const pause = pauses(clock);
+  const graph = targetGraph(itemsOf(plain.rawTargets, 'targets'));
   const targets: Target[] = [];
   for (const value of plain.targets) {
-    targets.push(deepFreeze(configured(value)));
+    targets.push(deepFreeze(withFallback(configured(value), graph)));
     await pause();
   }
-  const graph = targetGraph(itemsOf(plain.rawTargets, 'targets'));
   const notifications = [];
   for (const value of plain.rawNotifications.values()) {
     notifications.push(deepFreeze(withStandIns(configureNotification(value), graph)));

@@ -1,4 +1,5 @@
 import type { Notification } from '../notifications/notification.ts';
+import type { Target } from '../targets/target.ts';
 import type { Findings } from './finding.ts';
 import type { Origin } from './issues.ts';
 import type { Item } from './items.ts';
@@ -38,6 +39,12 @@ export function withStandIns(notification: Notification, graph: TargetGraph): No
   if (graph.standIn === undefined) return notification;
   const targets = notification.targets.map(id => resolved(graph, id) ?? id);
   return { ...notification, targets: [...new Set(targets)] };
+}
+
+/** The target with a fallback that is there, by the same rule. */
+export function withFallback(target: Target, graph: TargetGraph): Target {
+  const { fallback } = target;
+  return fallback === undefined ? target : { ...target, fallback: resolved(graph, fallback) };
 }
 
 export interface WindowFindings {

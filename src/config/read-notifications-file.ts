@@ -1,7 +1,7 @@
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from '../lib/address-guard.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
-import { checkWindow, crossCheck, withStandIns } from './cross-checks.ts';
+import { checkWindow, crossCheck, withFallback, withStandIns } from './cross-checks.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Finding } from './finding.ts';
 import type { Origin } from './issues.ts';
@@ -14,6 +14,7 @@ import { type PullInterval, pullIntervals, type SettingsReading } from './read-s
 import type { ReferenceSources } from './secrets.ts';
 import { unknownSections } from './sections.ts';
 import { type TargetGraph, targetGraph } from './target-graph.ts';
+import { operationalProblem } from './target-references.ts';
 
 interface NotificationsReading {
   readonly targets: readonly Target[];
@@ -29,7 +30,7 @@ interface NotificationsReading {
 }
 
 /** What of headgate.yml the items are held against. */
-type Around = Pick<SettingsReading, 'pipelines' | 'settings'>;
+type Around = Pick<SettingsReading, 'pipelines' | 'settings' | 'origin'>;
 
 const SECTIONS = ['targets', 'notifications'];
 /** While the settings are unreadable only what is never allowed can be told. */
@@ -39,8 +40,9 @@ const ANY_ADDRESS: AddressPolicy = { privateAddresses: 'allow', allowedAddresses
 export function readNotifications(
   document: ConfigDocument,
   sources: ReferenceSources,
-  { pipelines, settings }: Around,
+  around: Around,
 ): NotificationsReading {
+  const { pipelines, settings } = around;
   const targets = readItems(document, 'targets');
   const notifications = readItems(document, 'notifications');
   const graph = targetGraph(targets.items);
@@ -58,7 +60,7 @@ export function readNotifications(
   );
   const readings = [...readTargets, ...readNotices];
   return {
-    targets: readTargets.flatMap(({ target }) => target ?? []),
+    targets: readTargets.flatMap(({ target }) => (target === undefined ? [] : [withFallback(target, graph)])),
     notifications: readNotices.flatMap(({ notification }) => notification ?? []),
     resolvedTargets: readTargets.flatMap(({ target, resolved }) => (target === undefined ? [] : [resolved])),
     targetItems: targets.items,
@@ -69,11 +71,18 @@ export function readNotifications(
       ...targets.problems,
       ...notifications.problems,
       ...crossed.problems.map(placed),
+      ...(targets.readable ? operationalProblems(around, graph) : []),
       ...readings.flatMap(({ problems }) => problems),
     ],
     warnings: [...crossed.warnings.map(placed), ...readings.flatMap(({ warnings }) => warnings)],
     files: readTargets.flatMap(({ files }) => files),
   };
+}
+
+function operationalProblems({ settings, origin }: Around, graph: TargetGraph): ConfigProblem[] {
+  const id = settings?.delivery.operationalTarget;
+  const message = id === undefined ? undefined : operationalProblem(id, graph);
+  return message === undefined ? [] : [{ ...origin.place(['delivery', 'operationalTarget']), message }];
 }
 
 function targetIn(document: ConfigDocument, item: Item, sources: ReferenceSources, guard: AddressGuard) {

@@ -111,7 +111,6 @@ describe('what is accepted and has no effect yet', () => {
       "format 'custom' is accepted; it has no effect in this version (targets[0].format)",
       'rejectUnauthorized is accepted; it has no effect in this version (targets[0].rejectUnauthorized)',
       'keepAliveTime is accepted; it has no effect in this version (targets[0].keepAliveTime)',
-      'fallback is accepted; it has no effect in this version (targets[0].fallback)',
       'metadata is accepted; it has no effect in this version (notifications[0].metadata)',
     ]);
   });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens.ts';
 import { createAddressGuard } from '../lib/address-guard.ts';
 import { rate } from '../lib/rate.ts';
-import { duration, httpUrl, secretText, storeUrl } from '../lib/schemas.ts';
+import { duration, httpUrl, identifier, secretText, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
 
 const addressRange = z.string().refine(isAddressRange, 'must be an address or a range such as 10.0.0.0/8');
@@ -78,6 +78,15 @@ const delivery = z.strictObject({
     .max(100)
     .prefault(RETRY_SCHEDULE)
     .describe('Waits before each attempt of a delivery; after the last it is given up.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(4096)
+    .default(256)
+    .describe('Requests under way at once over all targets, beside one that each target always has.'),
+  operationalTarget: identifier
+    .optional()
+    .describe('Id of the target that is told when another target fails, gives up a delivery, and recovers.'),
 });
 
 const age = duration({ min: '1d', max: '400d' });

@@ -36,6 +36,17 @@ function secondDefaults(graph: TargetGraph): Finding[] {
 const noSuchTarget = (id: string, graph: TargetGraph): string =>
   `target ${quote(id)} does not exist${didYouMean(id, graph.nodes.keys())}`;
 
+/** The target that is told of failing ones: it gets what no notification sends, so it must need to know nothing more. */
+export function operationalProblem(id: string, graph: TargetGraph): string | undefined {
+  if (!graph.nodes.has(id)) return noSuchTarget(id, graph);
+  const reached = [...reachedFrom(graph, id)];
+  const mail = reached.find(([one]) => graph.nodes.get(one)?.type === 'smtp');
+  if (mail === undefined) return undefined;
+  const [smtp, trail] = mail;
+  const way = smtp === id ? quote(id) : `${quote(id)}, by way of ${trail.join(' -> ')},`;
+  return `target ${way} sends mail, and nothing says to whom; name a target of another type`;
+}
+
 type Missing = (id: string, path: Path) => Findings;
 
 /** The same name is often missing many times, and its likely meaning takes long to find. */

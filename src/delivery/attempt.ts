@@ -3,8 +3,9 @@ import { obeyedMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
+import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { SettleOperation, Storage } from '../storage/storage.ts';
+import type { DeliveryRow, DeliveryStore, SettleOperation, Storage } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 import { outgoing } from './outgoing.ts';
@@ -20,14 +21,15 @@ export interface Attempts {
   readonly storage: Storage;
   readonly http: HttpClient;
   readonly clock: Clock;
+  readonly ids: Ids;
   readonly logger: Logger;
   readonly random: () => number;
   /** Folder below which targets may write log files. */
   readonly logFolder: string;
   /** Read at each attempt, so that a reload counts at once. */
   readonly settings: () => DeliverySettings;
-  /** Told what was booked of a delivery to the target. Left out, nobody is. */
-  readonly booked?: (target: string, settlement: SettleOperation) => void;
+  /** Told what was booked of a delivery, and how long its attempt took; null when nothing was sent. Left out, nobody is. */
+  readonly booked?: (row: DeliveryRow, settlement: SettleOperation, durationMs: number | null) => void;
   /** Aborts what is under way when the time for a graceful stop is over. */
   readonly signal: AbortSignal;
   /** Whether this process may send at this moment; it may always where there is no other. */
@@ -39,10 +41,18 @@ interface DeliverySettings {
   readonly retrySchedule: readonly number[];
   /** What `cribl_host` says. */
   readonly instanceName: string;
+  /** Attempts under way at once over all targets, beside one for each. */
+  readonly concurrency: number;
 }
 
 export interface AttemptResult {
   readonly settlement: SettleOperation;
+  /** It is an end, and the target's fallback was told of the beginning. */
+  readonly isGiven: boolean;
+  /** Null when nothing was sent. */
+  readonly durationMs: number | null;
+  /** Undefined when nothing was sent. */
+  readonly outcome: Outcome | undefined;
   /** When it may be tried again, on the monotonic clock; means nothing once it is settled. */
   readonly due: number;
   /** How long the whole target must wait. */
@@ -63,9 +73,12 @@ export async function attempt(
 ): Promise<AttemptResult | 'stopped'> {
   const { clock, workspace } = options;
   const { row } = entry;
-  const stores = options.storage.in(workspace);
-  if (row.status === 'OK' && !(await stores.deliveries.reached(row.incident_id, row.target)))
-    return { settlement: skip(workspace, row, clock.now()), due: 0, pauseMs: 0 };
+  const { deliveries } = options.storage.in(workspace);
+  const [reason, isGiven] = await Promise.all([whyNot(row, deliveries), isGivenTo(row, target, deliveries)]);
+  if (reason !== undefined) {
+    const settlement = skip(workspace, row, { now: clock.now(), reason });
+    return { settlement, isGiven, outcome: undefined, durationMs: null, due: 0, pauseMs: 0 };
+  }
   const event = entry.event ?? (await storedEvent(options, row.event_id));
   const startedAt = clock.now();
   const started = clock.monotonic();
@@ -83,7 +96,24 @@ export async function attempt(
     random: options.random,
   });
   const due = started + ((booked.nextAt ?? startedAt) - startedAt);
-  return { settlement: booked, due, pauseMs: pauseOf(outcome) };
+  return { settlement: booked, isGiven, outcome, durationMs, due, pauseMs: pauseOf(outcome) };
+}
+
+/** Why it would tell the receiver nothing, or mislead it: an alarm that comes after its end would stay for ever. */
+async function whyNot(row: DeliveryRow, deliveries: DeliveryStore): Promise<string | undefined> {
+  const { incident_id: incident, target, seq } = row;
+  if (row.status === 'OK' && !(await deliveries.reached(incident, target)))
+    return 'the alarm it resolves did not reach this target';
+  if (row.retried_at !== null && (await deliveries.overtaken(incident, target, seq)))
+    return 'this target has got later news of the incident since';
+  return undefined;
+}
+
+/** Asked before the first attempt: an alarm goes to the fallback before its end is tried. */
+async function isGivenTo(row: DeliveryRow, target: Target, deliveries: DeliveryStore): Promise<boolean> {
+  const { fallback } = target;
+  if (row.status !== 'OK' || fallback === undefined || row.attempts > row.retried_from) return false;
+  return deliveries.isGiven(row.incident_id, fallback);
 }
 
 function pauseOf(outcome: Outcome): number {

@@ -2,7 +2,7 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
-import { chainKey, type DeliveryQueue } from './queue.ts';
+import { chainKey, type DeliveryQueue, type Waiting } from './queue.ts';
 
 /** The store could not be read: how long until it is asked again. */
 const READ_AGAIN_MS = 1000;
@@ -31,6 +31,10 @@ export interface Backlog {
   add(row: DeliveryRow, event: HeadgateEvent): void;
   /** A delivery is booked: an answer of the store that is older must not bring it back. */
   settled(id: string): void;
+  /** The store has something with an id after `after` that memory may lack. */
+  rewind(after: string): void;
+  /** Lets go of a chain whose head was taken and must not be sent, until `rewind` to the beginning. */
+  hold(taken: Waiting): void;
   /** Reads on if the store has more and memory has room. `isNothingDue`: whatever is in memory waits for its time. */
   fill(isNothingDue: boolean): void;
   /** When parked deliveries must be read again, on the monotonic clock; undefined when none are parked. */
@@ -46,6 +50,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
   let cursor = '';
   let hasMore = true;
   let missed = false;
+  let rewound: string | undefined;
   let state: 'idle' | 'reading' | 'resting' = 'idle';
 
   function take(row: DeliveryRow, event: HeadgateEvent | undefined): void {
@@ -89,6 +94,14 @@ export function createBacklog(options: BacklogOptions): Backlog {
     parkedDue = Number.POSITIVE_INFINITY;
     cursor = '';
     hasMore = true;
+    rewound = undefined;
+  }
+
+  function readFrom(after: string): void {
+    if (after === '') readAgain();
+    if (after < cursor) cursor = after;
+    hasMore = true;
+    rewound = undefined;
   }
 
   return {
@@ -102,8 +115,16 @@ export function createBacklog(options: BacklogOptions): Backlog {
     settled(id) {
       if (state === 'reading') settledMeanwhile.add(id);
     },
+    hold(taken) {
+      queue.forget(taken);
+      parked.add(chainKey(taken.row));
+    },
+    rewind(after) {
+      if (rewound === undefined || after < rewound) rewound = after;
+    },
     fill(isNothingDue) {
       if (state !== 'idle') return;
+      if (rewound !== undefined) readFrom(rewound);
       if (parkedDue <= clock.monotonic()) readAgain();
       if (!hasMore) return;
       if (isNothingDue && queue.size > enough) park();

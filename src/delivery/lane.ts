@@ -7,7 +7,11 @@ import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { type AttemptResult, type Attempts, attempt } from './attempt.ts';
 import { createBacklog } from './backlog.ts';
+import { handedOver } from './hand-over.ts';
+import { createHealth, type HealthNews } from './health.ts';
+import { createPace } from './pace.ts';
 import { createQueue, type Waiting } from './queue.ts';
+import type { Slots } from './slots.ts';
 
 /** Rows a lane holds in memory; what is over waits in the store until there is room. */
 const MOST_IN_MEMORY = 10_000;
@@ -18,6 +22,13 @@ const AGAIN_MS = 1000;
 
 export interface LaneOptions extends Attempts {
   readonly target: Target;
+  readonly slots: Slots;
+  /** Whether the target was failing when somebody last looked. */
+  readonly wasFailing: boolean;
+  /** Told of the target's health, and what the delivery was of that says so. */
+  readonly news: (target: string, news: HealthNews, row: DeliveryRow) => void;
+  /** Told that another target has a delivery of this id to take from the store. */
+  readonly handedOver: (target: string, id: string) => void;
 }
 
 /** Everything that goes to one target: read, send, settle. */
@@ -26,8 +37,12 @@ export interface Lane {
   start(): void;
   /** Adds a delivery that was just committed. */
   add(row: DeliveryRow, event: HeadgateEvent): void;
-  /** Later attempts use this one. */
-  use(target: Target): void;
+  /** The store has a delivery with an id after `after` that was not added. */
+  look(after: string): void;
+  /** Deliveries in the store may be due at another time than memory has it. */
+  lookAnew(): void;
+  /** Later attempts use this one. To a former target only ends are sent. */
+  use(target: Target, isFormer: boolean): void;
   /** Starts nothing more and waits for what is under way. */
   stop(): Promise<void>;
 }
@@ -35,8 +50,11 @@ export interface Lane {
 export function createLane(options: LaneOptions): Lane {
   const { clock, logger, storage } = options;
   const { id } = options.target.settings;
-  const { waiting } = storage.in(options.workspace).deliveries;
+  const { deliveries } = storage.in(options.workspace);
   const queue = createQueue();
+  const pace = createPace();
+  const health = createHealth(clock, options.wasFailing);
+  const seat = options.slots.seat(pump);
   const faultLog = (message: string, over: string) =>
     createFaultLog(logger, { fields: { target: id }, message, over });
   const unsent = faultLog('a delivery cannot be prepared', 'deliveries can be prepared again');
@@ -47,17 +65,18 @@ export function createLane(options: LaneOptions): Lane {
     clock,
     most: MOST_IN_MEMORY,
     faults: faultLog('waiting deliveries cannot be read', 'waiting deliveries can be read again'),
-    read: (after, limit) => waiting(id, after, limit),
+    read: (after, limit) => deliveries.waiting(id, after, limit),
     dueOf,
     changed: pump,
   });
   let target = options.target;
+  let isFormer = false;
   let state: 'new' | 'started' | 'stopped' = 'new';
   let sending = 0;
   let settling = 0;
-  let pausedUntil = 0;
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
+  pace.limit(target.settings.pacing);
 
   /** Never later than the schedule could have put it: the wall clock may have been set back since. */
   function dueOf({ next_at: nextAt, attempts }: DeliveryRow): number {
@@ -65,26 +84,39 @@ export function createLane(options: LaneOptions): Lane {
     return clock.monotonic() + Math.min(waitMs, longestDelay(options.settings().retrySchedule, attempts));
   }
 
-  const hasSlot = (): boolean => sending < target.concurrency && settling < MOST_UNSETTLED;
+  const hasRoom = (): boolean => sending < target.concurrency && settling < MOST_UNSETTLED;
 
   function pump(): void {
     wake();
     if (state !== 'started') return;
-    const now = clock.monotonic();
-    let isNothingDue = false;
-    while (hasSlot() && now >= pausedUntil && !isNothingDue) {
-      const entry = queue.take(now);
-      if (entry === undefined) isNothingDue = true;
-      else begin(entry);
-    }
+    const isNothingDue = beginAll();
     backlog.fill(isNothingDue);
+    const now = clock.monotonic();
     const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
-    const next = Math.max(due, pausedUntil);
-    if (hasSlot() && next > now && next < Infinity) wake = clock.after(next - now, pump);
+    const next = Math.max(due, pace.freeAt());
+    if (hasRoom() && next > now && next < Infinity) wake = clock.after(next - now, pump);
   }
 
-  function begin(entry: Waiting): void {
+  /** Begins what may be begun; whether whatever is in memory waits for its time. */
+  function beginAll(): boolean {
+    const now = clock.monotonic();
+    while (hasRoom() && pace.freeAt() <= now) {
+      const due = queue.nextDue();
+      if (due === undefined || due > now) return true;
+      if (!seat.take()) return false;
+      const entry = queue.take(now);
+      if (entry === undefined) throw new Error('what is due cannot be taken');
+      if (isFormer && entry.row.status === 'ALARM') {
+        seat.release();
+        backlog.hold(entry);
+      } else begin(entry, now);
+    }
+    return false;
+  }
+
+  function begin(entry: Waiting, now: number): void {
     sending += 1;
+    pace.begun(now);
     const work: Promise<void> = handle(entry)
       .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
       .finally(() => underWay.delete(work));
@@ -94,6 +126,7 @@ export function createLane(options: LaneOptions): Lane {
   async function handle(entry: Waiting): Promise<void> {
     const result = await tried(entry);
     sending -= 1;
+    seat.release();
     if (result === 'stopped') return;
     if (result === 'unreadable') queue.settle(entry, { ...entry, due: clock.monotonic() + AGAIN_MS });
     else await book(entry, result);
@@ -111,24 +144,38 @@ export function createLane(options: LaneOptions): Lane {
     }
   }
 
-  async function book(entry: Waiting, { settlement, pauseMs, due }: AttemptResult): Promise<void> {
-    pausedUntil = Math.max(pausedUntil, clock.monotonic() + pauseMs);
+  async function book(entry: Waiting, result: AttemptResult): Promise<void> {
+    const { row } = entry;
+    if (result.outcome === undefined) pace.unused();
+    pace.pause(clock.monotonic() + result.pauseMs);
+    const news = result.outcome && health.note(result.outcome, result.settlement);
+    const settlement = settled(row, result);
     settling += 1;
     pump();
     const booked = await settle(settlement);
     settling -= 1;
     if (booked === 'stopped') return;
-    backlog.settled(entry.row.id);
+    backlog.settled(row.id);
     note(settlement);
-    if (booked === 'booked') options.booked?.(id, settlement);
-    const { state: settled, attempts, nextAt } = settlement;
-    if (booked === 'gone' || settled !== 'waiting') queue.settle(entry);
-    else queue.settle(entry, { row: { ...entry.row, attempts, next_at: nextAt }, event: entry.event, due });
+    if (booked === 'booked') options.booked?.(row, settlement, result.durationMs);
+    if (booked === 'booked' && settlement.handOver !== null)
+      options.handedOver(settlement.handOver.target, settlement.handOver.id);
+    if (news !== undefined) options.news(id, news, row);
+    if (booked === 'gone' || settlement.state !== 'waiting') queue.settle(entry);
+    else queue.settle(entry, { row: afterAttempt(row, settlement), event: entry.event, due: result.due });
   }
 
-  function note({ state: settled, deliveryId, lastError }: SettleOperation): void {
-    if (settled === 'sent') undelivered.passed();
-    else if (settled !== 'skipped') undelivered.failed(`${settled}: ${lastError}`, { delivery: deliveryId });
+  function settled(row: DeliveryRow, { settlement, isGiven }: AttemptResult): SettleOperation {
+    const { fallback } = target;
+    if (fallback === undefined) return settlement;
+    const { isFailing } = health;
+    const more = { id: options.ids.next(), now: clock.now() };
+    return handedOver(settlement, { row, fallback, isFailing, isGiven, ...more });
+  }
+
+  function note({ state: now, deliveryId, lastError }: SettleOperation): void {
+    if (now === 'sent') undelivered.passed();
+    else if (now !== 'skipped') undelivered.failed(`${now}: ${lastError}`, { delivery: deliveryId });
   }
 
   /** Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart. */
@@ -156,8 +203,20 @@ export function createLane(options: LaneOptions): Lane {
       backlog.add(row, event);
       pump();
     },
-    use(next) {
+    look(after) {
+      backlog.rewind(after);
+      pump();
+    },
+    lookAnew() {
+      queue.shed(0);
+      backlog.rewind('');
+      pump();
+    },
+    use(next, nowFormer) {
+      if (isFormer && !nowFormer) backlog.rewind('');
       target = next;
+      isFormer = nowFormer;
+      pace.limit(next.settings.pacing);
       pump();
     },
     async stop() {
@@ -167,3 +226,11 @@ export function createLane(options: LaneOptions): Lane {
     },
   };
 }
+
+const afterAttempt = (row: DeliveryRow, settlement: SettleOperation): DeliveryRow => ({
+  ...row,
+  attempts: settlement.attempts,
+  next_at: settlement.nextAt,
+  last_status: settlement.lastStatus,
+  last_error: settlement.lastError,
+});

@@ -2,13 +2,17 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
-import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
+import { closing, type MadeTransition, opening, repeating } from '../../test/helpers/transitions.ts';
 import type { HeadgateEvent } from '../events/event.ts';
+import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import { monotonicIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { Rate } from '../lib/rate.ts';
 import type { DeliveryRow, DeliveryStore, EventStore, Storage } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
+import type { HealthNews } from './health.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 
 const SENT: Outcome = { kind: 'sent', httpStatus: 200 };
@@ -32,6 +36,9 @@ let reads: { event?: EventStore['get']; waiting?: DeliveryStore['waiting'] };
 /** What the disk says to every settlement. */
 let refuse: AppError | undefined;
 let schedule: readonly number[];
+let concurrency: number;
+let told: (HealthNews & { target: string })[];
+let failing: string[];
 
 beforeEach(async () => {
   store = await openTestStorage();
@@ -41,6 +48,9 @@ beforeEach(async () => {
   reads = {};
   refuse = undefined;
   schedule = [0, 5000, 30_000];
+  concurrency = 256;
+  told = [];
+  failing = [];
   lanes = open();
 });
 
@@ -55,10 +65,13 @@ function open(): Lanes {
     storage: faultyStorage(),
     http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
     clock,
+    ids: monotonicIds(systemClock),
     logger: { ...silentLogger, warn: note, error: note },
     random: () => 0.5,
     logFolder: store.folder,
-    settings: () => ({ retrySchedule: schedule, instanceName: 'gate' }),
+    failing: new Set(failing),
+    news: (id, news) => void told.push({ target: id, ...news }),
+    settings: () => ({ retrySchedule: schedule, instanceName: 'gate', concurrency }),
   });
 }
 
@@ -83,10 +96,16 @@ function faultyStorage(): Storage {
 }
 
 /** A target that answers as told; undefined means that it does not answer until the attempt is aborted. */
-function target(id: string, answer: (event: HeadgateEvent) => Outcome | undefined, concurrency = 5): Target {
+function target(
+  id: string,
+  answer: (event: HeadgateEvent) => Outcome | undefined,
+  atOnce = 5,
+  more: Partial<Target['settings']> = {},
+): Target {
   return {
-    settings: { id, type: 'test', systemFields: ['cribl_host', 'cribl_pipe'] },
-    concurrency,
+    settings: { id, type: 'test', systemFields: ['cribl_host', 'cribl_pipe'], ...more },
+    concurrency: atOnce,
+    fallback: more.fallback,
     bulletinText: () => undefined,
     send(events, context) {
       const [event] = events;
@@ -484,4 +503,201 @@ it('says once that a target fails, and once that it is well again', async () => 
   answer = RETRY;
   await commit(opening({ subject: 'f' }));
   await eventually(() => logged.length === 3, 'the third line');
+});
+
+const ordered = () => received.map(one => `${one.target} ${one.event.status}`);
+
+async function statesOf(made: MadeTransition): Promise<Record<string, DeliveryRow['state']>> {
+  const page = await store.storage
+    .in('default')
+    .deliveries.list({ incident: made.event.incidentId }, { offset: 0, limit: 100 });
+  return Object.fromEntries(page.rows.map(row => [`${row.target} ${row.seq}`, row.state]));
+}
+
+const withFallback = (answer: () => Outcome | undefined) => [
+  target('hook', answer, 5, { fallback: 'spare' }),
+  target('spare', () => SENT),
+];
+
+it('hands an alarm that was refused, and its end, over to the fallback', async () => {
+  lanes.configure(withFallback(() => REFUSED));
+  const alarm = await commit(opening());
+  await eventually(() => received.length === 2);
+  const end = await commit(closing(alarm));
+  await eventually(() => received.length === 3);
+  await settled(end, 'skipped');
+  expect(ordered()).toEqual(['hook ALARM', 'spare ALARM', 'spare OK']);
+  await eventually(async () => (await statesOf(alarm))['spare 2'] === 'sent');
+  expect(await statesOf(alarm)).toEqual({
+    'hook 1': 'refused',
+    'spare 1': 'sent',
+    'hook 2': 'skipped',
+    'spare 2': 'sent',
+  });
+  expect((await stored(alarm)).last_error).toBe("status 404; handed over to its fallback 'spare'");
+});
+
+it('hands alarms over at once while the target fails, and asks it first with each new one', async () => {
+  failing = ['hook'];
+  await lanes.stop();
+  lanes = open();
+  let answer: Outcome = RETRY;
+  lanes.configure(withFallback(() => answer));
+  const first = await commit(opening({ subject: 'a' }));
+  await settled(first, 'exhausted');
+  await eventually(() => received.length === 2);
+  answer = SENT;
+  await settled(await commit(opening({ subject: 'b' })), 'sent');
+  expect(ordered()).toEqual(['hook ALARM', 'spare ALARM', 'hook ALARM']);
+  expect(told).toEqual([{ target: 'hook', state: 'recovered', reason: '' }]);
+});
+
+it('tries to the end to tell the end to a target that has got the alarm, also when it fails meanwhile', async () => {
+  let answer: Outcome = SENT;
+  lanes.configure(withFallback(() => answer));
+  const alarm = await commit(opening());
+  await settled(alarm, 'sent');
+  answer = REFUSED;
+  await settled(await commit(opening({ subject: 'other' })), 'refused');
+  answer = RETRY;
+  const end = await commit(closing(alarm));
+  await eventually(async () => (await stored(end)).attempts === 1);
+  expect(await stored(end)).toMatchObject({ state: 'waiting' });
+  answer = SENT;
+  await clock.advance(6000);
+  await settled(end, 'sent');
+  expect(await statesOf(alarm)).toEqual({ 'hook 1': 'sent', 'hook 2': 'sent' });
+});
+
+it('gives a fallback that is told anyhow nothing twice', async () => {
+  lanes.configure(withFallback(() => REFUSED));
+  const alarm = await commit(opening({ targets: ['hook', 'spare'] }));
+  await settled(alarm, 'refused');
+  await settled(await commit(closing(alarm)), 'skipped');
+  await eventually(() => ordered().filter(one => one.startsWith('spare')).length === 2);
+  await clock.advance(60_000);
+  expect(ordered().filter(one => one.startsWith('spare'))).toEqual(['spare ALARM', 'spare OK']);
+});
+
+it('tells that a target fails with the first refusal that any message would meet, and that it is well again', async () => {
+  let answer: Outcome = REFUSED;
+  lanes.configure([target('hook', () => answer)]);
+  await settled(await commit(opening({ subject: 'a' })), 'refused');
+  answer = SENT;
+  await settled(await commit(opening({ subject: 'b' })), 'sent');
+  expect(told).toEqual([
+    { target: 'hook', state: 'failing', reason: 'status 404' },
+    { target: 'hook', state: 'recovered', reason: '' },
+  ]);
+});
+
+it('sends no faster than the pace of its target, whatever is waiting', async () => {
+  lanes.configure([target('hook', () => SENT, 5, { pacing: new Rate('3/minute', 3, 60_000) })]);
+  for (let count = 0; count < 7; count++) await commit(opening({ subject: `s${count}` }));
+  await eventually(() => received.length === 3);
+  await clock.advance(59_000);
+  expect(received).toHaveLength(3);
+  await clock.advance(2000);
+  await eventually(() => received.length === 6);
+  await clock.advance(60_000);
+  await eventually(() => received.length === 7);
+});
+
+it('keeps the bound of all targets together, and each target goes on beside those that hang', async () => {
+  concurrency = 2;
+  const hanging = ['a', 'b', 'c'].map(id => target(id, () => undefined, 5));
+  lanes.configure([...hanging, target('hook', () => SENT, 5)]);
+  for (let count = 0; count < 10; count++)
+    await commit(opening({ subject: `s${count}`, targets: ['a', 'b', 'c', 'hook'] }));
+  await eventually(() => received.filter(one => one.target === 'hook').length === 10);
+  expect(received.filter(one => one.target !== 'hook')).toHaveLength(5);
+  const stopping = lanes.stop();
+  await clock.advance(10_000);
+  await stopping;
+});
+
+/** As the retry of a person does it. */
+async function retry(made: MadeTransition): Promise<number> {
+  const id = made.operation.deliveries[0]?.id ?? '';
+  const filter = { id, states: ['exhausted', 'refused', 'waiting'] } as const;
+  const { rows } = await store.storage.transaction(tx =>
+    tx.in('default').requeue(filter, { now: clock.now(), after: '', limit: 10 }),
+  );
+  lanes.requeued(new Set(rows.map(row => row.target)));
+  return rows.length;
+}
+
+it('sends what was given up when it is put back, and after it the end that was skipped for its sake', async () => {
+  let answer: Outcome = REFUSED;
+  lanes.configure([target('hook', () => answer)]);
+  const alarm = await commit(opening());
+  const end = await commit(closing(alarm));
+  await settled(end, 'skipped');
+  answer = SENT;
+  expect(await retry(alarm)).toBe(2);
+  await settled(end, 'sent');
+  expect(received.map(one => one.event.status)).toEqual(['ALARM', 'ALARM', 'OK']);
+  expect(received[0]?.id).toBe(received[1]?.id);
+});
+
+it('leaves alone an alarm whose target has got the end since', async () => {
+  let answer: Outcome = REFUSED;
+  lanes.configure([target('hook', () => answer)]);
+  const alarm = await commit(opening());
+  await settled(alarm, 'refused');
+  answer = SENT;
+  const reminder = await commit(repeating(alarm));
+  await settled(reminder, 'sent');
+  expect(await retry(alarm)).toBe(0);
+  expect((await stored(alarm)).state).toBe('refused');
+});
+
+it('tries what waits for its time at once when it is put back, and then by the schedule from its beginning', async () => {
+  lanes.configure([target('hook', () => RETRY)]);
+  const made = await commit(opening());
+  await eventually(async () => (await stored(made)).attempts === 1);
+  await clock.advance(6000);
+  await eventually(async () => (await stored(made)).attempts === 2);
+  await retry(made);
+  await eventually(async () => (await stored(made)).attempts === 3);
+  expect((await stored(made)).state).toBe('waiting');
+  await clock.advance(6000);
+  await eventually(async () => (await stored(made)).attempts === 4);
+  await clock.advance(36_001);
+  await settled(made, 'exhausted');
+  expect(await stored(made)).toMatchObject({ attempts: 5 });
+});
+
+it('tells a removed target only the end of what it was told, and keeps the rest for when it is back', async () => {
+  let answer: Outcome = SENT;
+  const hook = target('hook', () => answer);
+  lanes.configure([hook]);
+  const alarm = await commit(opening({ subject: 'told' }));
+  await settled(alarm, 'sent');
+  answer = RETRY;
+  const untold = await commit(opening({ subject: 'untold' }));
+  await eventually(async () => (await stored(untold)).attempts === 1);
+  answer = SENT;
+  lanes.configure([], [hook]);
+  await settled(await commit(closing(alarm)), 'sent');
+  await clock.advance(60_000);
+  expect(await stored(untold)).toMatchObject({ state: 'waiting', attempts: 1 });
+  lanes.configure([hook]);
+  await settled(untold, 'sent');
+});
+
+it('waits as the target says instead of by the schedule', async () => {
+  const waits = { kind: 'growing', firstMs: 200, rate: 2, mostMs: 10_000 } as const;
+  lanes.configure([target('hook', () => (received.length < 4 ? { ...RETRY, waits } : SENT))]);
+  const made = await commit(opening());
+  for (const [ms, count] of [
+    [200, 2],
+    [2000, 3],
+    [4000, 4],
+  ] as const) {
+    await eventually(async () => (await stored(made)).attempts === count - 1);
+    await clock.advance(ms);
+    await eventually(() => received.length === count);
+  }
+  await settled(made, 'sent');
 });

@@ -3,24 +3,38 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
-import { createLane, type Lane } from './lane.ts';
+import { createLane, type Lane, type LaneOptions } from './lane.ts';
+import { createSlots } from './slots.ts';
 
 /** How long a graceful stop waits for attempts under way; the rest stays in the store. */
 const GRACE_MS = 10_000;
 
+export interface LanesOptions extends Omit<Attempts, 'signal'> {
+  /** Ids of the targets that were failing when somebody last looked. */
+  readonly failing: ReadonlySet<string>;
+  readonly news: LaneOptions['news'];
+}
+
 /** One lane per target: a slow or dead target never slows another. */
 export interface Lanes {
-  /** Opens lanes for new targets, hands changed ones their new settings, and ends those of removed targets. */
-  configure(targets: readonly Target[]): void;
+  /**
+   * Opens lanes for new targets, hands changed ones their new settings, and ends those of removed targets. Former
+   * targets are removed ones whose last settings are known: they are told the ends of what they were told, and the rest
+   * waits.
+   */
+  configure(targets: readonly Target[], former?: readonly Target[]): void;
   /** Takes over deliveries that were just committed, all of one event. */
   enqueue(rows: readonly DeliveryRow[], event: HeadgateEvent): void;
+  /** Deliveries of these targets were put back into the queue in the store. */
+  requeued(targets: Iterable<string>): void;
   /** Without `inTime` what is under way is cut off at once: another process may be sending it already. */
   stop(inTime?: boolean): Promise<void>;
 }
 
-export function createLanes(options: Omit<Attempts, 'signal'>): Lanes {
+export function createLanes(options: LanesOptions): Lanes {
   const lanes = new Map<string, Lane>();
   const ending = new Map<string, Promise<void>>();
+  const slots = createSlots(() => options.settings().concurrency);
   const abort = new AbortController();
   setMaxListeners(0, abort.signal);
 
@@ -33,28 +47,41 @@ export function createLanes(options: Omit<Attempts, 'signal'>): Lanes {
   }
 
   /** A target that comes back waits for its former lane, lest both send the same delivery. */
-  function open(id: string, target: Target): void {
-    const lane = createLane({ ...options, signal: abort.signal, target });
+  function open(id: string, target: Target): Lane {
+    const lane = createLane({
+      ...options,
+      signal: abort.signal,
+      target,
+      slots,
+      wasFailing: options.failing.has(id),
+      handedOver: (other, delivery) => lanes.get(other)?.look(delivery.slice(0, -1)),
+    });
     lanes.set(id, lane);
     void (ending.get(id) ?? Promise.resolve()).then(() => lane.start());
+    return lane;
+  }
+
+  function serve(target: Target, isFormer: boolean): void {
+    const { id } = target.settings;
+    (lanes.get(id) ?? open(id, target)).use(target, isFormer);
   }
 
   return {
-    configure(targets) {
-      const kept = new Set(targets.map(target => target.settings.id));
+    configure(targets, former = []) {
+      const kept = new Set([...targets, ...former].map(target => target.settings.id));
       for (const [id, lane] of lanes) {
         if (kept.has(id)) continue;
         lanes.delete(id);
         end(id, lane);
       }
-      for (const target of targets) {
-        const present = lanes.get(target.settings.id);
-        if (present !== undefined) present.use(target);
-        else open(target.settings.id, target);
-      }
+      for (const target of former) serve(target, true);
+      for (const target of targets) serve(target, false);
     },
     enqueue(rows, event) {
       for (const row of rows) lanes.get(row.target)?.add(row, event);
+    },
+    requeued(targets) {
+      for (const id of targets) lanes.get(id)?.lookAnew();
     },
     async stop(inTime = true) {
       if (!inTime) abort.abort();

@@ -13,10 +13,19 @@ export interface Waiting {
 
 interface Chain {
   readonly key: string;
+  /** In the order of their ids, without the one that is under way. */
   readonly entries: Waiting[];
-  busy: boolean;
-  /** Grows with each head that comes up: of two that are due at once the older goes first. */
-  turn: number;
+  underWay: Waiting | undefined;
+  /** Where it stands among the idle chains; undefined while one of it is under way. */
+  turn: Turn | undefined;
+}
+
+/** A chain's place in the line. One that its chain does not name any more is passed over. */
+interface Turn {
+  readonly chain: Chain;
+  readonly due: number;
+  /** Of two that are due at once the older goes first. */
+  readonly count: number;
 }
 
 /**
@@ -25,12 +34,14 @@ interface Chain {
  */
 export interface DeliveryQueue {
   readonly size: number;
-  /** Ignores what its chain holds already: the ids of a chain grow. */
+  /** Puts it into its chain in the order of ids; ignores one that is there already. */
   add(entry: Waiting): void;
   /** Takes a head that is due; its chain is busy until `settle`. Undefined when none is. */
   take(now: number): Waiting | undefined;
   /** Frees the chain of a head that was taken. `again` replaces it; without, the next in the chain moves up. */
   settle(taken: Waiting, again?: Waiting): void;
+  /** Lets go of the chain of a head that was taken. */
+  forget(taken: Waiting): void;
   /** When the next idle head is due; undefined when there is none. */
   nextDue(): number | undefined;
   /** Lets go of idle chains, those that are due last first, until no more than `most` deliveries are left. */
@@ -46,20 +57,42 @@ interface Shed {
 /** What a delivery's order is kept by. */
 export const chainKey = (row: DeliveryRow): string => `${row.notification}\n${row.subject}`;
 
-const dueOf = (chain: Chain): number => chain.entries[0]?.due ?? 0;
-
-const isBefore = (one: Chain, other: Chain): boolean =>
-  dueOf(one) === dueOf(other) ? one.turn < other.turn : dueOf(one) < dueOf(other);
+const isBefore = (one: Turn, other: Turn): boolean =>
+  one.due === other.due ? one.count < other.count : one.due < other.due;
 
 export function createQueue(): DeliveryQueue {
   const chains = new Map<string, Chain>();
-  const idle = createHeap<Chain>(isBefore);
+  const idle = createHeap<Turn>(isBefore);
   let size = 0;
-  let turn = 0;
+  let count = 0;
 
   function comeUp(chain: Chain): void {
-    chain.turn = turn++;
-    idle.push(chain);
+    const [head] = chain.entries;
+    chain.turn = head && { chain, due: head.due, count: count++ };
+    if (chain.turn !== undefined) idle.push(chain.turn);
+    else chains.delete(chain.key);
+  }
+
+  function first(): Turn | undefined {
+    for (;;) {
+      const turn = idle.peek();
+      if (turn === undefined || turn.chain.turn === turn) return turn;
+      idle.pop();
+    }
+  }
+
+  function chainOf(key: string): Chain {
+    const present = chains.get(key);
+    if (present !== undefined) return present;
+    const made = { key, entries: [], underWay: undefined, turn: undefined };
+    chains.set(key, made);
+    return made;
+  }
+
+  function busyChain(taken: Waiting): Chain {
+    const chain = chains.get(chainKey(taken.row));
+    if (chain?.underWay !== taken) throw new Error(`delivery ${taken.row.id} is not under way`);
+    return chain;
   }
 
   return {
@@ -67,55 +100,62 @@ export function createQueue(): DeliveryQueue {
       return size;
     },
     add(entry) {
-      const key = chainKey(entry.row);
-      const present = chains.get(key);
-      const last = present?.entries.at(-1);
-      if (last !== undefined && entry.row.id <= last.row.id) return;
+      const chain = chainOf(chainKey(entry.row));
+      const place = placeOf(chain, entry.row.id);
+      if (place === undefined) return;
       size += 1;
-      if (present !== undefined) {
-        present.entries.push(entry);
-        return;
-      }
-      const chain = { key, entries: [entry], busy: false, turn: 0 };
-      chains.set(key, chain);
-      comeUp(chain);
+      chain.entries.splice(place, 0, entry);
+      if (place === 0 && chain.underWay === undefined) comeUp(chain);
     },
     take(now) {
-      const first = idle.peek();
-      if (first === undefined || dueOf(first) > now) return undefined;
+      const turn = first();
+      if (turn === undefined || turn.due > now) return undefined;
       idle.pop();
-      first.busy = true;
-      return first.entries[0];
+      turn.chain.turn = undefined;
+      turn.chain.underWay = turn.chain.entries.shift();
+      return turn.chain.underWay;
     },
     settle(taken, again) {
-      const chain = chains.get(chainKey(taken.row));
-      if (chain === undefined || !chain.busy || chain.entries[0] !== taken)
-        throw new Error(`delivery ${taken.row.id} is not under way`);
-      chain.busy = false;
-      if (again !== undefined) chain.entries[0] = again;
-      else {
-        chain.entries.shift();
-        size -= 1;
-      }
-      if (chain.entries.length === 0) chains.delete(chain.key);
-      else comeUp(chain);
+      const chain = busyChain(taken);
+      chain.underWay = undefined;
+      if (again === undefined) size -= 1;
+      else chain.entries.splice(placeOf(chain, again.row.id) ?? 0, 0, again);
+      comeUp(chain);
     },
-    nextDue() {
-      const first = idle.peek();
-      return first && dueOf(first);
+    forget(taken) {
+      const chain = busyChain(taken);
+      chains.delete(chain.key);
+      size -= chain.entries.length + 1;
     },
+    nextDue: () => first()?.due,
     shed(most) {
-      const latestFirst = idle.drain().sort((one, other) => (isBefore(one, other) ? 1 : -1));
+      const latestFirst = idle
+        .drain()
+        .filter(turn => turn.chain.turn === turn)
+        .sort((one, other) => (isBefore(one, other) ? 1 : -1));
       const shed: Shed[] = [];
-      for (const chain of latestFirst) {
-        if (size <= most) idle.push(chain);
+      for (const turn of latestFirst) {
+        const { chain, due } = turn;
+        if (size <= most) idle.push(turn);
         else {
           chains.delete(chain.key);
           size -= chain.entries.length;
-          shed.push({ key: chain.key, due: dueOf(chain) });
+          shed.push({ key: chain.key, due });
         }
       }
       return shed;
     },
   };
+}
+
+/** Where an id goes among the entries, most often at their end; undefined when the chain has it. */
+function placeOf({ entries, underWay }: Chain, id: string): number | undefined {
+  if (underWay?.row.id === id) return undefined;
+  let place = entries.length;
+  for (; place > 0; place--) {
+    const before = entries[place - 1]?.row.id ?? '';
+    if (before === id) return undefined;
+    if (before < id) break;
+  }
+  return place;
 }

@@ -1,4 +1,4 @@
-import { nextDelay } from '../lib/backoff.ts';
+import { nextDelay, type Waits } from '../lib/backoff.ts';
 import type { AttemptRow, DeliveryRow, SettleOperation } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
 
@@ -16,16 +16,18 @@ export interface AttemptEnd {
   readonly random: () => number;
 }
 
+/** From then on an attempt that failed just as the one before is counted and has no row: waits of a second go on for hours. */
+const MOST_ALIKE = 50;
+
 /** What the ledger keeps of an attempt: the delivery's next state, and a row of its own for failures and retries. */
 export function settlement(end: AttemptEnd): SettleOperation {
   const { delivery, outcome } = end;
   const attempts = delivery.attempts + 1;
   const endedAt = end.startedAt + Math.round(end.durationMs);
-  const delayMs =
-    outcome.kind === 'retry'
-      ? nextDelay(end.retrySchedule, attempts, end.random, outcome.retryAfterMs)
-      : undefined;
+  const delayMs = delayAfter(end, attempts - delivery.retried_from);
   const state = outcome.kind === 'retry' ? (delayMs === undefined ? 'exhausted' : 'waiting') : outcome.kind;
+  const isFirstSuccess = outcome.kind === 'sent' && attempts === 1;
+  const isOneOfMany = state === 'waiting' && attempts > MOST_ALIKE && isAlike(outcome, delivery);
   return {
     kind: 'settle',
     workspace: end.workspace,
@@ -36,9 +38,22 @@ export function settlement(end: AttemptEnd): SettleOperation {
     lastStatus: outcome.httpStatus ?? null,
     lastError: outcome.kind === 'sent' ? null : outcome.reason,
     settledAt: state === 'waiting' ? null : endedAt,
-    attempt: outcome.kind === 'sent' && attempts === 1 ? null : attemptRow(end, attempts),
+    attempt: isFirstSuccess || isOneOfMany ? null : attemptRow(end, attempts),
+    handOver: null,
   };
 }
+
+/** `attempts` counts from when the delivery was last put back into the queue. */
+function delayAfter({ outcome, retrySchedule, random }: AttemptEnd, attempts: number): number | undefined {
+  if (outcome.kind !== 'retry') return undefined;
+  const schedule: Waits = { kind: 'listed', delays: retrySchedule };
+  const inAllMs = retrySchedule.reduce((sum, delay) => sum + delay, 0);
+  const { retryAfterMs } = outcome;
+  return nextDelay(outcome.waits ?? schedule, attempts, { inAllMs, random, retryAfterMs });
+}
+
+const isAlike = (outcome: Outcome, { last_error, last_status }: DeliveryRow): boolean =>
+  outcome.kind !== 'sent' && outcome.reason === last_error && (outcome.httpStatus ?? null) === last_status;
 
 function attemptRow(end: AttemptEnd, number: number): AttemptRow {
   const { outcome } = end;
@@ -54,8 +69,12 @@ function attemptRow(end: AttemptEnd, number: number): AttemptRow {
   };
 }
 
-/** A resolution whose alarm never arrived tells the receiver nothing. */
-export function skip(workspace: string, delivery: DeliveryRow, now: number): SettleOperation {
+/** Nothing is sent, because it would tell the receiver nothing or mislead it. */
+export function skip(
+  workspace: string,
+  delivery: DeliveryRow,
+  { now, reason }: { readonly now: number; readonly reason: string },
+): SettleOperation {
   return {
     kind: 'settle',
     workspace,
@@ -63,9 +82,10 @@ export function skip(workspace: string, delivery: DeliveryRow, now: number): Set
     state: 'skipped',
     attempts: delivery.attempts,
     nextAt: null,
-    lastStatus: null,
-    lastError: 'the alarm it resolves did not reach this target',
+    lastStatus: delivery.last_status,
+    lastError: reason,
     settledAt: now,
     attempt: null,
+    handOver: null,
   };
 }

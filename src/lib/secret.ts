@@ -60,6 +60,13 @@ export class DatabaseUrl extends Secret {
   }
 }
 
+/** JSON with the secrets in it, for what is encrypted as a whole. */
+export const revealedJson = (value: object): string =>
+  JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key: string, shown: unknown) {
+    const held = this[key];
+    return held instanceof Secret ? held.reveal() : shown;
+  });
+
 const MASKED_ADDRESS = /^(https?:\/\/[^/]+\/\*{8}$|postgres(ql)?:\/\/[^/:]*:\*{8}@)/;
 
 /** Whether a text is what a read shows in place of a secret: sent back, it means what is stored. */

@@ -25,6 +25,7 @@ let engine: Engine;
 let told: Told[];
 let app: Component;
 let refuse: AppError | undefined;
+let operational: string | undefined;
 /** Set, the open incidents of the store cannot be read. */
 let unreadable: AppError | undefined;
 let logged: string[];
@@ -41,6 +42,7 @@ beforeEach(async () => {
   unreadable = undefined;
   logged = [];
   disabled = new Set();
+  operational = undefined;
   engine = create();
 });
 
@@ -68,6 +70,7 @@ function create(): Engine {
     logger: { ...silentLogger, error: (_, message) => void logged.push(message) },
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     externalUrl: () => 'https://gate.example/',
+    operationalTarget: () => operational,
     isDisabled: (kind, subject) => kind === 'input' && disabled.has(subject.name),
   });
 }
@@ -75,6 +78,7 @@ function create(): Engine {
 const target = (id: string, text?: string): Target => ({
   settings: { id, type: 'test', systemFields: [] },
   concurrency: 1,
+  fallback: undefined,
   send: async () => ({ kind: 'sent' }),
   bulletinText: () => text,
 });
@@ -462,8 +466,7 @@ it('raises nothing for a name that was never seen and is declared as disabled', 
 it('tells a target that was taken out together with its notification that it is over', async () => {
   await start(silent());
   await pass(61);
-  const served = engine.configure([], [target('second')]);
-  expect(served.map(one => one.settings.id)).toEqual(['hook', 'second']);
+  engine.configure([], [target('second')], [target('hook')]);
   await pass(2);
   expect(told.at(-1)).toMatchObject({ targets: ['hook'], event: { status: 'OK' } });
 });
@@ -471,7 +474,11 @@ it('tells a target that was taken out together with its notification that it is 
 it('tells a target that was taken out while the incident lasts of its end, and of nothing else', async () => {
   await start(silent({ targets: ['hook', 'second'], repeatInterval: '30s' }));
   await pass(61);
-  engine.configure([silent({ targets: ['second'], repeatInterval: '30s' })], [target('second')]);
+  engine.configure(
+    [silent({ targets: ['second'], repeatInterval: '30s' })],
+    [target('second')],
+    [target('hook')],
+  );
   await pass(30);
   expect(told.at(-1)).toMatchObject({ targets: ['second'], event: { status: 'ALARM' } });
   components.data(app);
@@ -479,9 +486,79 @@ it('tells a target that was taken out while the incident lasts of its end, and o
   expect(told.at(-1)).toMatchObject({ targets: ['hook', 'second'], event: { status: 'OK' } });
 });
 
-it('lets go at once of a target to which nothing is owed', async () => {
-  await start(silent());
-  await pass(61);
-  const served = engine.configure([silent()], [target('hook')]);
-  expect(served.map(one => one.settings.id)).toEqual(['hook']);
+const NEWS = { failing: 'failing', exhausted: 'exhausted', recovered: 'recovered' } as const;
+
+function news(state: keyof typeof NEWS, id = 'hook', notification = 'silent'): void {
+  engine.targetNews(id, { state: NEWS[state], reason: 'status 410' }, { notification });
+}
+
+const health = () =>
+  told.map(({ event, targets }) => ({
+    text: event._raw,
+    status: event.status,
+    target: event.target,
+    targets,
+  }));
+
+it('opens an incident of a target that fails, tells of the first loss, and closes it when it is well', async () => {
+  operational = 'second';
+  await start();
+  news('failing');
+  await pass(1);
+  news('exhausted');
+  await pass(299);
+  news('recovered');
+  await pass(1);
+  expect(health()).toEqual([
+    { text: 'Target hook is failing: status 410', status: 'ALARM', target: 'hook', targets: ['second'] },
+    {
+      text: 'Target hook gave up a delivery: status 410',
+      status: 'ALARM',
+      target: 'hook',
+      targets: ['second'],
+    },
+    { text: 'Target hook is delivering again after 5m', status: 'OK', target: 'hook', targets: ['second'] },
+  ]);
+  expect(await stored()).toMatchObject([
+    {
+      notification: 'headgate-target-health',
+      condition: 'target-failing',
+      state: 'closed',
+      severity: 'error',
+    },
+  ]);
+});
+
+it('keeps on the bulletin, and from everybody else, what concerns operational deliveries', async () => {
+  operational = 'second';
+  await start();
+  news('failing', 'second');
+  news('failing', 'hook', 'headgate-target-health');
+  await pass(1);
+  expect(health().map(({ targets }) => targets)).toEqual([[], []]);
+  const message = await store.storage.in('default').messages.get('headgate-target-health');
+  expect(message?.text).toContain('is failing: status 410 (1 more open)');
+});
+
+it('tells of a failing target once the disk takes it', async () => {
+  await start();
+  refuse = new AppError('unavailable', 'the disk is full');
+  news('failing');
+  await pass(3);
+  expect(told).toEqual([]);
+  refuse = undefined;
+  await pass(1);
+  expect(health()).toMatchObject([{ target: 'hook', status: 'ALARM' }]);
+});
+
+it('takes a failing target up after a restart, and closes its incident when it is removed', async () => {
+  await start();
+  news('failing');
+  await pass(1);
+  await engine.stop();
+  engine = create();
+  engine.configure([], [target('second')], [target('hook')]);
+  await engine.start();
+  await pass(2);
+  expect(health().at(-1)).toMatchObject({ text: 'Closed, target hook was removed', status: 'OK' });
 });

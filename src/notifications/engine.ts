@@ -12,6 +12,7 @@ import type { Notification } from './notification.ts';
 import { createPins } from './pins.ts';
 import { createSubjectTable } from './subject-table.ts';
 import { keyParts } from './subjects.ts';
+import { createTargetHealth, TARGET_HEALTH, type TargetHealth } from './target-health.ts';
 import { type Book, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
 
 /** Time between two evaluations of everything. */
@@ -20,6 +21,8 @@ const EVALUATION_MS = 1000;
 export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
   readonly components: Components;
   readonly clock: Clock;
+  /** Id of the target that is told of failing targets. */
+  readonly operationalTarget: () => string | undefined;
   /** Whether nothing is expected of a subject, so that no condition is asked about it. Left out, of none. */
   readonly isDisabled?: (kind: ComponentKind, subject: Subject) => boolean;
 }
@@ -27,10 +30,16 @@ export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
 /** Asks every notification's condition about every subject, and tells what changes. */
 export interface Engine {
   /**
-   * Takes over a configuration: incidents of notifications that went, were disabled or changed are closed. Answers the
-   * targets that are to be served: a removed one that was told of an open incident stays, to be told of its end.
+   * Takes over a configuration: incidents of notifications that went, were disabled or changed are closed. `former`
+   * targets were removed and are told the ends of what they were told.
    */
-  configure(notifications: readonly Notification[], targets: readonly Target[]): readonly Target[];
+  configure(
+    notifications: readonly Notification[],
+    targets: readonly Target[],
+    former?: readonly Target[],
+  ): void;
+  /** Takes what deliveries say of their target's health. */
+  readonly targetNews: TargetHealth['tell'];
   /** Takes up the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
   /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
@@ -49,9 +58,9 @@ export function createEngine(options: EngineOptions): Engine {
   const watches = new Map<string, Watch>();
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
-  /** Ids of targets that were removed and are still served. */
-  const former = new Set<string>();
   const incidents = createIncidents({ ...options, targets });
+  let present: ReadonlySet<string> = new Set();
+  const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const table = createSubjectTable(components);
   const faults = createFaultLog(logger, {
     fields: {},
@@ -74,10 +83,11 @@ export function createEngine(options: EngineOptions): Engine {
       }
     };
     for (const ending of endings) attempt(() => end(ending));
+    attempt(targetHealth.evaluate);
     attempt(table.refresh);
     for (const watch of watches.values())
       attempt(() => {
-        const { kind } = watch.origin;
+        const { kind } = watch.notification.rule.condition;
         for (const subject of subjectsOf(watch, table, now))
           if (isDisabled(kind, subject)) rest(watch, subject.key, now);
           else judge(watch, subject, now);
@@ -156,6 +166,10 @@ export function createEngine(options: EngineOptions): Engine {
 
   /** An open incident of the store belongs to its notification if that still asks the same question. */
   function takeUp(row: IncidentRow): void {
+    if (row.notification === TARGET_HEALTH) {
+      targetHealth.takeUp(row);
+      return;
+    }
     const watch = watches.get(row.notification);
     const isSame = watch?.origin.fingerprint === row.rule;
     if (watch !== undefined && isSame) watch.incidents.set(row.subject, incidents.takeUp(row));
@@ -170,21 +184,11 @@ export function createEngine(options: EngineOptions): Engine {
     if (!stopped) cancel = clock.after(EVALUATION_MS, loop);
   }
 
-  /** What is owed to a removed target may take hours to reach it, so it stays until the process ends or it is back. */
-  function takeTargets(configured: readonly Target[]): void {
-    const present = new Set(configured.map(target => target.settings.id));
-    const gone = [...targets.keys()].filter(id => !present.has(id));
-    const owed = gone.length > 0 ? incidents.told([...watches.values(), ...endings]) : new Set<string>();
-    for (const id of present) former.delete(id);
-    for (const id of gone)
-      if (owed.has(id) || former.has(id)) former.add(id);
-      else targets.delete(id);
-    for (const target of configured) targets.set(target.settings.id, target);
-  }
-
   return {
-    configure(notifications, configured) {
-      takeTargets(configured);
+    configure(notifications, configured, former = []) {
+      targets.clear();
+      for (const target of [...former, ...configured]) targets.set(target.settings.id, target);
+      present = new Set(configured.map(target => target.settings.id));
       const next = new Map(notifications.map(notification => [notification.id, notification]));
       for (const [id, watch] of watches) {
         const reason = whyEnded(watch.notification, next.get(id));
@@ -199,8 +203,8 @@ export function createEngine(options: EngineOptions): Engine {
         const now = clock.monotonic();
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
-      return [...targets.values()];
     },
+    targetNews: targetHealth.tell,
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) takeUp(row);
       loop();

@@ -35,8 +35,6 @@ export interface Incidents {
   tell(book: Book, news: News): void;
   /** An incident of the store, taken up by this process. */
   takeUp(row: IncidentRow): OpenIncident;
-  /** Ids of the targets that got a firing event of an open incident. */
-  told(books: Iterable<Book>): ReadonlySet<string>;
   /** Resolves when nothing is on its way to the disk. */
   idle(): Promise<void>;
 }
@@ -133,12 +131,6 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       writes.add(work);
     },
     takeUp,
-    told(books) {
-      const ids = new Set<string>();
-      for (const { incidents } of books)
-        for (const { row } of incidents.values()) for (const id of toldTargets(row)) ids.add(id);
-      return ids;
-    },
     async idle() {
       await Promise.all(writes);
     },

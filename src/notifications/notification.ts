@@ -6,6 +6,7 @@ import { SEVERITIES, type Severity } from '../events/event.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
 import { muteWindows } from './mute-windows.ts';
 import { targetConfigs } from './target-configs.ts';
+import { TARGET_HEALTH } from './target-health.ts';
 
 const fieldName = z
   .string()
@@ -33,9 +34,13 @@ const metadata = z
         });
   });
 
+const ownId = identifier.refine(id => id !== TARGET_HEALTH, {
+  error: `must not be ${TARGET_HEALTH}: Headgate itself tells of failing targets under this id`,
+});
+
 /** A notification as it stands in the file, its conf not yet read by its condition. */
 export const notificationSchema = z.strictObject({
-  id: identifier.describe('Unique identifier of the notification.'),
+  id: ownId.describe('Unique identifier of the notification.'),
   disabled: z.boolean().default(false).describe('A disabled notification is not evaluated.'),
   condition: z.enum(conditions.map(condition => condition.id)).describe('When the notification triggers.'),
   targets: z.array(identifier).default([]).describe('Ids of the targets that receive it.'),

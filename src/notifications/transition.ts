@@ -8,7 +8,8 @@ import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '
 export interface Origin {
   readonly notification: string;
   readonly condition: string;
-  readonly kind: ComponentKind;
+  /** What its subjects are. */
+  readonly kind: ComponentKind | 'target';
   readonly windowMs: number;
   readonly severity: Severity;
   readonly fingerprint: string;
@@ -139,5 +140,8 @@ function deliveryOf(
     last_error: null,
     created_at: change.now,
     settled_at: null,
+    retried_from: 0,
+    retried_at: null,
+    instead_of: null,
   };
 }

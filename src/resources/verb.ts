@@ -8,7 +8,7 @@ import type { ConfigurationStatus } from '../config/status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
-import type { Fact, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
+import type { Fact, RequeueFilter, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
 import { groupsOf } from './groups/groups.ts';
 
 /** What the verbs work on: one workspace of the running product. */
@@ -23,6 +23,14 @@ export interface House {
   readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
   readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
+  /**
+   * Puts deliveries back into the queue of the process that sends; says how many, and how many were left alone because
+   * their target has got later news. Rejects with `unavailable` in any other process.
+   */
+  readonly requeue: (
+    filter: RequeueFilter,
+    now: number,
+  ) => Promise<{ readonly requeued: number; readonly overtaken: number }>;
   readonly clock: Pick<Clock, 'now'>;
   /** Tells of what is committed from now on, here and in other processes; the answer ends it. */
   readonly facts: (listener: (fact: Fact) => void) => () => void;

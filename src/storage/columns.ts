@@ -4,6 +4,7 @@ import type {
   DeliveryRow,
   EventRow,
   IncidentRow,
+  KeptTargetRow,
   MessageRow,
   SecretRow,
 } from './storage.ts';
@@ -49,6 +50,9 @@ export const DELIVERY_COLUMNS = [
   'last_error',
   'created_at',
   'settled_at',
+  'retried_from',
+  'retried_at',
+  'instead_of',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 export const ATTEMPT_COLUMNS = [
@@ -71,6 +75,8 @@ export const MESSAGE_COLUMNS = [
   'metadata',
   'id',
 ] as const satisfies readonly (keyof MessageRow)[];
+
+export const KEPT_TARGET_COLUMNS = ['id', 'sealed'] as const satisfies readonly (keyof KeptTargetRow)[];
 
 export const SECRET_COLUMNS = [
   'name',

@@ -1,23 +1,27 @@
 import { type Kysely, sql } from 'kysely';
+import { idFloor } from '../lib/ids.ts';
 import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from './columns.ts';
 import { countOf } from './counting.ts';
 import type { DeliveryFilter, DeliveryStore } from './storage.ts';
 import type { Database } from './tables.ts';
 
-function select(db: Kysely<Database>, workspace: string, filter: DeliveryFilter = {}) {
+export function selectDeliveries(db: Kysely<Database>, workspace: string, filter: DeliveryFilter = {}) {
   let matching = db.selectFrom('deliveries').where('workspace', '=', workspace);
   if (filter.state !== undefined) matching = matching.where('state', '=', filter.state);
   if (filter.target !== undefined) matching = matching.where('target', '=', filter.target);
   if (filter.notification !== undefined) matching = matching.where('notification', '=', filter.notification);
   if (filter.incident !== undefined) matching = matching.where('incident_id', '=', filter.incident);
+  if (filter.since !== undefined) matching = matching.where('id', '>=', idFloor(filter.since));
+  if (filter.until !== undefined) matching = matching.where('id', '<', idFloor(filter.until));
   return matching;
 }
 
 export function deliveryStore(db: Kysely<Database>, workspace: string): DeliveryStore {
   return {
-    get: id => select(db, workspace).where('id', '=', id).select(DELIVERY_COLUMNS).executeTakeFirst(),
+    get: id =>
+      selectDeliveries(db, workspace).where('id', '=', id).select(DELIVERY_COLUMNS).executeTakeFirst(),
     async list(filter, { offset, limit }) {
-      const matching = select(db, workspace, filter);
+      const matching = selectDeliveries(db, workspace, filter);
       const [rows, total] = await Promise.all([
         matching.orderBy('id', 'desc').select(DELIVERY_COLUMNS).offset(offset).limit(limit).execute(),
         countOf(matching),
@@ -26,7 +30,7 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
     },
     // Written out, because SQLite takes a partial index only for what it can read in the text.
     waiting: (target, after, limit) =>
-      select(db, workspace, { target })
+      selectDeliveries(db, workspace, { target })
         .where('state', '=', sql.lit('waiting'))
         .where('id', '>', after)
         .orderBy('id')
@@ -34,7 +38,7 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
         .limit(limit)
         .execute(),
     async waitingByTarget() {
-      const counted = await select(db, workspace)
+      const counted = await selectDeliveries(db, workspace)
         .where('state', '=', sql.lit('waiting'))
         .groupBy('target')
         .select(eb => [
@@ -45,7 +49,7 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
         .execute();
       if (counted.length === 0) return [];
       const ids = counted.map(({ first }) => first);
-      const firsts = await select(db, workspace)
+      const firsts = await selectDeliveries(db, workspace)
         .where('id', 'in', ids)
         .select(['id', 'created_at'])
         .execute();
@@ -57,8 +61,23 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
       });
     },
     async reached(incidentId, target) {
-      const row = await select(db, workspace, { state: 'sent', target, incident: incidentId })
+      const row = await selectDeliveries(db, workspace, { state: 'sent', target, incident: incidentId })
         .where('status', '=', 'ALARM')
+        .select('id')
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+    async overtaken(incidentId, target, seq) {
+      const row = await selectDeliveries(db, workspace, { state: 'sent', target, incident: incidentId })
+        .where('seq', '>', seq)
+        .select('id')
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+    async isGiven(incidentId, target) {
+      const row = await selectDeliveries(db, workspace, { target, incident: incidentId })
         .select('id')
         .limit(1)
         .executeTakeFirst();

@@ -12,6 +12,7 @@ import { deliveryStore } from './deliveries.ts';
 import { eventStore } from './events.ts';
 import { incidentStore } from './incidents.ts';
 import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
+import { keptTargetStore } from './kept-targets.ts';
 import { endOthers, leaseStore } from './leases.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
@@ -92,6 +93,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       incidents: incidentStore(reader, workspace),
       events: eventStore(reader, workspace),
       deliveries: deliveryStore(reader, workspace),
+      keptTargets: keptTargetStore(reader, workspace),
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
       versions: versionStore(reader, workspace),

@@ -45,6 +45,7 @@ const UPDATE_INCIDENT =
   "where id = ? and workspace = ? and seq = ? and state = 'open'";
 const INSERT_EVENT = insertInto('events', EVENT_COLUMNS);
 const INSERT_DELIVERY = insertInto('deliveries', DELIVERY_COLUMNS);
+const INSERT_HAND_OVER = `${INSERT_DELIVERY} on conflict (workspace, incident_id, target, seq) do nothing`;
 const INSERT_ATTEMPT = insertInto('attempts', ATTEMPT_COLUMNS);
 const UPSERT_MESSAGE =
   `${insertInto('messages', MESSAGE_COLUMNS)} on conflict (workspace, id) ` +
@@ -92,15 +93,19 @@ function planTransition(operation: TransitionOperation): Unleased {
 
 function planSettle(operation: SettleOperation): Unleased {
   const { workspace, deliveryId, state, attempts, nextAt, lastStatus, lastError, settledAt } = operation;
+  const { attempt, handOver } = operation;
   const parameters = [state, attempts, nextAt, lastStatus, lastError, settledAt, workspace, deliveryId];
   const steps: Step[] = [{ sql: SETTLE_DELIVERY, parameters, expect: 1 }];
-  if (operation.attempt !== null) {
-    steps.push({ sql: INSERT_ATTEMPT, parameters: values(ATTEMPT_COLUMNS, operation.attempt, workspace) });
-  }
+  if (attempt !== null)
+    steps.push({ sql: INSERT_ATTEMPT, parameters: values(ATTEMPT_COLUMNS, attempt, workspace) });
+  if (handOver !== null)
+    steps.push({ sql: INSERT_HAND_OVER, parameters: values(DELIVERY_COLUMNS, handOver, workspace) });
   return {
     steps,
     conflict: () => `delivery '${deliveryId}' is settled already, unknown, or has this attempt booked`,
-    facts: [{ workspace, noun: 'deliveries', id: deliveryId }],
+    facts: [deliveryId, ...(handOver === null ? [] : [handOver.id])].map(
+      (id): Fact => ({ workspace, noun: 'deliveries', id }),
+    ),
   };
 }
 

@@ -6,6 +6,7 @@ import type {
   EventTable,
   IncidentState,
   IncidentTable,
+  KeptTargetTable,
   KeyTable,
   MessageTable,
   NodeTable,
@@ -31,6 +32,7 @@ export type DeliveryRow = Scoped<DeliveryTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
 export type SecretRow = Scoped<SecretTable>;
+export type KeptTargetRow = Scoped<KeptTargetTable>;
 export type ConfigVersionRow = Scoped<ConfigVersionTable>;
 /** A version without its files. */
 export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
@@ -66,6 +68,8 @@ export interface SettleOperation {
   readonly settledAt: number | null;
   /** Written for failures and retries only: a first-try success lives in the delivery. */
   readonly attempt: AttemptRow | null;
+  /** A delivery of the same event to another target; nothing happens when that target has one already. */
+  readonly handOver: DeliveryRow | null;
 }
 
 /** Hot writes are data, from this closed list. */
@@ -95,6 +99,10 @@ export interface DeliveryFilter {
   readonly target?: string;
   readonly notification?: string;
   readonly incident?: string;
+  /** Epoch ms: made then or later. */
+  readonly since?: number;
+  /** Epoch ms: made before. */
+  readonly until?: number;
 }
 
 interface TargetBacklog {
@@ -113,7 +121,30 @@ export interface DeliveryStore {
   waitingByTarget(): Promise<readonly TargetBacklog[]>;
   /** Whether a firing event of the incident has reached the target. */
   reached(incidentId: string, target: string): Promise<boolean>;
+  /** Whether the target has got a later event of the incident than `seq`. */
+  overtaken(incidentId: string, target: string, seq: number): Promise<boolean>;
+  /** Whether there is any delivery of the incident to the target. */
+  isGiven(incidentId: string, target: string): Promise<boolean>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
+}
+
+/** Which deliveries are put back into the queue. */
+export interface RequeueFilter extends Omit<DeliveryFilter, 'state'> {
+  readonly states: readonly DeliveryState[];
+  readonly id?: string;
+}
+
+export interface Requeued {
+  /** Those that wait again, resolutions that were skipped among them. */
+  readonly rows: readonly Pick<DeliveryRow, 'id' | 'target'>[];
+  /** How many were left alone, because their target has got a later event of the incident since. */
+  readonly overtaken: number;
+  /** Where to go on; undefined when all have been looked at. */
+  readonly next: string | undefined;
+}
+
+export interface KeptTargetStore {
+  list(): Promise<readonly KeptTargetRow[]>;
 }
 
 export interface MessageStore {
@@ -156,6 +187,7 @@ export interface WorkspaceStorage {
   readonly incidents: IncidentStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly keptTargets: KeptTargetStore;
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
   readonly versions: VersionStore;
@@ -229,6 +261,17 @@ export interface WorkspaceTransaction {
   lastVersion(): Promise<ConfigVersionRow | undefined>;
   /** Refused with `conflict` when the id exists. */
   addVersion(row: ConfigVersionRow): Promise<void>;
+  /**
+   * Puts up to `limit` deliveries with an id after `after` back into the queue, to be tried at once and then by the
+   * schedule from its beginning, and with each the later resolutions of its incident that were skipped for its sake.
+   */
+  requeue(
+    filter: RequeueFilter,
+    range: { readonly now: number; readonly after: string; readonly limit: number },
+  ): Promise<Requeued>;
+  /** Adds the target's settings or replaces them. */
+  keepTarget(row: KeptTargetRow): Promise<void>;
+  dropTarget(id: string): Promise<void>;
   /** Refused with `conflict` when the id exists. */
   addMessage(row: MessageRow): Promise<void>;
   /** Answers what it removed. A notification's message comes back with its next transition. */

@@ -83,6 +83,12 @@ export interface DeliveryTable {
   last_error: string | null;
   created_at: number;
   settled_at: number | null;
+  /** Attempts that were made when it was last put back into the queue: its schedule counts from there. */
+  retried_from: number;
+  /** When it was put back into the queue; null when it never was. */
+  retried_at: number | null;
+  /** The target whose fallback this delivery's target is; null when it was meant from the beginning. */
+  instead_of: string | null;
 }
 
 export interface AttemptTable {
@@ -110,6 +116,15 @@ export interface MessageTable {
   group_name: string | null;
   /** JSON; only on messages made by people. */
   metadata: string | null;
+}
+
+/** The last settings of a target, so that it can be told the end of what it was told after it is removed. */
+export interface KeptTargetTable {
+  workspace: string;
+  /** Of the target. */
+  id: string;
+  /** Its settings as JSON, encrypted by the key ring. */
+  sealed: string;
 }
 
 export interface SecretTable {
@@ -162,6 +177,7 @@ export interface Database {
   deliveries: DeliveryTable;
   attempts: AttemptTable;
   messages: MessageTable;
+  kept_targets: KeptTargetTable;
   secrets: SecretTable;
   config_versions: ConfigVersionTable;
   leases: LeaseTable;

@@ -4,8 +4,10 @@ import { AppError } from '../lib/errors.ts';
 import type { Backend } from './backend.ts';
 import { coalesce } from './facts.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
+import { dropTarget, keepTarget } from './kept-targets.ts';
 import { assertInForce } from './leases.ts';
 import { addMessage, removeMessage } from './messages.ts';
+import { requeue } from './requeue.ts';
 import { removeOld } from './retention.ts';
 import { countSecrets, putSecret, removeSecret } from './secrets.ts';
 import type { Fact, Lease, Storage, Transaction, WorkspaceTransaction } from './storage.ts';
@@ -33,6 +35,13 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
     countSecrets: () => countSecrets(db, workspace),
     lastVersion: () => lastVersion(db, workspace),
     addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),
+    async requeue(filter, range) {
+      const requeued = await requeue(db, workspace, filter, range);
+      for (const { id } of requeued.rows) note({ workspace, noun: 'deliveries', id });
+      return requeued;
+    },
+    keepTarget: row => keepTarget(db, workspace, row),
+    dropTarget: id => dropTarget(db, workspace, id),
     addMessage: row => noted('messages', row.id, addMessage(db, workspace, row)),
     removeMessage: id => noted('messages', id, removeMessage(db, workspace, id)),
     removeOld: (kind, before, ids) => removeOld(db, workspace, { kind, before, ids }),

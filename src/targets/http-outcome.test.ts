@@ -3,9 +3,17 @@ import { type HttpAnswer, HttpFailure, type HttpFailureReason } from '../lib/htt
 import { MASK } from '../lib/secret.ts';
 import { outcomeOfAnswer, outcomeOfFailure } from './http-outcome.ts';
 import type { Outcome } from './outcome.ts';
+import type { RetrySettings } from './retry-settings.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const URL = 'https://hooks.example/services/T000/B000/key?x=1';
+const STANDARD: RetrySettings = {
+  responseRetrySettings: [],
+  timeoutRetrySettings: undefined,
+  responseHonorRetryAfterHeader: true,
+};
+const BACKOFF = { initialBackoff: 500, backoffRate: 3, maxBackoff: 20_000 };
+const GROWING = { kind: 'growing', firstMs: 500, rate: 3, mostMs: 20_000 };
 
 function outcome(
   status: number,
@@ -13,10 +21,16 @@ function outcome(
     headers = {},
     body = '',
     secrets = [],
-  }: { headers?: HttpAnswer['headers']; body?: string; secrets?: string[] } = {},
+    retries = {},
+  }: {
+    headers?: HttpAnswer['headers'];
+    body?: string;
+    secrets?: string[];
+    retries?: Partial<RetrySettings>;
+  } = {},
 ): Outcome {
   const answer = { status, headers, body: Buffer.from(body), truncated: false };
-  return outcomeOfAnswer(answer, { url: URL, secrets, now: NOW });
+  return outcomeOfAnswer(answer, { url: URL, retries: { ...STANDARD, ...retries }, secrets, now: NOW });
 }
 
 /** Written down apart from the code, status by status. */
@@ -82,17 +96,65 @@ test.each<[HttpFailureReason, Outcome['kind']]>([
   ['timeout', 'retry'],
   ['other', 'retry'],
   ['aborted', 'retry'],
-  ['tls', 'refused'],
   ['forbidden-address', 'refused'],
 ])('a failure of the kind %s is %s, with its reason', (reason, kind) => {
-  expect(outcomeOfFailure(new HttpFailure(reason, 'https://x: why'))).toEqual({
+  expect(outcomeOfFailure(new HttpFailure(reason, 'https://x: why'), STANDARD)).toEqual({
     kind,
     reason: 'https://x: why',
   });
 });
 
+test('a certificate that nobody vouches for is tried three times, and says that the target is broken', () => {
+  const outcome = outcomeOfFailure(new HttpFailure('tls', 'https://x: why'), STANDARD);
+  expect(outcome).toMatchObject({ kind: 'retry', isTargetBroken: true });
+  expect(outcome.kind === 'retry' && outcome.waits?.kind === 'listed' && outcome.waits.delays).toHaveLength(
+    3,
+  );
+});
+
+test('a time-out has waits of its own where the settings ask for them', () => {
+  const own = (timeoutRetry: boolean) => ({
+    ...STANDARD,
+    timeoutRetrySettings: { timeoutRetry, ...BACKOFF },
+  });
+  const waitsOf = (reason: HttpFailureReason, timeoutRetry: boolean) => {
+    const outcome = outcomeOfFailure(new HttpFailure(reason, 'why'), own(timeoutRetry));
+    return outcome.kind === 'retry' ? outcome.waits : 'none';
+  };
+  expect(waitsOf('timeout', true)).toEqual(GROWING);
+  expect(waitsOf('timeout', false)).toBeUndefined();
+  expect(waitsOf('reset', true)).toBeUndefined();
+});
+
+test.each([404, 301, 503])('a status that is listed, %i, is tried again by its own waits', status => {
+  const retries = { responseRetrySettings: [{ httpStatus: status, ...BACKOFF }] };
+  expect(outcome(status, { retries })).toMatchObject({ kind: 'retry', waits: GROWING });
+  expect(outcome(409, { retries })).toMatchObject({ kind: 'refused' });
+  expect(outcome(502, { retries })).not.toHaveProperty('waits');
+});
+
+test('a success stays one although it is listed', () => {
+  const retries = { responseRetrySettings: [{ httpStatus: 204, ...BACKOFF }] };
+  expect(outcome(204, { retries })).toEqual({ kind: 'sent', httpStatus: 204 });
+});
+
+test('a receiver that is not to be honoured lengthens no wait and still slows the target down by its 429', () => {
+  const retries = { responseHonorRetryAfterHeader: false };
+  const limited = outcome(429, { headers: { 'retry-after': '90' }, retries });
+  expect(limited).toMatchObject({ kind: 'retry', pauseTarget: true });
+  expect(limited).not.toHaveProperty('retryAfterMs');
+});
+
+test('only what a receiver dislikes in one message says nothing of the target', () => {
+  const about = [...Array(600).keys()].filter(status => {
+    const classed = outcome(status);
+    return classed.kind === 'refused' && classed.isAboutMessage === true;
+  });
+  expect(about).toEqual([400, 413, 415, 422, 431]);
+});
+
 test('an error that is no failure of the exchange is not taken for one', () => {
-  expect(() => outcomeOfFailure(new TypeError('bug'))).toThrow('bug');
+  expect(() => outcomeOfFailure(new TypeError('bug'), STANDARD)).toThrow('bug');
 });
 
 test('the answer is kept to 2 KB of whole characters, without control characters', () => {

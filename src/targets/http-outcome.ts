@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
+import type { Waits } from '../lib/backoff.ts';
 import { cutToBytes } from '../lib/bytes.ts';
 import { type HttpAnswer, HttpFailure } from '../lib/http.ts';
 import { MASK } from '../lib/secret.ts';
 import type { Outcome } from './outcome.ts';
+import { type RetrySettings, waitsOfStatus, waitsOfTimeout } from './retry-settings.ts';
 
 /** Bytes a target reads of an answer: a short one is read to its end, so that its connection can be used again. */
 export const MAX_ANSWER_BYTES = 64 * 1024;
@@ -10,6 +12,7 @@ const KEPT_ANSWER_BYTES = 2048;
 
 interface Exchange {
   readonly url: string;
+  readonly retries: RetrySettings;
   /** What must not be shown although the receiver may echo it. */
   readonly secrets: readonly string[];
   /** Epoch milliseconds, for a Retry-After that is a date. */
@@ -19,6 +22,12 @@ interface Exchange {
 /** A receiver that is busy, limiting or broken for now. RFC 9110 section 15, RFC 8470 section 5.2, RFC 6585 section 4. */
 const isPassing = (status: number): boolean =>
   [408, 425, 429].includes(status) || (status >= 500 && status <= 599 && status !== 501 && status !== 505);
+
+/** What says nothing of the receiver: it does not like this one message. RFC 9110 section 15.5, RFC 6585 section 5. */
+const ABOUT_THE_MESSAGE: readonly number[] = [400, 413, 415, 422, 431];
+
+/** A certificate is mended by a person: three tries within the time that takes. */
+const CERTIFICATE_WAITS: Waits = { kind: 'listed', delays: [0, 300_000, 1_800_000] };
 
 /** What the operator can do about a refusal. */
 const REMEDIES: Readonly<Record<number, string>> = {
@@ -35,22 +44,34 @@ export function outcomeOfAnswer(answer: HttpAnswer, exchange: Exchange): Outcome
   if (status >= 200 && status <= 299) return { kind: 'sent', httpStatus: status };
   const text = readable(answer.body, secretForms(exchange));
   const shown = { httpStatus: status, ...(text !== '' && { answer: text }) };
-  if (!isPassing(status)) return { kind: 'refused', reason: refusal(answer, exchange), ...shown };
-  const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], exchange.now);
+  const waits = waitsOfStatus(exchange.retries, status);
+  if (waits === undefined && !isPassing(status))
+    return {
+      kind: 'refused',
+      reason: refusal(answer, exchange),
+      ...shown,
+      ...(ABOUT_THE_MESSAGE.includes(status) && { isAboutMessage: true }),
+    };
+  const wish = exchange.retries.responseHonorRetryAfterHeader ? answer.headers['retry-after'] : undefined;
+  const retryAfterMs = parseRetryAfter(wish, exchange.now);
   return {
     kind: 'retry',
     reason: said(status),
     ...shown,
+    ...(waits && { waits }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...((status === 429 || retryAfterMs !== undefined) && { pauseTarget: true }),
   };
 }
 
 /** What it means that no answer came. Anything but a failure of the exchange is thrown again. */
-export function outcomeOfFailure(error: unknown): Outcome {
+export function outcomeOfFailure(error: unknown, retries: RetrySettings): Outcome {
   if (!(error instanceof HttpFailure)) throw error;
-  const kind = error.reason === 'tls' || error.reason === 'forbidden-address' ? 'refused' : 'retry';
-  return { kind, reason: error.message };
+  const { reason: kind, message: reason } = error;
+  if (kind === 'forbidden-address') return { kind: 'refused', reason };
+  if (kind === 'tls') return { kind: 'retry', reason, waits: CERTIFICATE_WAITS, isTargetBroken: true };
+  const waits = kind === 'timeout' ? waitsOfTimeout(retries) : undefined;
+  return { kind: 'retry', reason, ...(waits && { waits }) };
 }
 
 const said = (status: number): string => {

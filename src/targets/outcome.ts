@@ -1,19 +1,27 @@
+import type { Waits } from '../lib/backoff.ts';
+
+interface Failure {
+  readonly reason: string;
+  readonly httpStatus?: number;
+  readonly answer?: string;
+}
+
 /** What an attempt brought: a target says whether trying again can help, the lane decides when. */
 export type Outcome =
   | { readonly kind: 'sent'; readonly httpStatus?: number }
-  | {
+  | (Failure & {
       readonly kind: 'retry';
-      readonly reason: string;
-      readonly httpStatus?: number;
-      readonly answer?: string;
       /** What the receiver asked for. */
       readonly retryAfterMs?: number;
       /** The receiver asked everybody to slow down: the whole target waits, not this delivery alone. */
       readonly pauseTarget?: boolean;
-    }
-  | {
+      /** In place of the schedule of all targets. */
+      readonly waits?: Waits;
+      /** Nothing that is sent arrives until a person mends the target, such as an untrusted certificate. */
+      readonly isTargetBroken?: boolean;
+    })
+  | (Failure & {
       readonly kind: 'refused';
-      readonly reason: string;
-      readonly httpStatus?: number;
-      readonly answer?: string;
-    };
+      /** Another message may well be taken: nothing is said of the target. */
+      readonly isAboutMessage?: boolean;
+    });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Waits } from '../lib/backoff.ts';
 
 /** The family's limits, in milliseconds: how long the first wait is, by what the next ones grow, and how far. */
 const backoff = {
@@ -44,11 +45,35 @@ const responseRetries = z
 export const retrySettings = {
   responseRetrySettings: responseRetries
     .default([])
-    .describe('Own waits for single HTTP statuses.')
-    .meta({ later: true }),
-  timeoutRetrySettings: timeoutRetry.optional().describe('Own waits after a time-out.').meta({ later: true }),
+    .describe(
+      'HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.',
+    ),
+  timeoutRetrySettings: timeoutRetry
+    .optional()
+    .describe('Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes.'),
   responseHonorRetryAfterHeader: z
     .boolean()
     .default(true)
     .describe('Whether the Retry-After of an answer lengthens the wait.'),
 } as const;
+
+export type RetrySettings = z.output<z.ZodObject<typeof retrySettings>>;
+
+type Backoff = z.output<z.ZodObject<typeof backoff>>;
+
+const growing = ({ initialBackoff, backoffRate, maxBackoff }: Backoff): Waits => ({
+  kind: 'growing',
+  firstMs: initialBackoff,
+  rate: backoffRate,
+  mostMs: maxBackoff,
+});
+
+/** How a status that is listed is retried, whatever it is; undefined for any other. */
+export function waitsOfStatus({ responseRetrySettings }: RetrySettings, status: number): Waits | undefined {
+  const own = responseRetrySettings.find(({ httpStatus }) => httpStatus === status);
+  return own && growing(own);
+}
+
+/** How a time-out is retried; undefined where that is left to the schedule. */
+export const waitsOfTimeout = ({ timeoutRetrySettings: own }: RetrySettings): Waits | undefined =>
+  own?.timeoutRetry ? growing(own) : undefined;

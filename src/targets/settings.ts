@@ -21,12 +21,8 @@ export const commonSettings = {
     .meta({ later: ['block', 'drop'] }),
   fallback: identifier
     .optional()
-    .describe('Id of the target that gets events while this one fails.')
-    .meta({ later: true }),
-  pacing: rate
-    .optional()
-    .describe('Send no faster than this: N/second, minute, hour or day.')
-    .meta({ later: true }),
+    .describe('Id of the target that gets the alarms that this one does not take, and their ends.'),
+  pacing: rate.optional().describe('Send no faster than this: N/second, minute, hour or day.'),
 } as const;
 
 /** A rule between settings also holds when one of them is wrong, so that all errors show at once. */

@@ -3,6 +3,7 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Rate } from '../lib/rate.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What a target may use while it sends. */
@@ -25,6 +26,9 @@ export interface CommonSettings {
   readonly description?: string | undefined;
   /** Names or wildcards of the fields that are attached at send. */
   readonly systemFields: readonly string[];
+  /** Id of the target that gets what this one does not take. */
+  readonly fallback?: string | undefined;
+  readonly pacing?: Rate | undefined;
 }
 
 interface Definition<Settings extends CommonSettings> {
@@ -57,6 +61,8 @@ export interface Target {
   /** Effective settings; secrets print as masks. */
   readonly settings: CommonSettings;
   readonly concurrency: number;
+  /** Id of the target that stands in for it, which exists. */
+  readonly fallback: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
 }
@@ -72,6 +78,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
       return {
         settings,
         concurrency: definition.concurrency(settings),
+        fallback: settings.fallback,
         send: (events, context) => definition.send(events, settings, context),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };

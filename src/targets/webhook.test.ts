@@ -258,7 +258,7 @@ test('when the process stops, the attempt ends at once and is tried again', asyn
   expect(await send({ url }, { signal: stop.signal })).toMatchObject({ kind: 'retry' });
 });
 
-test('a certificate nobody vouches for is refused with that reason', async () => {
+test('a certificate nobody vouches for is tried again a few times, with that reason', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-tls-'));
   cleanups.push(() => rmSync(folder, { recursive: true }));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -277,7 +277,11 @@ test('a certificate nobody vouches for is refused with that reason', async () =>
   const { url, seen } = await sink(response => response.end(), {
     tls: { key: readFileSync(key), cert: readFileSync(cert) },
   });
-  expect(await send({ url })).toEqual({ kind: 'refused', reason: expect.stringContaining('certificate') });
+  expect(await send({ url })).toMatchObject({
+    kind: 'retry',
+    isTargetBroken: true,
+    reason: expect.stringContaining('certificate'),
+  });
   expect(seen).toEqual([]);
 });
 

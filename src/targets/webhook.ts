@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { HeadgateEvent } from '../events/event.ts';
-import type { HttpAnswer } from '../lib/http.ts';
 import type { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { MAX_ANSWER_BYTES, outcomeOfAnswer, outcomeOfFailure } from './http-outcome.ts';
@@ -26,13 +25,14 @@ export const webhook = defineTarget({
         maxAnswerBytes: MAX_ANSWER_BYTES,
         signal: context.signal,
       });
-      return outcomeOfAnswer(settings.responseHonorRetryAfterHeader ? answer : withoutWish(answer), {
+      return outcomeOfAnswer(answer, {
         url: settings.url,
+        retries: settings,
         secrets: secretsOf(settings, authorization),
         now: context.clock.now(),
       });
     } catch (error) {
-      return outcomeOfFailure(error);
+      return outcomeOfFailure(error, settings);
     }
   },
 });
@@ -69,11 +69,6 @@ async function bodyOf(
   const text = format === 'json_array' ? JSON.stringify(events) : ndjson(events);
   return compress ? compressed(text) : text;
 }
-
-const withoutWish = (answer: HttpAnswer): HttpAnswer => ({
-  ...answer,
-  headers: Object.fromEntries(Object.entries(answer.headers).filter(([name]) => name !== 'retry-after')),
-});
 
 const ndjson = (events: readonly HeadgateEvent[]): string =>
   events.map(event => `${JSON.stringify(event)}\n`).join('');

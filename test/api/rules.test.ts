@@ -92,14 +92,25 @@ describe('without a token', () => {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
+/** Whether the path is one of those that the other, with its places, stands for. */
+function isAmong(path: string, other: string): boolean {
+  const [parts, others] = [path.split('/'), other.split('/')];
+  return (
+    parts.length === others.length && others.every((part, index) => isPlace(part) || part === parts[index])
+  );
+}
+
+const isPlace = (part: string): boolean => part.startsWith('{');
+
 describe('methods', () => {
   const paths = [...new Set(documented.map(({ path }) => path))];
 
   it.each(paths)('%s takes those of the table, and says which', async path => {
-    const known = documented.filter(operation => operation.path === path);
+    // GET of `/deliveries/replay` asks for a delivery of this id.
+    const known = documented.filter(operation => isAmong(path, operation.path));
     const methods = known.map(({ method }) => method);
     const allowed = methods.flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-    const [first] = known;
+    const first = known.find(operation => operation.path === path);
     if (first === undefined) throw new Error(path);
     for (const method of METHODS.filter(one => !allowed.includes(one) && one !== 'HEAD')) {
       const sent = { method, headers: [['authorization', server.token]] as const };

@@ -109,9 +109,9 @@ export async function story() {
     input: wireComponent(silent),
     status: wireComponentStatus(silent),
     notification: notification.settings,
-    target: wireTarget(target.settings),
+    target: wireTarget({ settings: target.settings, failure: undefined }),
     incident: wireIncident(ok.operation.incident),
-    delivery: wireDelivery(sent),
+    delivery: wireDelivery({ row: sent, heldBecause: undefined }),
     message: wireMessage(alarm.operation.message),
     engine: wireEngine({ ...engine, url: 'http://127.0.0.1:9598/metrics', lastAt: silent.status.timestamp }),
   };

@@ -39,6 +39,18 @@ export function opening(wanted: Wanted = {}): MadeTransition {
   return made(incident, 'ALARM', wanted.targets ?? ['hook'], now);
 }
 
+/** The operation that tells once more what `opening` opened. */
+export function repeating(opened: MadeTransition, now = 1_700_000_030_000): MadeTransition {
+  const { incident, deliveries } = opened.operation;
+  const repeated = { ...incident, seq: incident.seq + 1, last_event_at: now };
+  return made(
+    repeated,
+    'ALARM',
+    deliveries.map(delivery => delivery.target),
+    now,
+  );
+}
+
 /** The operation that closes what `opening` opened. */
 export function closing(opened: MadeTransition, now = 1_700_000_060_000): MadeTransition {
   const { incident, deliveries } = opened.operation;
@@ -117,5 +129,8 @@ function delivery(target: string, incident: IncidentRow, event: HeadgateEvent, n
     last_error: null,
     created_at: now,
     settled_at: null,
+    retried_from: 0,
+    retried_at: null,
+    instead_of: null,
   };
 }

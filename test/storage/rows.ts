@@ -82,6 +82,9 @@ function deliveryRow(incident: IncidentRow, eventId: string, target: string): De
     last_error: null,
     created_at: TIME,
     settled_at: null,
+    retried_from: 0,
+    retried_at: null,
+    instead_of: null,
   };
 }
 
@@ -111,6 +114,7 @@ export function settle(deliveryId: string, facts: Partial<SettleOperation> = {})
     lastError: null,
     settledAt: TIME + 5,
     attempt: null,
+    handOver: null,
     ...facts,
   };
 }

@@ -620,6 +620,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/deliveries/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a delivery at once, also one that was given up
+         * @description Its schedule begins anew. The end of the incident, if it was skipped because the alarm had not arrived, follows.
+         */
+        post: operations["deliveries.retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deliveries/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put what was given up in a range of time back into the queue */
+        post: operations["deliveries.replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system/messages": {
         parameters: {
             query?: never;
@@ -1284,7 +1321,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -1312,6 +1349,20 @@ export interface components {
              * @enum {string}
              */
             severity: "info" | "warn" | "error" | "fatal";
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         BulletinMessageTargetChange: {
             id?: string | null;
@@ -1342,7 +1393,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -1503,7 +1554,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -1517,6 +1568,20 @@ export interface components {
             type: "default";
             /** @description Id of the target that gets the events. */
             defaultId: string;
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         DefaultTargetChange: {
             id?: string | null;
@@ -1545,7 +1610,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -1587,6 +1652,15 @@ export interface components {
             lastError?: string;
             /** Format: date-time */
             createdAt: string;
+            /** @description Why it waits, when that is not for its next attempt. */
+            heldBecause?: string;
+            /**
+             * Format: date-time
+             * @description When it was last put back into the queue.
+             */
+            retriedAt?: string;
+            /** @description The target whose fallback this one is. */
+            insteadOf?: string;
             /**
              * Format: date-time
              * @description When it was sent or given up.
@@ -1620,6 +1694,15 @@ export interface components {
             lastError?: string;
             /** Format: date-time */
             createdAt: string;
+            /** @description Why it waits, when that is not for its next attempt. */
+            heldBecause?: string;
+            /**
+             * Format: date-time
+             * @description When it was last put back into the queue.
+             */
+            retriedAt?: string;
+            /** @description The target whose fallback this one is. */
+            insteadOf?: string;
             /**
              * Format: date-time
              * @description When it was sent or given up.
@@ -2190,7 +2273,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -2212,6 +2295,20 @@ export interface components {
              * @default
              */
             logsDir: string;
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         NotificationsLogTargetChange: {
             id?: string | null;
@@ -2241,7 +2338,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -2391,7 +2488,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -2420,7 +2517,7 @@ export interface components {
             /** @description Component the alerts are about. */
             component?: string;
             /**
-             * @description Own waits for single HTTP statuses.
+             * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
              */
             responseRetrySettings: {
@@ -2442,7 +2539,7 @@ export interface components {
                  */
                 maxBackoff: number;
             }[];
-            /** @description Own waits after a time-out. */
+            /** @description Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes. */
             timeoutRetrySettings?: {
                 /**
                  * @description Whether these settings apply.
@@ -2470,6 +2567,20 @@ export interface components {
              * @default true
              */
             responseHonorRetryAfterHeader: boolean;
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         PagerDutyTargetChange: {
             id?: string | null;
@@ -2528,7 +2639,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -2557,7 +2668,7 @@ export interface components {
             /** @description Component the alerts are about. */
             component?: string;
             /**
-             * @description Own waits for single HTTP statuses.
+             * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
              */
             responseRetrySettings?: {
@@ -2579,7 +2690,7 @@ export interface components {
                  */
                 maxBackoff?: number;
             }[];
-            /** @description Own waits after a time-out. */
+            /** @description Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes. */
             timeoutRetrySettings?: {
                 /**
                  * @description Whether these settings apply.
@@ -2607,6 +2718,36 @@ export interface components {
              * @default true
              */
             responseHonorRetryAfterHeader?: boolean;
+        };
+        Replay: {
+            /** @description How many wait again; the ends that were skipped for their sake among them. */
+            requeued: number;
+            /** @description How many were left alone: their target has got later news of the incident since. */
+            overtaken: number;
+        };
+        ReplayRequest: {
+            /**
+             * Format: date-time
+             * @description Deliveries made then or later.
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description Deliveries made before; without it until now.
+             */
+            until?: string;
+            /**
+             * @description Which of those that were given up.
+             * @default [
+             *       "refused",
+             *       "exhausted"
+             *     ]
+             */
+            states?: ("refused" | "exhausted")[];
+            /** @description Only those to this target. */
+            target?: string;
+            /** @description Only those of this notification. */
+            notification?: string;
         };
         Revert: {
             /** @description False when the files read so already. */
@@ -2644,7 +2785,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -2684,6 +2825,20 @@ export interface components {
                  */
                 final: boolean;
             }[];
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         RouterTargetChange: {
             id?: string | null;
@@ -2724,7 +2879,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -3043,6 +3198,13 @@ export interface components {
                  *     ]
                  */
                 retrySchedule: string[];
+                /**
+                 * @description Requests under way at once over all targets, beside one that each target always has.
+                 * @default 256
+                 */
+                concurrency: number;
+                /** @description Id of the target that is told when another target fails, gives up a delivery, and recovers. */
+                operationalTarget?: string;
             };
             /**
              * @description How long is kept what is over; looked at every 10 minutes.
@@ -3354,6 +3516,8 @@ export interface components {
                 privateAddresses?: ("allow" | "refuse") | null;
                 allowedAddresses?: string[] | null;
                 retrySchedule?: string[] | null;
+                concurrency?: number | null;
+                operationalTarget?: string | null;
             } | null;
             retention?: {
                 deliveries?: string | null;
@@ -3415,7 +3579,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -3433,7 +3597,7 @@ export interface components {
              */
             slackUrl: string;
             /**
-             * @description Own waits for single HTTP statuses.
+             * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
              */
             responseRetrySettings: {
@@ -3455,7 +3619,7 @@ export interface components {
                  */
                 maxBackoff: number;
             }[];
-            /** @description Own waits after a time-out. */
+            /** @description Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes. */
             timeoutRetrySettings?: {
                 /**
                  * @description Whether these settings apply.
@@ -3488,6 +3652,20 @@ export interface components {
              * @description The same as slackUrl, for clients of the family.
              */
             url?: string;
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         SlackTargetChange: {
             id?: string | null;
@@ -3542,7 +3720,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -3560,7 +3738,7 @@ export interface components {
              */
             slackUrl: string;
             /**
-             * @description Own waits for single HTTP statuses.
+             * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
              */
             responseRetrySettings?: {
@@ -3582,7 +3760,7 @@ export interface components {
                  */
                 maxBackoff?: number;
             }[];
-            /** @description Own waits after a time-out. */
+            /** @description Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes. */
             timeoutRetrySettings?: {
                 /**
                  * @description Whether these settings apply.
@@ -3628,7 +3806,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -3686,6 +3864,20 @@ export interface components {
              * @description The same as smtpPassword, for clients of the family.
              */
             password?: string;
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         SmtpTargetChange: {
             id?: string | null;
@@ -3724,7 +3916,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -3793,7 +3985,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -3886,6 +4078,20 @@ export interface components {
              * @default []
              */
             allowlist?: string[];
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         SnsTargetChange: {
             id?: string | null;
@@ -3933,7 +4139,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -4223,7 +4429,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -4361,7 +4567,7 @@ export interface components {
              */
             safeHeaders: string[];
             /**
-             * @description Own waits for single HTTP statuses.
+             * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
              */
             responseRetrySettings: {
@@ -4383,7 +4589,7 @@ export interface components {
                  */
                 maxBackoff: number;
             }[];
-            /** @description Own waits after a time-out. */
+            /** @description Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes. */
             timeoutRetrySettings?: {
                 /**
                  * @description Whether these settings apply.
@@ -4411,6 +4617,20 @@ export interface components {
              * @default true
              */
             responseHonorRetryAfterHeader: boolean;
+            status?: {
+                /**
+                 * @description Red while deliveries to it fail.
+                 * @enum {string}
+                 */
+                health: "Green" | "Red";
+                /**
+                 * Format: date-time
+                 * @description Since when it fails.
+                 */
+                since?: string;
+                /** @description What its last failure was. */
+                error?: string;
+            };
         };
         WebhookTargetChange: {
             id?: string | null;
@@ -4497,7 +4717,7 @@ export interface components {
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
-            /** @description Id of the target that gets events while this one fails. */
+            /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
              * @description Send no faster than this: N/second, minute, hour or day.
@@ -4635,7 +4855,7 @@ export interface components {
              */
             safeHeaders?: string[];
             /**
-             * @description Own waits for single HTTP statuses.
+             * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
              */
             responseRetrySettings?: {
@@ -4657,7 +4877,7 @@ export interface components {
                  */
                 maxBackoff?: number;
             }[];
-            /** @description Own waits after a time-out. */
+            /** @description Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes. */
             timeoutRetrySettings?: {
                 /**
                  * @description Whether these settings apply.
@@ -6813,6 +7033,10 @@ export interface operations {
                 target?: string;
                 notification?: string;
                 incident?: string;
+                /** @description Made then or later. */
+                since?: string;
+                /** @description Made before. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -6869,6 +7093,72 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "deliveries.retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Delivery"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "deliveries.replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Replay"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };

@@ -1,5 +1,6 @@
 import type { Metrics } from '../../lib/metrics.ts';
 import { VERSION } from '../../lib/version.ts';
+import { failuresOf } from '../../notifications/target-health.ts';
 import type { House } from '../../resources/verb.ts';
 import { DELIVERY_STATES } from '../../storage/tables.ts';
 
@@ -34,6 +35,18 @@ export function describeInstallation(metrics: Metrics, house: House): void {
     async set => {
       for (const state of TOLD_STATES)
         set({ state }, (await house.stores.deliveries.list({ state }, COUNT_ONLY)).total);
+    },
+  );
+  metrics.gauge(
+    {
+      name: 'headgate_target_failing',
+      help: '1 while deliveries to the target fail, 0 while they arrive.',
+      labels: ['target'],
+    },
+    async set => {
+      const failures = await failuresOf(house.stores.incidents);
+      for (const { settings } of house.configuration().targets)
+        set({ target: settings.id }, failures.has(settings.id) ? 1 : 0);
     },
   );
   describeQueues(metrics, house);

@@ -60,7 +60,7 @@ function typeOf({ name, schema }: Shape): string {
   throw new Error(`${name} does not say its type`);
 }
 
-function described({ schema, also = {} }: Shape, view: View): PlainMap {
+function described({ schema, also = {}, adds = {} }: Shape, view: View): PlainMap {
   const plain = jsonSchemaOf(schema, view);
   if (view !== 'answer' || !isMap(plain.properties)) return plain;
   const { properties } = plain;
@@ -68,5 +68,6 @@ function described({ schema, also = {} }: Shape, view: View): PlainMap {
     const same = isMap(properties[key]) ? properties[key] : {};
     return [name, { ...same, description: `The same as ${key}, for clients of the family.` }];
   });
-  return { ...plain, properties: { ...properties, ...Object.fromEntries(others) } };
+  const added = Object.entries(adds).map(([name, own]) => [name, jsonSchemaOf(own, view)]);
+  return { ...plain, properties: { ...properties, ...Object.fromEntries([...others, ...added]) } };
 }

@@ -2,6 +2,7 @@ import type { PlainMap } from '../../config/plain.ts';
 import { isMap } from '../../config/plain.ts';
 import { etagOf } from '../../resources/etag.ts';
 import { createTarget } from '../../resources/targets/create.ts';
+import type { DescribedTarget } from '../../resources/targets/described.ts';
 import { getTarget } from '../../resources/targets/get.ts';
 import { listTargets } from '../../resources/targets/list.ts';
 import { removeTarget } from '../../resources/targets/remove.ts';
@@ -12,7 +13,11 @@ import { type Route, route, WRITE_ERRORS } from '../route.ts';
 import { sentTarget, targetShape, wireTarget } from '../wire/target.ts';
 
 const PATH = '/notification-targets';
-const one = { path: `${PATH}/:id`, answer: item(targetShape, wireTarget), etag: etagOf };
+const one = {
+  path: `${PATH}/:id`,
+  answer: item(targetShape, wireTarget),
+  etag: ({ settings }: DescribedTarget) => etagOf(settings),
+};
 const example = { params: { id: 'shop_hook' } };
 
 const accept = (body: unknown, { house }: Call, { id }: PlainMap): unknown =>

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { withoutInternal } from '../../events/system-fields.ts';
-import type { AttemptRow, DeliveryRow, EventRow } from '../../storage/storage.ts';
+import type { DescribedDelivery } from '../../resources/deliveries/described.ts';
+import type { AttemptRow, EventRow } from '../../storage/storage.ts';
 import { DELIVERY_STATES } from '../../storage/tables.ts';
 import { isoTime } from '../envelope.ts';
 import type { Shape } from '../shape.ts';
@@ -21,11 +22,14 @@ const delivery = z.object({
   lastStatus: z.int().optional().describe('HTTP status of the last attempt, if there was an answer.'),
   lastError: z.string().optional(),
   createdAt: time,
+  heldBecause: z.string().optional().describe('Why it waits, when that is not for its next attempt.'),
+  retriedAt: time.optional().describe('When it was last put back into the queue.'),
+  insteadOf: z.string().optional().describe('The target whose fallback this one is.'),
   settledAt: time.optional().describe('When it was sent or given up.'),
 });
 export const deliveryShape: Shape = { name: 'Delivery', schema: delivery };
 
-export const wireDelivery = (row: DeliveryRow): z.output<typeof delivery> => ({
+export const wireDelivery = ({ row, heldBecause }: DescribedDelivery): z.output<typeof delivery> => ({
   id: row.id,
   target: row.target,
   notification: row.notification,
@@ -39,6 +43,9 @@ export const wireDelivery = (row: DeliveryRow): z.output<typeof delivery> => ({
   ...(row.last_status !== null && { lastStatus: row.last_status }),
   ...(row.last_error !== null && { lastError: row.last_error }),
   createdAt: isoTime(row.created_at),
+  ...(heldBecause !== undefined && { heldBecause }),
+  ...(row.retried_at !== null && { retriedAt: isoTime(row.retried_at) }),
+  ...(row.instead_of !== null && { insteadOf: row.instead_of }),
   ...(row.settled_at !== null && { settledAt: isoTime(row.settled_at) }),
 });
 
@@ -60,8 +67,7 @@ const detail = delivery.extend({
 });
 export const deliveryDetailShape: Shape = { name: 'DeliveryDetail', schema: detail };
 
-interface DeliveryDetail {
-  readonly delivery: DeliveryRow;
+interface DeliveryDetail extends DescribedDelivery {
   readonly attempts: readonly AttemptRow[];
   readonly event: EventRow | undefined;
 }
@@ -70,7 +76,7 @@ interface DeliveryDetail {
 const outside = (row: EventRow): Record<string, unknown> => ({ ...withoutInternal(JSON.parse(row.body)) });
 
 export const wireDeliveryDetail = (found: DeliveryDetail): z.output<typeof detail> => ({
-  ...wireDelivery(found.delivery),
+  ...wireDelivery(found),
   log: found.attempts.map(attempt => ({
     number: attempt.number,
     startedAt: isoTime(attempt.started_at),
@@ -82,3 +88,18 @@ export const wireDeliveryDetail = (found: DeliveryDetail): z.output<typeof detai
   })),
   ...(found.event && { event: outside(found.event) }),
 });
+
+const replayed = z.object({
+  requeued: z
+    .int()
+    .min(0)
+    .describe('How many wait again; the ends that were skipped for their sake among them.'),
+  overtaken: z
+    .int()
+    .min(0)
+    .describe('How many were left alone: their target has got later news of the incident since.'),
+});
+export const replayShape: Shape = { name: 'Replay', schema: replayed };
+export const replayRequestShape: Omit<Shape, 'schema'> = { name: 'ReplayRequest' };
+
+export const wireReplay = (answer: z.output<typeof replayed>): z.output<typeof replayed> => answer;

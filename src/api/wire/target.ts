@@ -1,7 +1,10 @@
 import * as z from 'zod';
 import { underOwnNames } from '../../lib/aliases.ts';
+import type { DescribedTarget } from '../../resources/targets/described.ts';
+import type { IncidentRow } from '../../storage/storage.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
 import type { CommonSettings } from '../../targets/target.ts';
+import { isoTime } from '../envelope.ts';
 import type { Shape } from '../shape.ts';
 
 /** Names by which public clients of the family read a setting, beside its own name. */
@@ -19,6 +22,12 @@ const kindName = (type: string): string =>
     .map(word => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')}Target`;
 
+const status = z.object({
+  health: z.enum(['Green', 'Red']).describe('Red while deliveries to it fail.'),
+  since: z.iso.datetime().optional().describe('Since when it fails.'),
+  error: z.string().optional().describe('What its last failure was.'),
+});
+
 /** One shape for each type of target, told apart by `type`. */
 export const targetShape: Shape = {
   name: 'Target',
@@ -29,17 +38,23 @@ export const targetShape: Shape = {
     sentAs: `${kindName(type)}Settings`,
     schema,
     ...(READ_AS[type] && { also: READ_AS[type] }),
+    adds: { status },
   })),
 };
 
 /** A target as the API answers it: effective settings, secrets masked when they are serialised. */
-export function wireTarget(settings: CommonSettings): object {
+export function wireTarget({ settings, failure }: DescribedTarget): object {
   const others = Object.entries(READ_AS[settings.type] ?? {}).map(([name, key]) => [
     name,
     Reflect.get(settings, key),
   ]);
-  return { ...settings, ...Object.fromEntries(others) };
+  return { ...settings, ...Object.fromEntries(others), status: wireStatus(failure) };
 }
+
+const wireStatus = (failure: IncidentRow | undefined): z.output<typeof status> =>
+  failure === undefined
+    ? { health: 'Green' }
+    : { health: 'Red', since: isoTime(failure.opened_at), error: failure.text };
 
 /**
  * A body under the settings' own names, as `underOwnNames` says. `present` is what the client may have read; undefined

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { notFound } from '../../lib/errors.ts';
 import { defineVerb } from '../verb.ts';
+import { describedDelivery } from './described.ts';
 
 /** A delivery with its attempts and the event it carries. */
 export const getDelivery = defineVerb({
@@ -11,6 +12,6 @@ export const getDelivery = defineVerb({
     const delivery = await deliveries.get(id);
     if (delivery === undefined) throw notFound('delivery', id);
     const [attempts, event] = await Promise.all([deliveries.attempts(id), events.get(delivery.event_id)]);
-    return { delivery, attempts, event };
+    return { ...describedDelivery(house, delivery), attempts, event };
   },
 });

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { itemBody } from '../config/item-body.ts';
 import { createItem } from '../config/item-writes.ts';
 import { defineVerb } from '../verb.ts';
+import { describedTarget } from './described.ts';
 import { settingsOf } from './get.ts';
 import { targetNoun } from './noun.ts';
 
@@ -11,6 +12,6 @@ export const createTarget = defineVerb({
   input: z.object({ id: z.string().optional(), body: itemBody }),
   async run(call, input) {
     const { configuration, id } = await createItem(call, targetNoun, input);
-    return settingsOf(configuration, id);
+    return describedTarget(call.house, settingsOf(configuration, id));
   },
 });

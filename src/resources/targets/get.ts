@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Configuration } from '../../config/load.ts';
 import { notFound } from '../../lib/errors.ts';
 import { defineVerb } from '../verb.ts';
+import { describedTarget } from './described.ts';
 
 export function settingsOf({ targets }: Configuration, id: string) {
   const found = targets.find(target => target.settings.id === id);
@@ -13,5 +14,5 @@ export function settingsOf({ targets }: Configuration, id: string) {
 export const getTarget = defineVerb({
   permission: 'read:targets',
   input: z.object({ id: z.string().max(512) }),
-  run: ({ house }, { id }) => settingsOf(house.configuration(), id),
+  run: ({ house }, { id }) => describedTarget(house, settingsOf(house.configuration(), id)),
 });

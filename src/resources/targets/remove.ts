@@ -1,6 +1,7 @@
 import { itemRemoval } from '../config/item-body.ts';
 import { removeItem } from '../config/item-writes.ts';
 import { defineVerb } from '../verb.ts';
+import { describedTarget } from './described.ts';
 import { settingsOf } from './get.ts';
 import { targetNoun } from './noun.ts';
 import { assertUnused } from './users.ts';
@@ -9,6 +10,8 @@ import { assertUnused } from './users.ts';
 export const removeTarget = defineVerb({
   permission: 'update:targets',
   input: itemRemoval,
-  run: async (call, input) =>
-    settingsOf(await removeItem(call, targetNoun, input, now => assertUnused(now, input.id)), input.id),
+  async run(call, input) {
+    const before = await removeItem(call, targetNoun, input, now => assertUnused(now, input.id));
+    return describedTarget(call.house, settingsOf(before, input.id));
+  },
 });

@@ -1,6 +1,7 @@
 import { itemUpdate } from '../config/item-body.ts';
 import { updateItem } from '../config/item-writes.ts';
 import { defineVerb } from '../verb.ts';
+import { describedTarget } from './described.ts';
 import { settingsOf } from './get.ts';
 import { targetNoun } from './noun.ts';
 
@@ -8,5 +9,6 @@ import { targetNoun } from './noun.ts';
 export const updateTarget = defineVerb({
   permission: 'update:targets',
   input: itemUpdate,
-  run: async (call, input) => settingsOf(await updateItem(call, targetNoun, input), input.id),
+  run: async (call, input) =>
+    describedTarget(call.house, settingsOf(await updateItem(call, targetNoun, input), input.id)),
 });

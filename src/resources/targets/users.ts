@@ -16,10 +16,11 @@ export function assertUnused(now: Configuration, id: string): void {
 
 const MOST_NAMED = 20;
 
-function usersOf({ notifications, targets }: Configuration, id: string): Problem['path'][] {
+function usersOf({ notifications, settings: own, targets }: Configuration, id: string): Problem['path'][] {
   const names = (settings: object, keys: readonly string[]): boolean =>
     keys.some(key => childOf(settings, key) === id);
   return [
+    ...(own.delivery.operationalTarget === id ? ['delivery.operationalTarget'] : []),
     ...notifications
       .filter(
         ({ settings }) =>

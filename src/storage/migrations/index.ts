@@ -3,6 +3,7 @@ import { firstTables } from './20260101000000-first-tables.ts';
 import { secretsAndVersions } from './20260102000000-secrets-and-versions.ts';
 import { leasesAndNodes } from './20260103000000-leases-and-nodes.ts';
 import { deliveriesByEvent } from './20260104000000-deliveries-by-event.ts';
+import { retriesAndKeptTargets } from './20260105000000-retries-and-kept-targets.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -10,4 +11,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260102000000-secrets-and-versions': secretsAndVersions,
   '20260103000000-leases-and-nodes': leasesAndNodes,
   '20260104000000-deliveries-by-event': deliveriesByEvent,
+  '20260105000000-retries-and-kept-targets': retriesAndKeptTargets,
 };

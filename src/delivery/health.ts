@@ -1,0 +1,70 @@
+import type { Clock } from '../lib/clock.ts';
+import type { SettleOperation } from '../storage/storage.ts';
+import type { Outcome } from '../targets/outcome.ts';
+
+/** So many failures in a row say something of the target. */
+const SUSPICIOUS = 3;
+/** Shorter failures are nothing to wake anybody for. */
+const FAILING_AFTER_MS = 60_000;
+
+/** A target's health has changed, or it has lost its first delivery since it began to fail. */
+export interface HealthNews {
+  readonly state: 'failing' | 'exhausted' | 'recovered';
+  /** The last failure; empty when it recovered. */
+  readonly reason: string;
+}
+
+export interface Health {
+  readonly isFailing: boolean;
+  /** What an attempt says of the target. */
+  note(outcome: Outcome, settled: SettleOperation): HealthNews | undefined;
+}
+
+/**
+ * A target fails when it refuses what any message would meet, when it loses a delivery, when it refuses three messages
+ * in a row, or when attempts fail for a minute. It is well again with the first that arrives. One that asks to slow down
+ * is well.
+ */
+export function createHealth(clock: Pick<Clock, 'monotonic'>, wasFailing: boolean): Health {
+  let isFailing = wasFailing;
+  let isLossTold = wasFailing;
+  let failures = 0;
+  let failedSince = 0;
+
+  function passed(): HealthNews | undefined {
+    failures = 0;
+    if (!isFailing) return undefined;
+    isFailing = false;
+    isLossTold = false;
+    return { state: 'recovered', reason: '' };
+  }
+
+  function isBroken(outcome: Outcome): boolean {
+    if (outcome.kind === 'refused' && outcome.isAboutMessage !== true) return true;
+    if (outcome.kind === 'retry' && outcome.isTargetBroken === true) return true;
+    if (failures < SUSPICIOUS) return false;
+    return outcome.kind === 'refused' || clock.monotonic() - failedSince >= FAILING_AFTER_MS;
+  }
+
+  return {
+    get isFailing() {
+      return isFailing;
+    },
+    note(outcome, { state }) {
+      if (outcome.kind === 'sent') return passed();
+      const isLost = state === 'exhausted';
+      if (!isLost && outcome.kind === 'retry' && outcome.pauseTarget === true) return undefined;
+      if (failures === 0) failedSince = clock.monotonic();
+      failures += 1;
+      const { reason } = outcome;
+      if (isLost && !isLossTold) {
+        isFailing = true;
+        isLossTold = true;
+        return { state: 'exhausted', reason };
+      }
+      if (isFailing || !isBroken(outcome)) return undefined;
+      isFailing = true;
+      return { state: 'failing', reason };
+    },
+  };
+}

@@ -4,7 +4,7 @@ import type { Requeued, RequeueFilter, Storage } from '../storage/storage.ts';
 /** Deliveries looked at in one transaction, while nothing else is written. */
 const SLICE = 500;
 
-export interface RequeueAnswer {
+interface RequeueAnswer {
   /** Deliveries that wait again. */
   readonly requeued: number;
   /** Those that were left alone, because their target has got later news of the incident since. */

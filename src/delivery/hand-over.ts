@@ -48,4 +48,5 @@ const deliveryTo = ({ row, fallback, id, now }: HandOver): DeliveryRow => ({
   retried_from: 0,
   retried_at: null,
   instead_of: row.target,
+  batch: null,
 });

@@ -1,13 +1,14 @@
 import type { HeadgateEvent } from '../events/event.ts';
 import { longestDelay } from '../lib/backoff.ts';
 import type { Cancel } from '../lib/clock.ts';
-import { AppError, reasonOf } from '../lib/errors.ts';
+import { reasonOf } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
-import { type AttemptResult, type Attempts, attempt } from './attempt.ts';
+import type { Attempts } from './attempt.ts';
 import { createBacklog } from './backlog.ts';
-import { handedOver } from './hand-over.ts';
+import { type Booked, bookings, settleInStore, withFallback } from './booking.ts';
+import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews } from './health.ts';
 import { createPace } from './pace.ts';
 import { createQueue, type Waiting } from './queue.ts';
@@ -17,8 +18,8 @@ import type { Slots } from './slots.ts';
 const MOST_IN_MEMORY = 10_000;
 /** Sent but not booked yet; beyond that the lane waits, so that a crash repeats no more than these. */
 const MOST_UNSETTLED = 500;
-/** The store refused: how long until it is asked again. */
-const AGAIN_MS = 1000;
+/** Most deliveries that travel in one message, whatever the target takes. */
+const MOST_TOGETHER = 500;
 
 export interface LaneOptions extends Attempts {
   readonly target: Target;
@@ -57,7 +58,11 @@ export function createLane(options: LaneOptions): Lane {
   const seat = options.slots.seat(pump);
   const faultLog = (message: string, over: string) =>
     createFaultLog(logger, { fields: { target: id }, message, over });
-  const unsent = faultLog('a delivery cannot be prepared', 'deliveries can be prepared again');
+  const flights = createFlights({
+    ...options,
+    queue,
+    faults: faultLog('a delivery cannot be prepared', 'deliveries can be prepared again'),
+  });
   const unbooked = faultLog('attempts cannot be booked', 'attempts can be booked again');
   const undelivered = faultLog('deliveries fail', 'deliveries arrive again');
   const backlog = createBacklog({
@@ -104,94 +109,87 @@ export function createLane(options: LaneOptions): Lane {
       const due = queue.nextDue();
       if (due === undefined || due > now) return true;
       if (!seat.take()) return false;
-      const entry = queue.take(now);
-      if (entry === undefined) throw new Error('what is due cannot be taken');
-      if (isFormer && entry.row.status === 'ALARM') {
-        seat.release();
-        backlog.hold(entry);
-      } else begin(entry, now);
+      const entries = takeTogether(now);
+      if (entries.length > 0) begin(entries, now);
+      else seat.release();
     }
     return false;
   }
 
-  function begin(entry: Waiting, now: number): void {
+  /** What is due and may travel together; what travels alone, or in company of its own, waits for its turn. */
+  function takeTogether(now: number): readonly Waiting[] {
+    const most = Math.min(target.batching?.maxEvents ?? 1, MOST_TOGETHER);
+    const entries: Waiting[] = [];
+    while (entries.length < most) {
+      const entry = takeSendable(now);
+      if (entry === undefined) break;
+      const isApart = entry.isAlone === true || entry.row.batch !== null;
+      if (isApart && entries.length > 0) queue.settle(entry, entry);
+      else entries.push(entry);
+      if (isApart) break;
+    }
+    return entries;
+  }
+
+  function takeSendable(now: number): Waiting | undefined {
+    for (;;) {
+      const entry = queue.take(now);
+      if (entry === undefined || !isFormer || entry.row.status === 'OK') return entry;
+      backlog.hold(entry);
+    }
+  }
+
+  function begin(entries: readonly Waiting[], now: number): void {
     sending += 1;
     pace.begun(now);
-    const work: Promise<void> = handle(entry)
+    const work: Promise<void> = handle(entries)
       .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
       .finally(() => underWay.delete(work));
     underWay.add(work);
   }
 
-  async function handle(entry: Waiting): Promise<void> {
-    const result = await tried(entry);
+  async function handle(entries: readonly Waiting[]): Promise<void> {
+    const sentTo = target;
+    const flown = await flights.fly(entries, sentTo);
     sending -= 1;
     seat.release();
-    if (result === 'stopped') return;
-    if (result === 'unreadable') queue.settle(entry, { ...entry, due: clock.monotonic() + AGAIN_MS });
-    else await book(entry, result);
+    if (flown === 'stopped') return;
+    if (flown === 'put back' || flown.end === undefined) pace.unused();
+    if (flown !== 'put back') await land(flown, sentTo);
     pump();
   }
 
-  async function tried(entry: Waiting): Promise<AttemptResult | 'stopped' | 'unreadable'> {
-    try {
-      const result = await attempt(entry, target, options);
-      unsent.passed();
-      return result;
-    } catch (error) {
-      unsent.failed(error);
-      return 'unreadable';
-    }
+  async function land(landing: Landing, sentTo: Target): Promise<void> {
+    const { end } = landing;
+    if (end !== undefined) pace.pause(clock.monotonic() + end.pauseMs);
+    const booked = bookings(landing, options);
+    const [first] = booked;
+    const news = end && first && health.note(end.outcome, first.settlement);
+    const { isFailing } = health;
+    settling += booked.length;
+    pump();
+    await Promise.all(withFallback(booked, sentTo.fallback, { ...options, isFailing }).map(book));
+    if (news !== undefined && first !== undefined) options.news(id, news, first.prepared.entry.row);
   }
 
-  async function book(entry: Waiting, result: AttemptResult): Promise<void> {
+  async function book({ prepared, settlement, durationMs, due, isAlone }: Booked): Promise<void> {
+    const { entry } = prepared;
     const { row } = entry;
-    if (result.outcome === undefined) pace.unused();
-    pace.pause(clock.monotonic() + result.pauseMs);
-    const news = result.outcome && health.note(result.outcome, result.settlement);
-    const settlement = settled(row, result);
-    settling += 1;
-    pump();
-    const booked = await settle(settlement);
+    const written = await settleInStore(settlement, options, unbooked);
     settling -= 1;
-    if (booked === 'stopped') return;
+    if (written === 'stopped') return;
     backlog.settled(row.id);
     note(settlement);
-    if (booked === 'booked') options.booked?.(row, settlement, result.durationMs);
-    if (booked === 'booked' && settlement.handOver !== null)
+    if (written === 'booked') options.booked?.(row, settlement, durationMs);
+    if (written === 'booked' && settlement.handOver !== null)
       options.handedOver(settlement.handOver.target, settlement.handOver.id);
-    if (news !== undefined) options.news(id, news, row);
-    if (booked === 'gone' || settlement.state !== 'waiting') queue.settle(entry);
-    else queue.settle(entry, { row: afterAttempt(row, settlement), event: entry.event, due: result.due });
-  }
-
-  function settled(row: DeliveryRow, { settlement, isGiven }: AttemptResult): SettleOperation {
-    const { fallback } = target;
-    if (fallback === undefined) return settlement;
-    const { isFailing } = health;
-    const more = { id: options.ids.next(), now: clock.now() };
-    return handedOver(settlement, { row, fallback, isFailing, isGiven, ...more });
+    if (written === 'gone' || settlement.state !== 'waiting') queue.settle(entry);
+    else queue.settle(entry, { row: afterAttempt(row, settlement), event: entry.event, due, isAlone });
   }
 
   function note({ state: now, deliveryId, lastError }: SettleOperation): void {
     if (now === 'sent') undelivered.passed();
     else if (now !== 'skipped') undelivered.failed(`${now}: ${lastError}`, { delivery: deliveryId });
-  }
-
-  /** Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart. */
-  async function settle(operation: SettleOperation): Promise<'booked' | 'gone' | 'stopped'> {
-    for (;;) {
-      try {
-        await storage.commit(operation);
-        unbooked.passed();
-        return 'booked';
-      } catch (error) {
-        if (error instanceof AppError && error.code === 'conflict') return 'gone';
-        unbooked.failed(error);
-        if (options.signal.aborted) return 'stopped';
-        await clock.sleep(AGAIN_MS, options.signal);
-      }
-    }
   }
 
   return {
@@ -233,4 +231,5 @@ const afterAttempt = (row: DeliveryRow, settlement: SettleOperation): DeliveryRo
   next_at: settlement.nextAt,
   last_status: settlement.lastStatus,
   last_error: settlement.lastError,
+  batch: settlement.batch,
 });

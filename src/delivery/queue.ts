@@ -9,6 +9,8 @@ export interface Waiting {
   readonly event: HeadgateEvent | undefined;
   /** When it may be tried, on the monotonic clock: a step of the wall clock neither hurries nor holds it. */
   readonly due: number;
+  /** The receiver refused it together with others. */
+  readonly isAlone?: boolean;
 }
 
 interface Chain {
@@ -38,6 +40,10 @@ export interface DeliveryQueue {
   add(entry: Waiting): void;
   /** Takes a head that is due; its chain is busy until `settle`. Undefined when none is. */
   take(now: number): Waiting | undefined;
+  /** Takes one that is due or not, from wherever it stands in its chain; undefined while its chain is busy. */
+  claim(entry: Waiting): Waiting | undefined;
+  /** The taken one with a changed row; it is settled in place of `taken`. */
+  renew(taken: Waiting, change: Partial<DeliveryRow>): Waiting;
   /** Frees the chain of a head that was taken. `again` replaces it; without, the next in the chain moves up. */
   settle(taken: Waiting, again?: Waiting): void;
   /** Lets go of the chain of a head that was taken. */
@@ -114,6 +120,21 @@ export function createQueue(): DeliveryQueue {
       turn.chain.turn = undefined;
       turn.chain.underWay = turn.chain.entries.shift();
       return turn.chain.underWay;
+    },
+    claim(entry) {
+      const chain = chainOf(chainKey(entry.row));
+      if (chain.underWay !== undefined) return undefined;
+      const place = chain.entries.findIndex(({ row }) => row.id === entry.row.id);
+      const [present = entry] = place < 0 ? [] : chain.entries.splice(place, 1);
+      if (place < 0) size += 1;
+      chain.turn = undefined;
+      chain.underWay = present;
+      return present;
+    },
+    renew(taken, change) {
+      const renewed = { ...taken, row: { ...taken.row, ...change } };
+      busyChain(taken).underWay = renewed;
+      return renewed;
     },
     settle(taken, again) {
       const chain = busyChain(taken);

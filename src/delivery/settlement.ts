@@ -39,6 +39,7 @@ export function settlement(end: AttemptEnd): SettleOperation {
     lastError: outcome.kind === 'sent' ? null : outcome.reason,
     settledAt: state === 'waiting' ? null : endedAt,
     attempt: isFirstSuccess || isOneOfMany ? null : attemptRow(end, attempts),
+    batch: delivery.batch,
     handOver: null,
   };
 }
@@ -86,6 +87,7 @@ export function skip(
     lastError: reason,
     settledAt: now,
     attempt: null,
+    batch: delivery.batch,
     handOver: null,
   };
 }

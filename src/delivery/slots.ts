@@ -4,7 +4,7 @@ export interface Slots {
   seat(wake: () => void): Seat;
 }
 
-export interface Seat {
+interface Seat {
   /** False when none is free; the lane is then in the line for the next one. */
   take(): boolean;
   release(): void;

@@ -79,6 +79,7 @@ const target = (id: string, text?: string): Target => ({
   settings: { id, type: 'test', systemFields: [] },
   concurrency: 1,
   fallback: undefined,
+  batching: undefined,
   send: async () => ({ kind: 'sent' }),
   bulletinText: () => text,
 });

@@ -9,10 +9,11 @@ import type { Target } from '../targets/target.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
+import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
 import { createSubjectTable } from './subject-table.ts';
 import { keyParts } from './subjects.ts';
-import { createTargetHealth, TARGET_HEALTH, type TargetHealth } from './target-health.ts';
+import { createTargetHealth, type TargetHealth } from './target-health.ts';
 import { type Book, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
 
 /** Time between two evaluations of everything. */

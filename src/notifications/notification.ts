@@ -5,8 +5,8 @@ import { conditions, findCondition } from '../conditions/index.ts';
 import { SEVERITIES, type Severity } from '../events/event.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
 import { muteWindows } from './mute-windows.ts';
+import { TARGET_HEALTH } from './own-notification.ts';
 import { targetConfigs } from './target-configs.ts';
-import { TARGET_HEALTH } from './target-health.ts';
 
 const fieldName = z
   .string()

@@ -3,10 +3,8 @@ import type { Clock } from '../lib/clock.ts';
 import { formatDuration } from '../lib/duration.ts';
 import type { DeliveryRow, IncidentRow, IncidentStore } from '../storage/storage.ts';
 import type { Incidents } from './incidents.ts';
+import { TARGET_HEALTH } from './own-notification.ts';
 import type { Book, OpenIncident } from './watch.ts';
-
-/** The notification that Headgate itself has: a failing target is its incident. No other may be called so. */
-export const TARGET_HEALTH = 'headgate-target-health';
 
 export interface TargetHealthOptions {
   readonly incidents: Incidents;

@@ -143,5 +143,6 @@ function deliveryOf(
     retried_from: 0,
     retried_at: null,
     instead_of: null,
+    batch: null,
   };
 }

@@ -53,6 +53,7 @@ export const DELIVERY_COLUMNS = [
   'retried_from',
   'retried_at',
   'instead_of',
+  'batch',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 export const ATTEMPT_COLUMNS = [

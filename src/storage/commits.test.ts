@@ -55,6 +55,7 @@ function settlement(lastError: string | null = null, deliveryId = 'd'): Operatio
     lastError,
     settledAt: 1,
     attempt: null,
+    batch: null,
     handOver: null,
   };
 }

@@ -83,6 +83,14 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
         .executeTakeFirst();
       return row !== undefined;
     },
+    // Written out, as above.
+    inBatch: batch =>
+      selectDeliveries(db, workspace)
+        .where('state', '=', sql.lit('waiting'))
+        .where('batch', '=', batch)
+        .orderBy('id')
+        .select(DELIVERY_COLUMNS)
+        .execute(),
     attempts: deliveryId =>
       db
         .selectFrom('attempts')

@@ -5,7 +5,14 @@ import {
   INCIDENT_COLUMNS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
-import type { Fact, Lease, Operation, SettleOperation, TransitionOperation } from './storage.ts';
+import type {
+  BatchOperation,
+  Fact,
+  Lease,
+  Operation,
+  SettleOperation,
+  TransitionOperation,
+} from './storage.ts';
 
 type Value = string | number | null;
 
@@ -51,8 +58,9 @@ const UPSERT_MESSAGE =
   `${insertInto('messages', MESSAGE_COLUMNS)} on conflict (workspace, id) ` +
   `do update set ${assign(MESSAGE_COLUMNS.slice(0, -1), column => `excluded.${column}`)}`;
 const SETTLE_DELIVERY =
-  'update deliveries set state = ?, attempts = ?, next_at = ?, last_status = ?, last_error = ?, settled_at = ? ' +
-  "where workspace = ? and id = ? and state = 'waiting'";
+  'update deliveries set state = ?, attempts = ?, next_at = ?, last_status = ?, last_error = ?, settled_at = ?, ' +
+  "batch = ? where workspace = ? and id = ? and state = 'waiting'";
+const BIND_DELIVERY = "update deliveries set batch = ? where workspace = ? and id = ? and state = 'waiting'";
 
 function values<Column extends string>(
   columns: readonly Column[],
@@ -93,8 +101,18 @@ function planTransition(operation: TransitionOperation): Unleased {
 
 function planSettle(operation: SettleOperation): Unleased {
   const { workspace, deliveryId, state, attempts, nextAt, lastStatus, lastError, settledAt } = operation;
-  const { attempt, handOver } = operation;
-  const parameters = [state, attempts, nextAt, lastStatus, lastError, settledAt, workspace, deliveryId];
+  const { attempt, batch, handOver } = operation;
+  const parameters = [
+    state,
+    attempts,
+    nextAt,
+    lastStatus,
+    lastError,
+    settledAt,
+    batch,
+    workspace,
+    deliveryId,
+  ];
   const steps: Step[] = [{ sql: SETTLE_DELIVERY, parameters, expect: 1 }];
   if (attempt !== null)
     steps.push({ sql: INSERT_ATTEMPT, parameters: values(ATTEMPT_COLUMNS, attempt, workspace) });
@@ -109,12 +127,20 @@ function planSettle(operation: SettleOperation): Unleased {
   };
 }
 
+const planBatch = ({ workspace, batch, deliveryIds }: BatchOperation): Unleased => ({
+  steps: deliveryIds.map(id => ({ sql: BIND_DELIVERY, parameters: [batch, workspace, id], expect: 1 })),
+  conflict: () => `a delivery of batch '${batch}' is settled already`,
+  facts: [],
+});
+
 function unleased(operation: Operation): Unleased {
   switch (operation.kind) {
     case 'transition':
       return planTransition(operation);
     case 'settle':
       return planSettle(operation);
+    case 'batch':
+      return planBatch(operation);
   }
 }
 

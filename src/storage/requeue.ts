@@ -72,6 +72,7 @@ function putBack(
       settled_at: null,
       retried_from: sql<number>`attempts`,
       retried_at: now,
+      batch: null,
     })
     .where('workspace', '=', workspace)
     .where('incident_id', '=', incident_id)

@@ -68,12 +68,22 @@ export interface SettleOperation {
   readonly settledAt: number | null;
   /** Written for failures and retries only: a first-try success lives in the delivery. */
   readonly attempt: AttemptRow | null;
+  /** What it goes on travelling in, null for alone. */
+  readonly batch: string | null;
   /** A delivery of the same event to another target; nothing happens when that target has one already. */
   readonly handOver: DeliveryRow | null;
 }
 
+/** Binds waiting deliveries together before they are sent as one, so that they are always the same under one id. */
+export interface BatchOperation {
+  readonly kind: 'batch';
+  readonly workspace: string;
+  readonly batch: string;
+  readonly deliveryIds: readonly string[];
+}
+
 /** Hot writes are data, from this closed list. */
-export type Operation = TransitionOperation | SettleOperation;
+export type Operation = TransitionOperation | SettleOperation | BatchOperation;
 
 export interface IncidentStore {
   /** Every open incident; the engine reads them once at start. */
@@ -125,6 +135,8 @@ export interface DeliveryStore {
   overtaken(incidentId: string, target: string, seq: number): Promise<boolean>;
   /** Whether there is any delivery of the incident to the target. */
   isGiven(incidentId: string, target: string): Promise<boolean>;
+  /** The waiting deliveries that travel together, in the order of their ids. */
+  inBatch(batch: string): Promise<readonly DeliveryRow[]>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
 }
 

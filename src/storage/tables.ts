@@ -89,6 +89,8 @@ export interface DeliveryTable {
   retried_at: number | null;
   /** The target whose fallback this delivery's target is; null when it was meant from the beginning. */
   instead_of: string | null;
+  /** What it travels in together with others, as often as it is tried; null when it travels alone. */
+  batch: string | null;
 }
 
 export interface AttemptTable {

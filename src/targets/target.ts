@@ -8,7 +8,7 @@ import type { Outcome } from './outcome.ts';
 
 /** What a target may use while it sends. */
 export interface SendContext {
-  /** Stable over all attempts of one delivery: receivers drop repeats by it. */
+  /** Of the delivery, or of those that travel together: stable over all attempts, so that receivers drop repeats. */
   readonly deliveryId: string;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -31,6 +31,13 @@ export interface CommonSettings {
   readonly pacing?: Rate | undefined;
 }
 
+/** How much may travel in one message. */
+export interface Batching {
+  readonly maxEvents: number;
+  /** Of the events as JSON, in bytes; one event may be larger. */
+  readonly maxBytes: number;
+}
+
 interface Definition<Settings extends CommonSettings> {
   /** The value of `type` in the file. */
   readonly type: string;
@@ -39,6 +46,8 @@ interface Definition<Settings extends CommonSettings> {
   readonly schema: z.ZodType<Settings>;
   /** How many deliveries may be under way at once. */
   concurrency(settings: Settings): number;
+  /** Left out, each event travels alone. */
+  batching?(settings: Settings): Batching;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** The bulletin's text for an event, where this type sets it. */
@@ -63,6 +72,8 @@ export interface Target {
   readonly concurrency: number;
   /** Id of the target that stands in for it, which exists. */
   readonly fallback: string | undefined;
+  /** Undefined when each event travels alone. */
+  readonly batching: Batching | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
 }
@@ -79,6 +90,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         settings,
         concurrency: definition.concurrency(settings),
         fallback: settings.fallback,
+        batching: definition.batching?.(settings),
         send: (events, context) => definition.send(events, settings, context),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };

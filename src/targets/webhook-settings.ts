@@ -87,14 +87,14 @@ const body = {
     .min(1024)
     .max(512_000)
     .default(4096)
-    .describe('Most of a body, in units of 1024 bytes, before it is compressed.')
-    .meta({ later: true }),
+    .describe(
+      'Most of a body, in units of 1024 bytes, before it is compressed; a larger event travels alone.',
+    ),
   maxPayloadEvents: z
     .int()
     .min(0)
     .default(0)
-    .describe('Most events of a request; 0 for no limit.')
-    .meta({ later: true }),
+    .describe('Most events of a request; 0 for no limit but that of the size.'),
   flushPeriodSec: z
     .number()
     .positive()

@@ -132,5 +132,6 @@ function delivery(target: string, incident: IncidentRow, event: HeadgateEvent, n
     retried_from: 0,
     retried_at: null,
     instead_of: null,
+    batch: null,
   };
 }

@@ -27,6 +27,12 @@ const step = fc.oneof(
     which: fc.nat(20),
     state: fc.constantFrom('waiting' as const, 'sent' as const, 'refused' as const, 'exhausted' as const),
     attempt: fc.option(fc.integer({ min: 1, max: 3 })),
+    /** The target that gets it in place of its own. */
+    fallback: fc.option(fc.constantFrom('hook', 'log')),
+  }),
+  fc.record({
+    kind: fc.constant('batch' as const),
+    which: fc.uniqueArray(fc.nat(20), { minLength: 1, maxLength: 3 }),
   }),
 );
 /** Steps in groups: those of one group are committed at once. */
@@ -44,7 +50,23 @@ function operationOf(one: Step, model: Model, workspace: string): Operation | un
     const delivery = pick([...model.deliveries.values()], one.which);
     if (delivery === undefined) return undefined;
     const attempt = one.attempt === null ? null : attemptRow(delivery.id, one.attempt);
-    return settle(delivery.id, { workspace, state: one.state, attempts: delivery.attempts + 1, attempt });
+    const { state, fallback } = one;
+    const handOver =
+      fallback === null ? null : { ...delivery, id: `${delivery.id}-${fallback}`, target: fallback };
+    const facts = {
+      workspace,
+      state,
+      attempts: delivery.attempts + 1,
+      attempt,
+      batch: delivery.batch,
+      handOver,
+    };
+    return settle(delivery.id, facts);
+  }
+  if (one.kind === 'batch') {
+    const all = [...model.deliveries.keys()];
+    const deliveryIds = [...new Set(one.which.flatMap(which => pick(all, which) ?? []))];
+    return { kind: 'batch', workspace, batch: `b${one.which.join('-')}`, deliveryIds };
   }
   const present = pick([...model.incidents.values()], one.which);
   if (present === undefined) return undefined;

@@ -1,5 +1,6 @@
 import type {
   AttemptRow,
+  BatchOperation,
   DeliveryRow,
   EventRow,
   IncidentRow,
@@ -75,7 +76,17 @@ export function createModel(): Model {
       last_status: operation.lastStatus,
       last_error: operation.lastError,
       settled_at: operation.settledAt,
+      batch: operation.batch,
     });
+    const { handOver } = operation;
+    if (handOver !== null && areNew([handOver])) deliveries.set(handOver.id, handOver);
+    return true;
+  }
+
+  function bind({ batch, deliveryIds }: BatchOperation): boolean {
+    const rows = deliveryIds.map(id => deliveries.get(id));
+    if (rows.some(row => row?.state !== 'waiting')) return false;
+    for (const row of rows) if (row !== undefined) deliveries.set(row.id, { ...row, batch });
     return true;
   }
 
@@ -85,6 +96,15 @@ export function createModel(): Model {
     deliveries,
     attempts,
     messages,
-    apply: operation => (operation.kind === 'settle' ? settle(operation) : transition(operation)),
+    apply(operation) {
+      switch (operation.kind) {
+        case 'settle':
+          return settle(operation);
+        case 'batch':
+          return bind(operation);
+        case 'transition':
+          return transition(operation);
+      }
+    },
   };
 }

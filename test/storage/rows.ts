@@ -85,6 +85,7 @@ function deliveryRow(incident: IncidentRow, eventId: string, target: string): De
     retried_from: 0,
     retried_at: null,
     instead_of: null,
+    batch: null,
   };
 }
 
@@ -114,6 +115,7 @@ export function settle(deliveryId: string, facts: Partial<SettleOperation> = {})
     lastError: null,
     settledAt: TIME + 5,
     attempt: null,
+    batch: null,
     handOver: null,
     ...facts,
   };

@@ -25,6 +25,10 @@ const delivery = z.object({
   heldBecause: z.string().optional().describe('Why it waits, when that is not for its next attempt.'),
   retriedAt: time.optional().describe('When it was last put back into the queue.'),
   insteadOf: z.string().optional().describe('The target whose fallback this one is.'),
+  batch: z
+    .string()
+    .optional()
+    .describe('Sent with the attempts in place of its id: it travels together with others.'),
   settledAt: time.optional().describe('When it was sent or given up.'),
 });
 export const deliveryShape: Shape = { name: 'Delivery', schema: delivery };
@@ -46,6 +50,7 @@ export const wireDelivery = ({ row, heldBecause }: DescribedDelivery): z.output<
   ...(heldBecause !== undefined && { heldBecause }),
   ...(row.retried_at !== null && { retriedAt: isoTime(row.retried_at) }),
   ...(row.instead_of !== null && { insteadOf: row.instead_of }),
+  ...(row.batch !== null && { batch: row.batch }),
   ...(row.settled_at !== null && { settledAt: isoTime(row.settled_at) }),
 });
 

@@ -1,4 +1,4 @@
-import type { Migration } from 'kysely';
+import { type Migration, sql } from 'kysely';
 
 export const retriesAndKeptTargets: Migration = {
   async up(db) {
@@ -8,6 +8,13 @@ export const retriesAndKeptTargets: Migration = {
       .execute();
     await db.schema.alterTable('deliveries').addColumn('retried_at', 'bigint').execute();
     await db.schema.alterTable('deliveries').addColumn('instead_of', 'text').execute();
+    await db.schema.alterTable('deliveries').addColumn('batch', 'text').execute();
+    await db.schema
+      .createIndex('deliveries_in_batch')
+      .on('deliveries')
+      .columns(['workspace', 'batch', 'id'])
+      .where(sql<boolean>`state = 'waiting' and batch is not null`)
+      .execute();
     await db.schema
       .createTable('kept_targets')
       .addColumn('workspace', 'text', column => column.notNull())

@@ -1,0 +1,148 @@
+import { expect, it } from 'vitest';
+import { eventually } from '../../test/helpers/eventually.ts';
+import { lanesWorld, RETRY, SENT } from '../../test/helpers/lanes.ts';
+import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
+import { AppError } from '../lib/errors.ts';
+import type { Outcome } from '../targets/outcome.ts';
+import type { Batching, Target } from '../targets/target.ts';
+
+const world = lanesWorld();
+
+const NO_LIMIT: Batching = { maxEvents: Infinity, maxBytes: 1_000_000 };
+
+const batching = (answer: (count: number) => Outcome | undefined, limits: Partial<Batching> = {}): Target =>
+  world.target('hook', (_, events) => answer(events.length), 1, { batching: { ...NO_LIMIT, ...limits } });
+
+/** So many incidents, each of its own subject, in the store before anything is sent. */
+async function waiting(count: number): Promise<readonly MadeTransition[]> {
+  const made = Array.from({ length: count }, (_, index) => opening({ subject: `s${index}` }));
+  await Promise.all(made.map(one => world.store.storage.commit(one.operation)));
+  return made;
+}
+
+const sizes = (): readonly number[] => world.received.map(one => one.events.length);
+const subjectsOf = (index: number): readonly unknown[] =>
+  world.received[index]?.events.map(event => event.incidentId) ?? [];
+
+it('sends what waits in one request, under an id of its own, and books each delivery', async () => {
+  const made = await waiting(7);
+  world.lanes.configure([batching(() => SENT)]);
+  for (const one of made) await world.settled(one, 'sent');
+  expect(sizes()).toEqual([7]);
+  expect(subjectsOf(0)).toEqual(made.map(one => one.event.incidentId));
+  const [first] = made;
+  if (first === undefined) throw new Error('nothing was made');
+  expect(await world.stored(first)).toMatchObject({ batch: world.received[0]?.id, attempts: 1 });
+  expect(made.map(one => one.operation.deliveries[0]?.id)).not.toContain(world.received[0]?.id);
+});
+
+it('sends an event alone when nothing else waits, under the id of its delivery', async () => {
+  world.lanes.configure([batching(() => SENT)]);
+  const made = await world.commit(opening());
+  await world.settled(made, 'sent');
+  expect(world.received[0]?.id).toBe(made.operation.deliveries[0]?.id);
+  expect(await world.stored(made)).toMatchObject({ batch: null });
+});
+
+it.each([
+  [{ maxEvents: 3 }, [3, 3, 1]],
+  [{ maxBytes: 1 }, [1, 1, 1, 1, 1, 1, 1]],
+])('keeps the limits %j of its target', async (limits, expected) => {
+  const made = await waiting(7);
+  world.lanes.configure([batching(() => SENT, limits)]);
+  for (const one of made) await world.settled(one, 'sent');
+  expect(sizes()).toEqual(expected);
+});
+
+it('never sends an alarm and its end in one request', async () => {
+  const [alarm] = await waiting(1);
+  if (alarm === undefined) throw new Error('nothing was made');
+  const end = closing(alarm);
+  await world.store.storage.commit(end.operation);
+  world.lanes.configure([batching(() => SENT)]);
+  await world.settled(end, 'sent');
+  expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
+});
+
+it('sends the same ones under the same id when it tries again, whatever has come since', async () => {
+  const made = await waiting(3);
+  let answer: Outcome = RETRY;
+  world.lanes.configure([batching(() => answer)]);
+  for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
+  const later = await world.commit(opening({ subject: 'later' }));
+  await eventually(async () => (await world.stored(later)).attempts === 1);
+  answer = SENT;
+  await world.clock.advance(6000);
+  for (const one of [...made, later]) await world.settled(one, 'sent');
+  expect(sizes()).toEqual([3, 1, 3, 1]);
+  expect(world.received[2]?.id).toBe(world.received[0]?.id);
+  expect(subjectsOf(2)).toEqual(subjectsOf(0));
+});
+
+it('does so after a restart amid the attempt as well', async () => {
+  const made = await waiting(4);
+  world.lanes.configure([batching(() => undefined)]);
+  await eventually(() => world.received.length === 1);
+  const stopping = world.restart();
+  await world.clock.advance(10_000);
+  await stopping;
+  await world.store.storage.commit(opening({ subject: 'new' }).operation);
+  world.lanes.configure([batching(() => SENT)]);
+  for (const one of made) await world.settled(one, 'sent');
+  await eventually(() => world.received.length === 3);
+  expect(world.received[1]).toMatchObject({ id: world.received[0]?.id });
+  expect(subjectsOf(1)).toEqual(subjectsOf(0));
+  expect(sizes()).toEqual([4, 4, 1]);
+});
+
+it('tries each alone when the receiver does not like what they hold, and loses only the one at fault', async () => {
+  const made = await waiting(5);
+  const bad = made[2]?.event.incidentId;
+  const refusal: Outcome = { kind: 'refused', reason: 'status 400', httpStatus: 400, isAboutMessage: true };
+  const strict = world.target(
+    'hook',
+    (_, events) => (events.some(event => event.incidentId === bad) ? refusal : SENT),
+    1,
+    { batching: NO_LIMIT },
+  );
+  world.lanes.configure([strict]);
+  for (const one of made) await world.settled(one, one.event.incidentId === bad ? 'refused' : 'sent');
+  expect(sizes()).toEqual([5, 1, 1, 1, 1, 1]);
+  const { log } = {
+    log: await world.store.storage
+      .in('default')
+      .deliveries.attempts(made[0]?.operation.deliveries[0]?.id ?? ''),
+  };
+  expect(log[0]).toMatchObject({ outcome: 'refused', reason: 'status 400, 5 together; each is tried alone' });
+});
+
+it('sends nothing together that the disk did not bind, and does so when it takes it', async () => {
+  const made = await waiting(3);
+  world.facts.refusal = new AppError('unavailable', 'the disk is full');
+  world.lanes.configure([batching(() => SENT)]);
+  await eventually(() => world.logged.length > 0);
+  expect(world.logged).toEqual(['a delivery cannot be prepared']);
+  expect(world.received).toEqual([]);
+  world.facts.refusal = undefined;
+  await world.clock.advance(1000);
+  for (const one of made) await world.settled(one, 'sent');
+  expect(sizes()).toEqual([3]);
+});
+
+it('gives one that a person retries an id of its own, and leaves the others together', async () => {
+  const made = await waiting(3);
+  let answer: Outcome = RETRY;
+  world.lanes.configure([batching(() => answer)]);
+  for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
+  answer = SENT;
+  const id = made[1]?.operation.deliveries[0]?.id ?? '';
+  await world.store.storage.transaction(tx =>
+    tx.in('default').requeue({ id, states: ['waiting'] }, { now: world.clock.now(), after: '', limit: 10 }),
+  );
+  world.lanes.requeued(['hook']);
+  await eventually(() => world.received.length === 2);
+  await world.clock.advance(6000);
+  for (const one of made) await world.settled(one, 'sent');
+  expect(sizes()).toEqual([3, 1, 2]);
+  expect(world.received[1]?.id).toBe(id);
+});

@@ -1,0 +1,130 @@
+import { AppError } from '../lib/errors.ts';
+import type { FaultLog } from '../lib/fault-log.ts';
+import type { SettleOperation } from '../storage/storage.ts';
+import type { Outcome } from '../targets/outcome.ts';
+import type { AttemptEnd, Attempts } from './attempt.ts';
+import type { Landing } from './flight.ts';
+import { handedOver } from './hand-over.ts';
+import type { Prepared } from './prepare.ts';
+import { settlement, skip } from './settlement.ts';
+
+/** The store refused: how long until it is asked again. */
+const AGAIN_MS = 1000;
+
+/** What an attempt brought one of the deliveries that were sent in it. */
+export interface Booked {
+  readonly prepared: Prepared;
+  readonly settlement: SettleOperation;
+  /** Null when nothing was sent. */
+  readonly durationMs: number | null;
+  /** When it may be tried again, on the monotonic clock; means nothing once it is settled. */
+  readonly due: number;
+  /** It goes on alone: the receiver did not like what travelled together. */
+  readonly isAlone: boolean;
+}
+
+const LOST: Outcome = {
+  kind: 'refused',
+  reason: 'its event is no longer in the store',
+  isAboutMessage: true,
+};
+
+/** What the ledger gets of an attempt. */
+export function bookings({ skipped, sent, end }: Landing, options: Attempts): readonly Booked[] {
+  const unsent = skipped.map(prepared => bookedUnsent(prepared, options));
+  const booked =
+    end === undefined ? [] : sent.map(prepared => bookedSent(prepared, sent.length, end, options));
+  return [...booked, ...unsent];
+}
+
+/** The same with what the fallback gets. `isFailing` says whether the target fails, this attempt included. */
+export function withFallback(
+  booked: readonly Booked[],
+  fallback: string | undefined,
+  { isFailing, ids, clock }: { readonly isFailing: boolean } & Pick<Attempts, 'ids' | 'clock'>,
+): readonly Booked[] {
+  if (fallback === undefined) return booked;
+  return booked.map(one => {
+    if (one.isAlone) return one;
+    const { entry, isGiven } = one.prepared;
+    const facts = { row: entry.row, fallback, isFailing, isGiven, id: ids.next(), now: clock.now() };
+    return { ...one, settlement: handedOver(one.settlement, facts) };
+  });
+}
+
+function bookedUnsent(prepared: Prepared, { clock, random, settings, workspace }: Attempts): Booked {
+  const { row } = prepared.entry;
+  const now = clock.now();
+  const { retrySchedule } = settings();
+  const reason = prepared.skippedBecause;
+  return {
+    prepared,
+    settlement:
+      reason === undefined
+        ? settlement({
+            workspace,
+            delivery: row,
+            outcome: LOST,
+            startedAt: now,
+            durationMs: 0,
+            retrySchedule,
+            random,
+          })
+        : skip(workspace, row, { now, reason }),
+    durationMs: null,
+    due: 0,
+    isAlone: false,
+  };
+}
+
+/** Of several that are refused for what they hold, one may be at fault: each is tried alone, at once. */
+function bookedSent(
+  prepared: Prepared,
+  together: number,
+  { outcome, startedAt, started, durationMs }: AttemptEnd,
+  { random, settings, workspace }: Attempts,
+): Booked {
+  const delivery = prepared.entry.row;
+  const { retrySchedule } = settings();
+  const facts = { workspace, delivery, startedAt, durationMs, retrySchedule, random };
+  const isSplit = together > 1 && outcome.kind === 'refused' && outcome.isAboutMessage === true;
+  if (!isSplit) {
+    const booked = settlement({ ...facts, outcome });
+    return {
+      prepared,
+      settlement: booked,
+      durationMs,
+      due: started + ((booked.nextAt ?? startedAt) - startedAt),
+      isAlone: false,
+    };
+  }
+  const reason = `${outcome.reason}, ${together} together; each is tried alone`;
+  const booked = settlement({ ...facts, outcome: { ...outcome, reason } });
+  return {
+    prepared,
+    settlement: { ...booked, state: 'waiting', settledAt: null, batch: null },
+    durationMs,
+    due: started,
+    isAlone: true,
+  };
+}
+
+/** Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart. */
+export async function settleInStore(
+  operation: SettleOperation,
+  { storage, signal, clock }: Attempts,
+  faults: FaultLog,
+): Promise<'booked' | 'gone' | 'stopped'> {
+  for (;;) {
+    try {
+      await storage.commit(operation);
+      faults.passed();
+      return 'booked';
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'conflict') return 'gone';
+      faults.failed(error);
+      if (signal.aborted) return 'stopped';
+      await clock.sleep(AGAIN_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import { afterEach, beforeEach } from 'vitest';
+import type { HealthNews } from '../../src/delivery/health.ts';
+import { createLanes, type Lanes } from '../../src/delivery/lanes.ts';
+import type { HeadgateEvent } from '../../src/events/event.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { AppError } from '../../src/lib/errors.ts';
+import { monotonicIds } from '../../src/lib/ids.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import type { DeliveryRow, DeliveryStore, EventStore, Storage } from '../../src/storage/storage.ts';
+import type { Outcome } from '../../src/targets/outcome.ts';
+import type { Target } from '../../src/targets/target.ts';
+import { testClock } from './clock.ts';
+import { eventually } from './eventually.ts';
+import { openTestStorage } from './storage.ts';
+import type { MadeTransition } from './transitions.ts';
+
+export const SENT = { kind: 'sent', httpStatus: 200 } as const satisfies Outcome;
+export const RETRY = { kind: 'retry', reason: 'status 503', httpStatus: 503 } as const satisfies Outcome;
+export const REFUSED = { kind: 'refused', reason: 'status 404', httpStatus: 404 } as const satisfies Outcome;
+
+/** One request. */
+interface Received {
+  readonly target: string;
+  readonly id: string;
+  /** The first of `events`. */
+  readonly event: HeadgateEvent;
+  readonly events: readonly HeadgateEvent[];
+}
+
+type TargetFacts = Partial<Target['settings']> & Partial<Pick<Target, 'batching'>>;
+
+async function openWorld() {
+  const store = await openTestStorage();
+  const clock = testClock();
+  const received: Received[] = [];
+  const told: (HealthNews & { target: string })[] = [];
+  /** Messages of warnings and errors. */
+  const logged: string[] = [];
+  const note = (_: object, message: string): void => void logged.push(message);
+  /** What stands in for reads of the store, what the disk says to every write, and what is set. */
+  const facts: {
+    readEvents?: EventStore['byIds'];
+    readWaiting?: DeliveryStore['waiting'];
+    refusal?: AppError | undefined;
+    schedule: readonly number[];
+    concurrency: number;
+    failing: readonly string[];
+  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: [] };
+  let lanes: Lanes | undefined;
+
+  const storage: Storage = {
+    ...store.storage,
+    in(workspace) {
+      const stores = store.storage.in(workspace);
+      return {
+        ...stores,
+        events: { ...stores.events, byIds: ids => (facts.readEvents ?? stores.events.byIds)(ids) },
+        deliveries: {
+          ...stores.deliveries,
+          waiting: (...query) => (facts.readWaiting ?? stores.deliveries.waiting)(...query),
+        },
+      };
+    },
+    commit: operation => (facts.refusal ? Promise.reject(facts.refusal) : store.storage.commit(operation)),
+  };
+
+  function open(): Lanes {
+    return createLanes({
+      workspace: 'default',
+      storage,
+      http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
+      clock,
+      ids: monotonicIds(systemClock),
+      logger: { ...silentLogger, warn: note, error: note },
+      random: () => 0.5,
+      logFolder: store.folder,
+      failing: new Set(facts.failing),
+      news: (id, news) => void told.push({ target: id, ...news }),
+      settings: () => ({
+        retrySchedule: facts.schedule,
+        instanceName: 'gate',
+        concurrency: facts.concurrency,
+      }),
+    });
+  }
+
+  /** A target that answers as told; undefined means that it does not answer until the attempt is aborted. */
+  function target(
+    id: string,
+    answer: (event: HeadgateEvent, events: readonly HeadgateEvent[]) => Outcome | undefined,
+    atOnce = 5,
+    { batching, ...more }: TargetFacts = {},
+  ): Target {
+    return {
+      settings: { id, type: 'test', systemFields: ['cribl_host', 'cribl_pipe'], ...more },
+      concurrency: atOnce,
+      fallback: more.fallback,
+      batching,
+      bulletinText: () => undefined,
+      send(events, context) {
+        const [event] = events;
+        if (event === undefined) throw new Error('nothing to send');
+        received.push({ target: id, id: context.deliveryId, event, events });
+        const outcome = answer(event, events);
+        if (outcome !== undefined) return Promise.resolve(outcome);
+        return new Promise(resolve => {
+          context.signal.addEventListener('abort', () => resolve({ kind: 'retry', reason: 'aborted' }));
+        });
+      },
+    };
+  }
+
+  async function stored(made: MadeTransition): Promise<DeliveryRow> {
+    const row = await store.storage.in('default').deliveries.get(made.operation.deliveries[0]?.id ?? '');
+    if (row === undefined) throw new Error('the delivery is not in the store');
+    return row;
+  }
+
+  const world = {
+    store,
+    clock,
+    received,
+    told,
+    logged,
+    facts,
+    target,
+    stored,
+    get lanes(): Lanes {
+      lanes ??= open();
+      return lanes;
+    },
+    /** A process that ends, and another that begins. */
+    async restart(): Promise<void> {
+      await world.lanes.stop();
+      lanes = open();
+    },
+    async commit(made: MadeTransition): Promise<MadeTransition> {
+      await store.storage.commit(made.operation);
+      world.lanes.enqueue(made.operation.deliveries, made.event);
+      return made;
+    },
+    settled: (made: MadeTransition, state: DeliveryRow['state']): Promise<void> =>
+      eventually(async () => (await stored(made)).state === state, `state ${state}`),
+    /** By target and seq, what became of the deliveries of the incident. */
+    async statesOf(made: MadeTransition): Promise<Record<string, DeliveryRow['state']>> {
+      const { rows } = await store.storage
+        .in('default')
+        .deliveries.list({ incident: made.event.incidentId }, { offset: 0, limit: 100 });
+      return Object.fromEntries(rows.map(row => [`${row.target} ${row.seq}`, row.state]));
+    },
+    ordered: () => received.map(one => `${one.target} ${one.event.status}`),
+  };
+  return world;
+}
+
+export type LanesWorld = Awaited<ReturnType<typeof openWorld>>;
+
+/** Lanes over a real store, made anew for each test, with targets that answer as told. */
+export function lanesWorld(): LanesWorld {
+  let world: LanesWorld | undefined;
+  beforeEach(async () => {
+    world = await openWorld();
+  });
+  afterEach(async () => {
+    await world?.lanes.stop();
+    await world?.store.close();
+  });
+  return new Proxy<LanesWorld>(Object.create(null), {
+    get(_, name) {
+      if (world === undefined) throw new Error('there is a world within a test only');
+      return Reflect.get(world, name);
+    },
+  });
+}

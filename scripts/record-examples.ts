@@ -17,11 +17,15 @@ export const RELEASE: string = JSON.parse(
   readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'),
 ).version;
 const PASSWORD = 'correct horse battery staple';
-const TOKENS = { 'ingest.samples': 'a-token-for-edge', 'ingest.impstats': 'a-token-for-syslog' } as const;
+const TOKENS: ReadonlyMap<string, string> = new Map([
+  ['ingest.samples', 'a-token-for-edge'],
+  ['ingest.impstats', 'a-token-for-syslog'],
+  ['ingest.events', 'a-token-for-edge'],
+]);
 const ENVIRONMENT = {
   HEADGATE_ADMIN_PASSWORD: PASSWORD,
-  EDGE_TOKEN: TOKENS['ingest.samples'],
-  SYSLOG_TOKEN: TOKENS['ingest.impstats'],
+  EDGE_TOKEN: TOKENS.get('ingest.samples'),
+  SYSLOG_TOKEN: TOKENS.get('ingest.impstats'),
 };
 /** The window of the notification: the input that sent once has fallen silent when it is over. */
 const WINDOW_MS = 60_000;
@@ -100,7 +104,7 @@ function asker(url: string, root: string): Ask {
 
   async function send(operation: Operation, request: Omit<Recorded, 'answer'>): Promise<unknown> {
     const { id, method, access } = operation;
-    const own = id === 'ingest.samples' || id === 'ingest.impstats' ? `Bearer ${TOKENS[id]}` : token;
+    const own = TOKENS.has(id) ? `Bearer ${TOKENS.get(id)}` : token;
     const { body } = request;
     const answer = await fetch(urlOf(url, operation, request), {
       method,

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
+import { postedEventsSchema } from '../notifications/posted-events.ts';
+import type { Posts } from '../notifications/posts.ts';
 import { samplesSchema } from '../pipelines/formats/samples.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
+import { ingestEvents } from '../resources/events/ingest.ts';
 import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
@@ -71,18 +74,49 @@ const impstatsOperation: Operation = {
   },
 };
 
-export const ingestOperations: readonly Operation[] = [samplesOperation, impstatsOperation];
+const eventsOperation: Operation = {
+  ...both,
+  id: 'ingest.events',
+  path: '/ingest/events',
+  summary: 'Take events of posted conditions; all of them or none, answered when what follows is on disk',
+  query: {},
+  body: { kind: 'whole', shape: { name: 'PostedEvents', schema: postedEventsSchema }, isRequired: true },
+  answer: {
+    kind: 'object',
+    shape: {
+      name: 'EventsTaken',
+      schema: z.object({
+        accepted: z.int().min(0).describe('How many were taken. What follows from them is on disk.'),
+      }),
+    },
+  },
+  example: {
+    body: {
+      condition: 'search',
+      key: 'failed_logins/web1',
+      state: 'ALARM',
+      fields: { count: 42 },
+      id: 'run-1840',
+    },
+  },
+};
+
+export const ingestOperations: readonly Operation[] = [samplesOperation, impstatsOperation, eventsOperation];
 
 const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } };
 
 interface IngestOptions {
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
+  readonly post: Posts['post'];
   readonly leader: Leader;
 }
 
 /** Where engines that push send their statistics, each with its pipeline's token. */
-export async function addIngest(scope: FastifyInstance, { monitor, leader }: IngestOptions): Promise<void> {
+export async function addIngest(
+  scope: FastifyInstance,
+  { monitor, post, leader }: IngestOptions,
+): Promise<void> {
   forwardLive(scope, leader);
   // Before the body is read: nobody unknown makes us parse megabytes.
   scope.addHook('onRequest', async request => {
@@ -92,6 +126,9 @@ export async function addIngest(scope: FastifyInstance, { monitor, leader }: Ing
     readJsonBodies(json);
     json.post(below(samplesOperation), OPTIONS, async request =>
       ingestSamples(monitor(), operatorsToken(request), request.body),
+    );
+    json.post(below(eventsOperation), OPTIONS, async request =>
+      ingestEvents(monitor(), post, operatorsToken(request), request.body),
     );
   });
   await scope.register(async text => {

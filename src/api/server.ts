@@ -4,6 +4,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { Posts } from '../notifications/posts.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
@@ -21,6 +22,8 @@ import { refuseUnreadable } from './unreadable.ts';
 export interface ServerOptions extends ManagementOptions {
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
+  /** Takes events that others post; rejects with `unavailable` in a process that does not lead. */
+  readonly post: Posts['post'];
   /** What is told of this server at /metrics. */
   readonly metrics: Metrics;
   readonly metricsToken: () => Secret | undefined;

@@ -180,6 +180,10 @@ export async function startApp(options: AppOptions): Promise<App> {
         if (led === undefined) throw notLeading();
         return led.monitor;
       },
+      async post(pipeline, events) {
+        if (led === undefined) throw notLeading();
+        await led.post(pipeline, events);
+      },
       leader: {
         node,
         http: forward,

@@ -6,7 +6,7 @@ import type { HttpClient } from '../lib/http.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createEngine } from '../notifications/engine.ts';
+import { createEngine, type Engine } from '../notifications/engine.ts';
 import { failingTargets } from '../notifications/target-health.ts';
 import { createMonitor, type Monitor } from '../pipelines/monitor.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -38,6 +38,8 @@ export interface LeadingOptions {
 /** What only one process does for a workspace: it reads pipelines, evaluates, sends and forgets. */
 export interface Led extends Leading {
   readonly monitor: Monitor;
+  /** Takes events that others post. */
+  readonly post: Engine['post'];
   /** Takes over another configuration. */
   apply(now: Configuration): void;
   readonly requeue: Requeue;
@@ -129,5 +131,5 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     await stop(false);
     throw error;
   }
-  return { monitor, apply, stop, requeue: createRequeue({ workspace, storage, lanes }) };
+  return { monitor, post: engine.post, apply, stop, requeue: createRequeue({ workspace, storage, lanes }) };
 }

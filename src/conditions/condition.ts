@@ -23,7 +23,7 @@ export type Verdict =
 export interface Description {
   readonly text: string;
   /** Fields the condition adds to its event. */
-  readonly fields: Readonly<Record<string, string | number | boolean>>;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface Evaluation {
@@ -61,37 +61,49 @@ interface Definition<Conf extends ComponentConf> {
   evaluate(evaluation: Evaluation, conf: Conf): Verdict;
 }
 
-/** A kind of rule, its conf's type hidden behind `configure`. */
-export interface Condition {
+/** A kind of rule on components, its conf's type hidden behind `configure`. */
+export interface ComponentCondition {
+  readonly source: 'component';
   readonly id: string;
   readonly name: string;
+  readonly type: 'metric';
   readonly category: 'sources' | 'destinations';
   readonly description: string;
   readonly kind: ComponentKind;
   readonly schema: z.ZodType<ComponentConf>;
   /** Validates a raw conf; throws `z.ZodError`. */
-  configure(raw: unknown): Rule;
+  configure(raw: unknown): ComponentRule;
 }
 
-/** A condition with its conf. */
-export interface Rule {
-  readonly condition: Condition;
+/** A condition on components with its conf. */
+export interface ComponentRule {
+  readonly source: 'component';
+  readonly condition: ComponentCondition;
   /** Effective conf; serialises to what a file would say. */
   readonly conf: ComponentConf;
   evaluate(evaluation: Evaluation): Verdict;
 }
 
-export function defineCondition<Conf extends ComponentConf>(definition: Definition<Conf>): Condition {
-  const condition: Condition = {
+export function defineCondition<Conf extends ComponentConf>(
+  definition: Definition<Conf>,
+): ComponentCondition {
+  const condition: ComponentCondition = {
+    source: 'component',
     id: definition.id,
     name: definition.name,
+    type: 'metric',
     category: definition.category,
     description: definition.description,
     kind: definition.kind,
     schema: definition.schema,
     configure(raw) {
       const conf = definition.schema.parse(raw);
-      return { condition, conf, evaluate: evaluation => definition.evaluate(evaluation, conf) };
+      return {
+        source: 'component',
+        condition,
+        conf,
+        evaluate: evaluation => definition.evaluate(evaluation, conf),
+      };
     },
   };
   return condition;

@@ -63,7 +63,9 @@ export function checkWindow(
   intervals: readonly PullInterval[],
   origin: Origin,
 ): WindowFindings {
-  const { timeWindow } = notification.rule.conf;
+  const { rule } = notification;
+  if (rule.source === 'posted') return { problems: [], warnings: [] };
+  const { timeWindow } = rule.conf;
   const tooSlow = intervals.filter(({ interval }) => timeWindow.ms < READINGS_PER_WINDOW * interval.ms);
   if (timeWindow.ms >= SHORT_WINDOW_MS && tooSlow.length === 0) return { problems: [], warnings: [] };
   const place = origin.place([...item.path, 'conf', 'timeWindow']);

@@ -1,3 +1,4 @@
+import { findCondition } from '../conditions/index.ts';
 import { EVENT_FIELDS, MAIL_VARIABLES } from '../events/event-fields.ts';
 import { compileTemplate, fieldsOf } from '../expressions/template.ts';
 import { AppError } from '../lib/errors.ts';
@@ -17,12 +18,15 @@ export interface Variables {
 export function variablesOf(notifications: readonly Item[]): Variables {
   const events = new Set([...EVENT_FIELDS, ...notifications.flatMap(metadataOf)]);
   const mail = new Set([...events, ...MAIL_VARIABLES]);
+  const hasPosted = notifications.some(isOnPosted);
   return {
     ofTarget({ path, value }) {
-      if (childOf(value, 'type') !== 'bulletin_message') return [];
+      if (hasPosted || childOf(value, 'type') !== 'bulletin_message') return [];
       return ['message', 'text'].flatMap(key => unknownIn(childOf(value, key), events, [...path, key]));
     },
-    ofNotification({ path, value }) {
+    ofNotification(item) {
+      const { path, value } = item;
+      if (isOnPosted(item)) return [];
       const configs = childOf(value, 'targetConfigs');
       const mails = Array.isArray(configs) ? configs : [];
       return [
@@ -41,6 +45,12 @@ export function variablesOf(notifications: readonly Item[]): Variables {
       ];
     },
   };
+}
+
+/** Whoever posts an event gives it fields that no configuration knows. */
+function isOnPosted({ value }: Item): boolean {
+  const condition = childOf(value, 'condition');
+  return typeof condition === 'string' && findCondition(condition)?.source === 'posted';
 }
 
 function metadataOf({ value }: Item): string[] {

@@ -1,17 +1,31 @@
 import { SYSTEM_FIELDS } from './system-fields.ts';
 
-/** Fields an event of some condition may have; the rest of an event is what its metadata adds. */
-export const EVENT_FIELDS: readonly string[] = [
+/** Fields that say the same of every event, and those attached at send: nobody who adds fields may set them. */
+export const OWN_FIELDS: readonly string[] = [
   'id',
   'status',
   'condition',
   'cribl_notification',
   'input',
   'output',
+  'key',
+  'target',
   'origin_metadata',
   '_time',
   'starttime',
   'endtime',
+  'severity',
+  'incidentId',
+  'incidentUrl',
+  'description',
+  'runbookUrl',
+  '_raw',
+  ...SYSTEM_FIELDS,
+];
+
+/** Fields an event of some condition may have; the rest of an event is what its metadata or its sender adds. */
+export const EVENT_FIELDS: readonly string[] = [
+  ...OWN_FIELDS,
   '_metric',
   'bytes',
   'dataVolume',
@@ -20,16 +34,10 @@ export const EVENT_FIELDS: readonly string[] = [
   'backpressure_type',
   'usage',
   'usageThreshold',
-  'severity',
   'title',
   'text',
-  'incidentId',
-  'incidentUrl',
-  'description',
-  'runbookUrl',
-  '_raw',
+  'savedQueryId',
   '__worker_group',
-  ...SYSTEM_FIELDS,
 ];
 
 /** What subject and body of a mail may name besides; the family's templates do. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** Makes ids: UUID version 7 (RFC 9562 section 5.7), strictly growing within the process. */
@@ -10,6 +10,16 @@ export interface Ids {
 export interface MonotonicIds extends Ids {
   /** Every later id is greater than this one: the wall clock may have been set back since it was made. */
   follow(id: string): void;
+}
+
+/**
+ * An id that the same parts give always: a UUID version 8 (RFC 9562 section 5.8) of 106 bits of their SHA-256, which
+ * stands before every id that was made of a time.
+ */
+export function idOf(...parts: readonly string[]): string {
+  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  const variant = HEX[(Number.parseInt(hex.slice(0, 2), 16) & 0x3f) | 0x80];
+  return `0000${hex.slice(2, 6)}-${hex.slice(6, 10)}-8${hex.slice(10, 13)}-${variant}${hex.slice(13, 15)}-${hex.slice(15, 27)}`;
 }
 
 /** Less than every id made at `ms` (epoch) or later, greater than those made before. */

@@ -11,10 +11,12 @@ import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
+import { createPosts, type Posts } from './posts.ts';
 import { createSubjectTable } from './subject-table.ts';
 import { keyParts } from './subjects.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
-import { type Book, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
+import type { Origin } from './transition.ts';
+import { type Book, type ComponentWatch, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
 
 /** Time between two evaluations of everything. */
 const EVALUATION_MS = 1000;
@@ -28,8 +30,8 @@ export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
   readonly isDisabled?: (kind: ComponentKind, subject: Subject) => boolean;
 }
 
-/** Asks every notification's condition about every subject, and tells what changes. */
-export interface Engine {
+/** Asks every notification's condition about every subject, takes what others post, and tells what changes. */
+export interface Engine extends Pick<Posts, 'post'> {
   /**
    * Takes over a configuration: incidents of notifications that went, were disabled or changed are closed. `former`
    * targets were removed and are told the ends of what they were told.
@@ -62,6 +64,7 @@ export function createEngine(options: EngineOptions): Engine {
   const incidents = createIncidents({ ...options, targets });
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
+  const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
   const table = createSubjectTable(components);
   const faults = createFaultLog(logger, {
     fields: {},
@@ -88,7 +91,8 @@ export function createEngine(options: EngineOptions): Engine {
     attempt(table.refresh);
     for (const watch of watches.values())
       attempt(() => {
-        const { kind } = watch.notification.rule.condition;
+        if (watch.source === 'posted') return posts.remind(watch, now);
+        const { kind } = watch.rule.condition;
         for (const subject of subjectsOf(watch, table, now))
           if (isDisabled(kind, subject)) rest(watch, subject.key, now);
           else judge(watch, subject, now);
@@ -98,14 +102,14 @@ export function createEngine(options: EngineOptions): Engine {
     else faults.passed();
   }
 
-  function rest(watch: Watch, key: string, now: number): void {
+  function rest(watch: ComponentWatch, key: string, now: number): void {
     watch.rested.set(key, now);
     watch.holding.delete(key);
     if (watch.incidents.has(key)) withdraw(watch, key, `the ${watch.origin.kind} was disabled`);
   }
 
   /** What a subject did while it was disabled says nothing for a whole window after. */
-  function isRested(watch: Watch, key: string, now: number): boolean {
+  function isRested(watch: ComponentWatch, key: string, now: number): boolean {
     const restedAt = watch.rested.get(key);
     if (restedAt === undefined) return true;
     if (now - restedAt < watch.origin.windowMs) return false;
@@ -113,16 +117,16 @@ export function createEngine(options: EngineOptions): Engine {
     return true;
   }
 
-  function judge(watch: Watch, subject: Subject, now: number): void {
+  function judge(watch: ComponentWatch, subject: Subject, now: number): void {
     const { key } = subject;
     if (watch.writing.has(key) || !isRested(watch, key, now)) return;
-    const { rule, forMs, repeatMs } = watch.notification;
+    const { forMs, repeatMs } = watch.notification;
     const incident = watch.incidents.get(key);
     const open = incident && {
       ms: Math.max(0, clock.now() - incident.row.opened_at),
       observedMs: now - incident.watchedSince,
     };
-    const verdict = rule.evaluate({ subject, components, open });
+    const verdict = watch.rule.evaluate({ subject, components, open });
     const decision = decide({
       verdict: verdict.state,
       isOpen: incident !== undefined,
@@ -139,11 +143,11 @@ export function createEngine(options: EngineOptions): Engine {
     if (decision !== 'open') watch.holding.delete(key);
     if (decision === 'nothing' || verdict.state === 'unknown') return;
     const status = decision === 'close' ? 'OK' : 'ALARM';
-    incidents.tell(watch, { subject, status, description: verdict.describe() });
+    void incidents.tell(watch, { subject, status, description: verdict.describe() });
   }
 
   /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */
-  function closeAbandoned(watch: Watch, isThere: Map<string, boolean>): void {
+  function closeAbandoned(watch: ComponentWatch, isThere: Map<string, boolean>): void {
     for (const key of watch.incidents.keys()) {
       const { pipeline } = keyParts(key);
       const known =
@@ -155,9 +159,10 @@ export function createEngine(options: EngineOptions): Engine {
 
   function withdraw(book: Book, key: string, closeReason: string): void {
     if (book.writing.has(key)) return;
-    const subject = { key, name: keyParts(key).name, component: undefined };
+    const name = book.origin.kind === 'key' ? key : keyParts(key).name;
+    const subject = { key, name, component: undefined };
     const text = `Closed, ${closeReason}: ${book.incidents.get(key)?.row.text ?? ''}`;
-    incidents.tell(book, { subject, status: 'OK', description: { text, fields: {} }, closeReason });
+    void incidents.tell(book, { subject, status: 'OK', description: { text, fields: {} }, closeReason });
   }
 
   function end(ending: Ending): void {
@@ -204,8 +209,10 @@ export function createEngine(options: EngineOptions): Engine {
         const now = clock.monotonic();
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
+      posts.configure();
     },
     targetNews: targetHealth.tell,
+    post: posts.post,
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) takeUp(row);
       loop();
@@ -226,13 +233,18 @@ function whyEnded(before: Notification, after: Notification | undefined): string
   return after.fingerprint === before.fingerprint ? undefined : 'the notification was changed';
 }
 
+function kindOf(conditionId: string): Origin['kind'] {
+  const condition = findCondition(conditionId);
+  return condition?.source === 'posted' ? 'key' : (condition?.kind ?? 'input');
+}
+
 /** What a stored incident still says of a notification that is gone. */
 function bookOf(row: IncidentRow): Omit<Book, 'incidents'> {
   return {
     origin: {
       notification: row.notification,
       condition: row.condition,
-      kind: findCondition(row.condition)?.kind ?? 'input',
+      kind: kindOf(row.condition),
       windowMs: 0,
       severity: SEVERITIES.find(severity => severity === row.severity) ?? 'warn',
       fingerprint: row.rule,
@@ -240,6 +252,6 @@ function bookOf(row: IncidentRow): Omit<Book, 'incidents'> {
       runbookUrl: undefined,
     },
     targets: [],
-    writing: new Set(),
+    writing: new Map(),
   };
 }

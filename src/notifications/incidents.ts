@@ -28,11 +28,13 @@ export interface IncidentsOptions {
 interface News extends Pick<Change, 'subject' | 'status'> {
   readonly description: Description;
   readonly closeReason?: string;
+  readonly eventId?: string;
 }
 
 /** Opens, repeats and closes incidents; memory runs ahead of the disk and goes back when the disk refuses. */
 export interface Incidents {
-  tell(book: Book, news: News): void;
+  /** Answers when it is on disk, or why it is not. Nothing else may be told of the subject meanwhile. */
+  tell(book: Book, news: News): Promise<unknown>;
   /** An incident of the store, taken up by this process. */
   takeUp(row: IncidentRow): OpenIncident;
   /** Resolves when nothing is on its way to the disk. */
@@ -41,7 +43,7 @@ export interface Incidents {
 
 export function createIncidents(options: IncidentsOptions): Incidents {
   const { clock, logger, storage, workspace } = options;
-  const writes = new Set<Promise<void>>();
+  const writes = new Set<Promise<unknown>>();
   const faults = createFaultLog(logger, {
     fields: {},
     message: 'transitions cannot be written',
@@ -59,6 +61,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       subject: news.subject,
       status: news.status,
       description: news.description,
+      eventId: news.eventId,
       incident: present?.row,
       closeReason: news.closeReason,
       recipients: told.filter(id => options.targets.has(id)),
@@ -97,14 +100,13 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     remember(book, key, row && takeUp(row));
   }
 
-  async function write(book: Book, news: News): Promise<void> {
+  async function write(book: Book, news: News): Promise<unknown> {
     const { key } = news.subject;
     const before = book.incidents.get(key);
     const { operation, event } = transition(changeOf(book, news));
     const now = clock.monotonic();
     const after = { row: operation.incident, watchedSince: before?.watchedSince ?? now, toldAt: now };
     remember(book, key, news.status === 'OK' ? undefined : after);
-    book.writing.add(key);
     try {
       await storage.commit(operation);
       faults.passed();
@@ -114,21 +116,28 @@ export function createIncidents(options: IncidentsOptions): Incidents {
         'transition',
       );
       options.enqueue(operation.deliveries, event);
+      return undefined;
     } catch (error) {
       await refused(book, key, before, error);
-    } finally {
-      book.writing.delete(key);
+      return error;
     }
   }
 
   return {
     tell(book, news) {
-      const work: Promise<void> = write(book, news)
-        .catch(error =>
-          logger.error({ reason: reasonOf(error) }, 'a transition was given up until the next evaluation'),
-        )
-        .finally(() => writes.delete(work));
+      const { key } = news.subject;
+      const work: Promise<unknown> = write(book, news)
+        .catch((error: unknown) => {
+          logger.error({ reason: reasonOf(error) }, 'a transition was given up until the next evaluation');
+          return error;
+        })
+        .finally(() => {
+          writes.delete(work);
+          book.writing.delete(key);
+        });
       writes.add(work);
+      book.writing.set(key, work);
+      return work;
     },
     takeUp,
     async idle() {

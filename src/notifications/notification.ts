@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import type { Rule } from '../conditions/condition.ts';
-import { conditions, findCondition } from '../conditions/index.ts';
+import { conditions, findCondition, type Rule } from '../conditions/index.ts';
 import { SEVERITIES, type Severity } from '../events/event.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
 import { muteWindows } from './mute-windows.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { targetConfigs } from './target-configs.ts';
 
-const fieldName = z
+/** Name of a field that somebody adds to events. */
+export const fieldName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a name of letters, digits and "_", no digit first');
 
@@ -103,7 +103,7 @@ export function configureNotification(raw: unknown): Notification {
   if (condition === undefined)
     throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
   const rule = configureRule(() => condition.configure(settings.conf));
-  const ownRepeat = rule.conf.notifyOnResolution ? null : rule.conf.timeWindow;
+  if (rule.source === 'posted' && settings.for.ms > 0) throw cannotWait(rule);
   let fingerprint: string | undefined;
   return {
     id: settings.id,
@@ -113,7 +113,7 @@ export function configureNotification(raw: unknown): Notification {
     targets: [...new Set(settings.targets)],
     severity: settings.severity,
     forMs: settings.for.ms,
-    repeatMs: (settings.repeatInterval ?? ownRepeat)?.ms ?? null,
+    repeatMs: settings.repeatInterval?.ms ?? ownRepeatMs(rule),
     description: settings.description,
     runbookUrl: settings.runbookUrl,
     // Whoever only checks a file asks for none of ten thousand.
@@ -124,6 +124,21 @@ export function configureNotification(raw: unknown): Notification {
     settings: { ...settings, conf: { ...rule.conf } },
   };
 }
+
+/** Whoever leaves out the resolution's message is told once a window instead. */
+const ownRepeatMs = (rule: Rule): number | null =>
+  rule.source === 'posted' || rule.conf.notifyOnResolution ? null : rule.conf.timeWindow.ms;
+
+/** What is accepted is durable and told: nothing of it may wait in memory. */
+const cannotWait = ({ condition }: Rule): z.ZodError =>
+  new z.ZodError([
+    {
+      code: 'custom',
+      path: ['for'],
+      message: `must be 0s: what is posted for '${condition.id}' is told at once; let its sender wait`,
+      input: undefined,
+    },
+  ]);
 
 const fingerprintOf = ({ conf }: Rule, condition: string): string =>
   createHash('sha256')

@@ -22,9 +22,10 @@ export function createPins({
     gatheredAt = clock.monotonic();
     subjects.clear();
     meant.clear();
-    for (const { incidents, notification } of watches()) {
-      for (const key of incidents.keys()) subjects.add(key);
-      const { conf, condition } = notification.rule;
+    for (const watch of watches()) {
+      if (watch.source === 'posted') continue;
+      for (const key of watch.incidents.keys()) subjects.add(key);
+      const { conf, condition } = watch.rule;
       if (isExact(conf))
         meant.set(conf.name, [...(meant.get(conf.name) ?? []), matcher(conf, condition.kind)]);
     }

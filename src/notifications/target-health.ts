@@ -50,7 +50,7 @@ const targetOf = (key: string): string => key.slice(keyOf('').length);
 export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
   const { incidents, clock } = options;
   const wishes = new Map<string, Wish>();
-  const book: Book = { origin: ORIGIN, targets: [], incidents: new Map(), writing: new Set() };
+  const book: Book = { origin: ORIGIN, targets: [], incidents: new Map(), writing: new Map() };
 
   function settle(target: string, wish: Wish): void {
     const key = keyOf(target);
@@ -63,7 +63,7 @@ export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
     const isEnd = wish.state === 'recovered' || wish.state === 'removed';
     const operational = options.operationalTarget();
     const isQuiet = wish.isQuiet || operational === undefined || operational === target;
-    incidents.tell(isQuiet ? book : { ...book, targets: [operational] }, {
+    void incidents.tell(isQuiet ? book : { ...book, targets: [operational] }, {
       subject: { key, name: target, component: undefined },
       status: isEnd ? 'OK' : 'ALARM',
       description: { text: isEnd ? endText(target, wish, open) : wish.text, fields: { state: wish.state } },

@@ -8,8 +8,8 @@ import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '
 export interface Origin {
   readonly notification: string;
   readonly condition: string;
-  /** What its subjects are. */
-  readonly kind: ComponentKind | 'target';
+  /** What its subjects are; `key` for what others post. */
+  readonly kind: ComponentKind | 'target' | 'key';
   readonly windowMs: number;
   readonly severity: Severity;
   readonly fingerprint: string;
@@ -24,6 +24,8 @@ export interface Change {
   readonly subject: Pick<Subject, 'key' | 'name' | 'component'>;
   readonly status: 'ALARM' | 'OK';
   readonly description: Description;
+  /** The event's id; left out for a new one. */
+  readonly eventId?: string | undefined;
   /** The incident as it is; undefined to open one. */
   readonly incident: IncidentRow | undefined;
   /** Why it closes, when the condition itself did not end. */
@@ -95,7 +97,7 @@ function eventOf(change: Change, incident: IncidentRow): HeadgateEvent {
   const component = subject.component;
   const seconds = Math.floor(now / 1000);
   return {
-    id: change.ids.next(),
+    id: change.eventId ?? change.ids.next(),
     status: change.status,
     condition: origin.condition,
     cribl_notification: origin.notification,

@@ -1,4 +1,5 @@
-import type { Subject } from '../conditions/condition.ts';
+import type { ComponentRule, Subject } from '../conditions/condition.ts';
+import type { PostedRule } from '../conditions/posted.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Notification } from './notification.ts';
 import { type SubjectTable, subjectReader } from './subject-table.ts';
@@ -21,13 +22,18 @@ export interface Book {
   readonly targets: readonly string[];
   /** By subject. */
   readonly incidents: Map<string, OpenIncident>;
-  /** Subjects whose transition is on its way to the disk. */
-  readonly writing: Set<string>;
+  /** Subjects whose transition is on its way to the disk, with its end. */
+  readonly writing: Map<string, Promise<unknown>>;
 }
 
-/** A notification under evaluation. */
-export interface Watch extends Book {
+/** A notification in force. */
+export type Watch = ComponentWatch | PostedWatch;
+
+/** One on components, which is evaluated. */
+export interface ComponentWatch extends Book {
+  readonly source: 'component';
   readonly notification: Notification;
+  readonly rule: ComponentRule;
   /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
   readonly holding: Map<string, number>;
   /** When subjects were last seen to be disabled, on the monotonic clock. */
@@ -39,18 +45,34 @@ export interface Watch extends Book {
   readonly read: (table: SubjectTable) => readonly Subject[];
 }
 
+/** One on posted events, which waits for them. */
+export interface PostedWatch extends Book {
+  readonly source: 'posted';
+  readonly notification: Notification;
+  readonly rule: PostedRule;
+  /** Subjects whose reminder is being prepared. */
+  readonly reminding: Set<string>;
+}
+
 export function createWatch(notification: Notification, now: number): Watch {
-  return {
+  const { rule } = notification;
+  const book = {
     notification,
     origin: originOf(notification),
     targets: notification.targets,
     incidents: new Map(),
-    writing: new Set(),
+    writing: new Map(),
+  };
+  if (rule.source === 'posted') return { ...book, source: 'posted', rule, reminding: new Set() };
+  return {
+    ...book,
+    source: 'component',
+    rule,
     holding: new Map(),
     rested: new Map(),
     unmatchedSince: now,
     subjects: [],
-    read: subjectReader(notification.rule.conf, notification.rule.condition.kind),
+    read: subjectReader(rule.conf, rule.condition.kind),
   };
 }
 
@@ -63,12 +85,12 @@ export const edited = (watch: Watch, notification: Notification): Watch => ({
 });
 
 function originOf(notification: Notification): Origin {
-  const { condition, conf } = notification.rule;
+  const { rule } = notification;
   return {
     notification: notification.id,
-    condition: condition.id,
-    kind: condition.kind,
-    windowMs: conf.timeWindow.ms,
+    condition: rule.condition.id,
+    kind: rule.source === 'posted' ? 'key' : rule.condition.kind,
+    windowMs: rule.source === 'posted' ? 0 : rule.conf.timeWindow.ms,
     severity: notification.severity,
     fingerprint: notification.fingerprint,
     description: notification.description,
@@ -77,9 +99,9 @@ function originOf(notification: Notification): Origin {
 }
 
 /** Whom to ask about now. What is no longer among them is not held against anybody who comes later. */
-export function subjectsOf(watch: Watch, table: SubjectTable, now: number): readonly Subject[] {
+export function subjectsOf(watch: ComponentWatch, table: SubjectTable, now: number): readonly Subject[] {
   const found = watch.read(table);
-  const subjects = isExact(watch.notification.rule.conf) ? exactSubjects(watch, found, now) : found;
+  const subjects = isExact(watch.rule.conf) ? exactSubjects(watch, found, now) : found;
   const remembered = [watch.holding, watch.rested];
   if (subjects !== watch.subjects && remembered.some(({ size }) => size > 0)) {
     const keys = new Set(subjects.map(subject => subject.key));
@@ -93,8 +115,8 @@ export function subjectsOf(watch: Watch, table: SubjectTable, now: number): read
  * An exact name that no component has is a subject itself. When a component of that name appears while the name's own
  * incident is open, that incident goes on with the component instead of a second one.
  */
-function exactSubjects(watch: Watch, found: readonly Subject[], now: number): readonly Subject[] {
-  const { conf } = watch.notification.rule;
+function exactSubjects(watch: ComponentWatch, found: readonly Subject[], now: number): readonly Subject[] {
+  const { conf } = watch.rule;
   const ownKey = declaredKey(conf);
   const hasOwn = watch.incidents.has(ownKey);
   const [first, ...others] = found;

@@ -4,7 +4,8 @@ import { wireEngine } from '../../src/api/wire/engine.ts';
 import { wireIncident } from '../../src/api/wire/incident.ts';
 import { wireMessage } from '../../src/api/wire/message.ts';
 import { wireTarget } from '../../src/api/wire/target.ts';
-import type { OpenFor, Verdict } from '../../src/conditions/condition.ts';
+import type { Evaluation, OpenFor, Verdict } from '../../src/conditions/condition.ts';
+import type { Rule } from '../../src/conditions/index.ts';
 import { outgoing } from '../../src/delivery/outgoing.ts';
 import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
 import { bulletinRow } from '../../src/notifications/bulletin.ts';
@@ -20,6 +21,11 @@ import { countingIds } from './counting-ids.ts';
 
 const HOST = 'headgate';
 const EXTERNAL_URL = 'https://headgate.example';
+
+function evaluated(rule: Rule, evaluation: Evaluation): Verdict {
+  if (rule.source === 'posted') throw new Error('the story is one of a component');
+  return rule.evaluate(evaluation);
+}
 
 function describe(verdict: Verdict) {
   if (verdict.state === 'unknown') throw new Error(`the condition does not know: ${verdict.reason}`);
@@ -61,7 +67,7 @@ export async function story() {
       origin: watch.origin,
       subject,
       status,
-      description: describe(notification.rule.evaluate({ subject, components, open })),
+      description: describe(evaluated(notification.rule, { subject, components, open })),
       incident,
       closeReason: undefined,
       recipients: ['ops'],

@@ -1297,6 +1297,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/ingest/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take events of posted conditions; all of them or none, answered when what follows is on disk */
+        post: operations["ingest.events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1451,8 +1468,8 @@ export interface components {
             id: string;
             /** @description For people. */
             name: string;
-            /** @constant */
-            type: "metric";
+            /** @enum {string} */
+            type: "metric" | "message" | "search" | "monitor-alerts";
             category: string;
             description: string;
             /** @description JSON Schema of the conf of its notifications. */
@@ -1748,6 +1765,10 @@ export interface components {
             instances: number;
             components: number;
         };
+        EventsTaken: {
+            /** @description How many were taken. What follows from them is on disk. */
+            accepted: number;
+        };
         Group: {
             id: string;
             name: string;
@@ -1975,7 +1996,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data";
+            condition: "no-data" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -2083,7 +2104,7 @@ export interface components {
         NotificationChange: {
             id?: string | null;
             disabled?: boolean | null;
-            condition?: "no-data" | null;
+            condition?: ("no-data" | "license-expiration" | "search" | "monitor-alerts") | null;
             targets?: string[] | null;
             targetConfigs?: {
                 /** @description Id of the target. */
@@ -2151,7 +2172,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data";
+            condition: "no-data" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -2719,6 +2740,45 @@ export interface components {
              */
             responseHonorRetryAfterHeader?: boolean;
         };
+        PostedEvents: {
+            /**
+             * @description Which condition it tells of.
+             * @enum {string}
+             */
+            condition: "license-expiration" | "search" | "monitor-alerts";
+            /** @description What it is about, such as the id of a search: the subject of the incident. */
+            key: string;
+            /**
+             * @description ALARM opens an incident, OK closes it.
+             * @enum {string}
+             */
+            state: "ALARM" | "OK";
+            /** @description What is added to the event, by name. */
+            fields?: {
+                [key: string]: unknown;
+            };
+            /** @description The sender's own: the same one twice counts once. */
+            id?: string;
+        } | {
+            /**
+             * @description Which condition it tells of.
+             * @enum {string}
+             */
+            condition: "license-expiration" | "search" | "monitor-alerts";
+            /** @description What it is about, such as the id of a search: the subject of the incident. */
+            key: string;
+            /**
+             * @description ALARM opens an incident, OK closes it.
+             * @enum {string}
+             */
+            state: "ALARM" | "OK";
+            /** @description What is added to the event, by name. */
+            fields?: {
+                [key: string]: unknown;
+            };
+            /** @description The sender's own: the same one twice counts once. */
+            id?: string;
+        }[];
         Replay: {
             /** @description How many wait again; the ends that were skipped for their sake among them. */
             requeued: number;
@@ -8541,6 +8601,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImpstatsTaken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingest.events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostedEvents"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventsTaken"];
                 };
             };
             400: components["responses"]["BadRequest"];

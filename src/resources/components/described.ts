@@ -16,10 +16,9 @@ export interface DescribedComponent {
 
 /** Made once per answer: reads the configuration once for all components of a page. */
 export function describer({ components, now }: Sight): (known: KnownComponent) => DescribedComponent {
-  const watching = now.notifications.map(({ rule, settings }) => ({
-    settings,
-    matches: matcher(rule.conf, rule.condition.kind),
-  }));
+  const watching = now.notifications.flatMap(({ rule, settings }) =>
+    rule.source === 'component' ? { settings, matches: matcher(rule.conf, rule.condition.kind) } : [],
+  );
   return known => {
     const component = known.component ?? asNeverSeen(known);
     return {

@@ -1,0 +1,377 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { testComponents } from '../../test/helpers/components.ts';
+import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import type { HeadgateEvent } from '../events/event.ts';
+import { AppError } from '../lib/errors.ts';
+import { monotonicIds } from '../lib/ids.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { IncidentRow, Operation, Storage } from '../storage/storage.ts';
+import type { Target } from '../targets/target.ts';
+import { createEngine, type Engine } from './engine.ts';
+import { configureNotification } from './notification.ts';
+import type { PostedEvent } from './posted-events.ts';
+
+interface Told {
+  readonly event: HeadgateEvent;
+  readonly targets: readonly string[];
+}
+
+let store: TestStorage;
+let clock: TestClock;
+let engine: Engine;
+let told: Told[];
+let refuse: ((operation: Operation) => AppError | undefined) | undefined;
+
+beforeEach(async () => {
+  store = await openTestStorage();
+  clock = testClock();
+  told = [];
+  refuse = undefined;
+  engine = create();
+});
+
+afterEach(async () => {
+  await engine.stop();
+  await store.close();
+});
+
+function create(): Engine {
+  const storage: Storage = {
+    ...store.storage,
+    async commit(operation) {
+      const refusal = refuse?.(operation);
+      if (refusal !== undefined) throw refusal;
+      await store.storage.commit(operation);
+    },
+  };
+  return createEngine({
+    workspace: 'default',
+    storage,
+    components: testComponents(clock),
+    clock,
+    ids: monotonicIds(clock),
+    logger: silentLogger,
+    enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
+    externalUrl: () => undefined,
+    operationalTarget: () => undefined,
+  });
+}
+
+const target = (id: string): Target => ({
+  settings: { id, type: 'test', systemFields: [] },
+  concurrency: 1,
+  fallback: undefined,
+  send: async () => ({ kind: 'sent' }),
+  bulletinText: () => undefined,
+});
+
+const monitors = (change: object = {}) =>
+  configureNotification({ id: 'monitors', condition: 'monitor-alerts', targets: ['hook'], ...change });
+const logins = (savedQueryId: string, change: object = {}) =>
+  configureNotification({
+    id: `on_${savedQueryId}`,
+    condition: 'search',
+    targets: ['hook'],
+    conf: { savedQueryId, message: '${count} failed logins' },
+    ...change,
+  });
+
+async function start(...notifications: ReturnType<typeof monitors>[]): Promise<void> {
+  engine.configure(notifications, [target('hook'), target('second')]);
+  await engine.start();
+}
+
+async function restart(...notifications: ReturnType<typeof monitors>[]): Promise<void> {
+  await engine.stop();
+  engine = create();
+  await start(...notifications);
+}
+
+const alarm = (key: string, more: Partial<PostedEvent> = {}): PostedEvent => ({
+  condition: 'monitor-alerts',
+  key,
+  state: 'ALARM',
+  ...more,
+});
+const ok = (key: string, more: Partial<PostedEvent> = {}): PostedEvent =>
+  alarm(key, { state: 'OK', ...more });
+const found = (key: string, count: number): PostedEvent =>
+  alarm(key, { condition: 'search', fields: { count } });
+
+const post = (...events: PostedEvent[]): Promise<void> => engine.post('edge', events);
+const texts = (): string[] => told.map(({ event }) => event._raw);
+const statuses = (): string[] => told.map(({ event }) => event.status);
+
+const stored = async (): Promise<readonly IncidentRow[]> =>
+  (await store.storage.in('default').incidents.list({}, { offset: 0, limit: 1000 })).rows;
+
+/** Moves on, and waits until what each second brought is on disk. */
+async function pass(seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(1000);
+    for (let turn = 0; turn < 3; turn++) {
+      await store.storage.transaction(async () => {});
+      await store.storage.in('default').events.get('none');
+      await clock.advance(0);
+    }
+  }
+}
+
+const diskFull = (): AppError => new AppError('unavailable', 'disk full', { retryAfterSeconds: 10 });
+
+describe('an event that is posted', () => {
+  it('opens an incident and ends it, each on disk and told when it is answered', async () => {
+    await start(monitors({ severity: 'error', description: 'call the team' }));
+    await post(alarm('cpu/web1', { fields: { value: 93, monitor_name: 'CPU', labels: { host: 'web1' } } }));
+    expect(await stored()).toMatchObject([{ subject: 'cpu/web1', state: 'open', seq: 1 }]);
+    await clock.advance(90_000);
+    await post(ok('cpu/web1'));
+    expect(await stored()).toMatchObject([{ state: 'closed', seq: 2, close_reason: 'resolved' }]);
+    expect(texts()).toEqual([
+      'Monitor CPU (cpu/web1) is firing: 93',
+      'Monitor cpu/web1 is cleared after 1m 30s',
+    ]);
+    expect(told[0]).toMatchObject({
+      targets: ['hook'],
+      event: {
+        status: 'ALARM',
+        condition: 'monitor-alerts',
+        cribl_notification: 'monitors',
+        key: 'cpu/web1',
+        severity: 'error',
+        description: 'call the team',
+        value: 93,
+        labels: { host: 'web1' },
+      },
+    });
+    expect(told[0]?.event).not.toHaveProperty('input');
+    expect(told[0]?.event.starttime).toBe(told[0]?.event.endtime);
+    expect(told[1]?.event).toMatchObject({ status: 'OK', severity: 'info', key: 'cpu/web1' });
+    expect(told[1]?.event.incidentId).toBe(told[0]?.event.incidentId);
+  });
+
+  it('tells nothing new when it says again what is known', async () => {
+    await start(monitors());
+    await post(ok('a'));
+    await post(alarm('a'), alarm('a', { id: 'other' }), alarm('a'));
+    await post(alarm('a'));
+    await post(ok('a'), ok('a'));
+    expect(statuses()).toEqual(['ALARM', 'OK']);
+  });
+
+  it('has an incident of its own for each key and notification', async () => {
+    await start(monitors(), monitors({ id: 'others', targets: ['second'] }));
+    await post(alarm('a'), alarm('b'));
+    expect(told.map(one => `${one.event.cribl_notification} ${one.event.key} ${one.targets}`).sort()).toEqual(
+      ['monitors a hook', 'monitors b hook', 'others a second', 'others b second'],
+    );
+  });
+
+  it('reaches only the searches whose key it has, or a key below theirs', async () => {
+    await start(logins('logins'), logins('log'), monitors());
+    await post(
+      found('logins', 1),
+      found('logins/web1', 2),
+      found('log', 3),
+      found('logs', 4),
+      found('x/log', 5),
+    );
+    expect(texts().sort()).toEqual([
+      'Search log: 3 failed logins',
+      'Search logins/web1: 2 failed logins',
+      'Search logins: 1 failed logins',
+    ]);
+    expect(told[0]?.event.savedQueryId).toBe('logins');
+  });
+
+  it('is taken without effect when no enabled notification waits for it', async () => {
+    await start(monitors({ disabled: true }));
+    await post(alarm('a'), found('logins', 1));
+    expect([told, await stored()]).toEqual([[], []]);
+  });
+
+  it('comes before the next one of its key, all of them in one request', async () => {
+    await start(monitors());
+    await post(...Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? alarm('a') : ok('a'))));
+    expect(statuses()).toEqual(Array.from({ length: 10 }, () => ['ALARM', 'OK']).flat());
+    expect((await stored()).every(({ state, seq }) => state === 'closed' && seq === 2)).toBe(true);
+  });
+
+  it('is written together with all others of its request', async () => {
+    let atOnce = 0;
+    let most = 0;
+    refuse = () => {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      queueMicrotask(() => queueMicrotask(() => (atOnce = 0)));
+      return undefined;
+    };
+    await start(monitors());
+    await post(...Array.from({ length: 50 }, (_, index) => alarm(`key-${index}`)));
+    expect(most).toBe(50);
+    expect(await stored()).toHaveLength(50);
+  });
+
+  it('is not what an evaluation closes or forgets', async () => {
+    await start(monitors());
+    await post(alarm('a'), alarm('gone/b'));
+    await pass(120);
+    expect(statuses()).toEqual(['ALARM', 'ALARM']);
+  });
+});
+
+describe('an id', () => {
+  it('counts once, however often and in whatever company it comes', async () => {
+    await start(monitors());
+    await post(alarm('a', { id: '1' }), alarm('a', { id: '1' }));
+    await Promise.all([
+      post(ok('a', { id: '2' })),
+      post(ok('a', { id: '2' })),
+      post(alarm('a', { id: '1' })),
+    ]);
+    await post(alarm('a', { id: '1' }));
+    expect(statuses()).toEqual(['ALARM', 'OK']);
+  });
+
+  it('counts once over a restart, also beside one that changed nothing', async () => {
+    const request = [alarm('a', { id: '1' }), alarm('a', { id: '2' }), ok('a', { id: '3' })];
+    await start(monitors());
+    await post(...request);
+    await restart(monitors());
+    await post(...request);
+    expect(statuses()).toEqual(['ALARM', 'OK']);
+  });
+
+  it('that changed nothing does not when it comes again later', async () => {
+    await start(monitors());
+    await post(ok('a', { id: '0' }));
+    await post(alarm('a', { id: '1' }));
+    await post(ok('a', { id: '0' }));
+    expect(statuses()).toEqual(['ALARM']);
+  });
+
+  it('is one of its pipeline and counts for each notification', async () => {
+    await start(monitors(), monitors({ id: 'others' }));
+    await post(alarm('a', { id: '1' }));
+    await engine.post('core', [ok('a', { id: '1' })]);
+    expect(statuses()).toEqual(['ALARM', 'ALARM', 'OK', 'OK']);
+  });
+
+  it('whose event the disk refused counts when it comes again', async () => {
+    await start(monitors());
+    refuse = diskFull;
+    await Promise.all(
+      [post(alarm('a', { id: '1' })), post(alarm('a', { id: '1' }))].map(one =>
+        expect(one).rejects.toMatchObject({ code: 'unavailable' }),
+      ),
+    );
+    refuse = undefined;
+    await post(alarm('a', { id: '1' }));
+    expect(statuses()).toEqual(['ALARM']);
+  });
+});
+
+describe('when the disk refuses', () => {
+  it('what was written stays, the request fails, and what it lacked can be posted again', async () => {
+    await start(monitors());
+    refuse = operation =>
+      operation.kind === 'transition' && operation.incident.subject === 'b' ? diskFull() : undefined;
+    await expect(post(alarm('a'), alarm('b'), alarm('c'))).rejects.toMatchObject({
+      code: 'unavailable',
+      retryAfterSeconds: 10,
+    });
+    expect((await stored()).map(({ subject }) => subject).sort()).toEqual(['a', 'c']);
+    refuse = undefined;
+    await post(alarm('a'), alarm('b'), alarm('c'));
+    expect(told.map(({ event }) => event.key).sort()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('an end that follows a begin that was refused closes nothing', async () => {
+    await start(monitors());
+    refuse = diskFull;
+    await expect(post(alarm('a'), ok('a'))).rejects.toMatchObject({ code: 'unavailable' });
+    refuse = undefined;
+    await post(ok('a'));
+    expect(await stored()).toEqual([]);
+  });
+
+  it('answers that it can be tried again when somebody else has written meanwhile', async () => {
+    await start(monitors());
+    refuse = () => new AppError('conflict', 'another leads');
+    await expect(post(alarm('a'))).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
+  });
+});
+
+describe('an incident of posted events', () => {
+  it('goes on after a restart and ends with the event that is posted then', async () => {
+    await start(monitors());
+    await post(alarm('a'));
+    await restart(monitors());
+    await pass(5);
+    await post(alarm('a'), ok('a'));
+    expect(statuses()).toEqual(['ALARM', 'OK']);
+    expect(await stored()).toMatchObject([{ state: 'closed' }]);
+  });
+
+  it('is told again as often as repeatInterval says, with its fields, also after a restart', async () => {
+    await start(monitors({ repeatInterval: '30s' }));
+    await post(alarm('a', { fields: { value: 7, labels: { host: 'web1' } } }));
+    await pass(35);
+    await restart(monitors({ repeatInterval: '30s' }));
+    await pass(30);
+    expect(statuses()).toEqual(['ALARM', 'ALARM', 'ALARM']);
+    expect(new Set(texts())).toEqual(new Set(['Monitor a is firing: 7']));
+    expect(told.at(-1)?.event).toMatchObject({ value: 7, labels: { host: 'web1' }, key: 'a' });
+    expect(new Set(told.map(({ event }) => event.id)).size).toBe(3);
+    await post(ok('a'));
+    await pass(60);
+    expect(statuses()).toEqual(['ALARM', 'ALARM', 'ALARM', 'OK']);
+  });
+
+  it.each([
+    ['removed', () => [], 'the notification was removed'],
+    ['disabled', () => [logins('logins', { disabled: true })], 'the notification was disabled'],
+    [
+      'changed in its conf',
+      () => [logins('logins', { conf: { savedQueryId: 'logins', message: 'look' } })],
+      'the notification was changed',
+    ],
+  ])('closes when its notification is %s', async (_, next, reason) => {
+    await start(logins('logins'));
+    await post(found('logins/web1', 3));
+    engine.configure(next(), [target('hook')]);
+    await pass(2);
+    expect(told.at(-1)).toMatchObject({ targets: ['hook'], event: { status: 'OK', key: 'logins/web1' } });
+    expect(told.at(-1)?.event._raw).toBe(`Closed, ${reason}: Search logins/web1: 3 failed logins`);
+  });
+
+  it('closes after a start whose configuration has no such notification any more', async () => {
+    await start(monitors());
+    await post(alarm('cpu/web1'));
+    await restart();
+    await pass(2);
+    expect(told.at(-1)?.event).toMatchObject({ status: 'OK', key: 'cpu/web1' });
+    expect(told.at(-1)?.event).not.toHaveProperty('input');
+  });
+
+  it('ends on those who were told when the targets were changed meanwhile', async () => {
+    await start(monitors());
+    await post(alarm('a'));
+    engine.configure([monitors({ targets: ['second'] })], [target('hook'), target('second')]);
+    await post(ok('a'), alarm('b'));
+    expect(told.map(({ targets }) => targets)).toEqual([['hook'], ['hook'], ['second']]);
+  });
+});
+
+it('takes nothing more once it has stopped', async () => {
+  await start(monitors());
+  await engine.stop();
+  await expect(post(alarm('a'))).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+it('refuses to wait before it tells, as what is taken must be on disk', () => {
+  expect(() => monitors({ for: '5m' })).toThrow(
+    /must be 0s: what is posted for 'monitor-alerts' is told at once/,
+  );
+});

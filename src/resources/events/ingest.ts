@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import type { Secret } from '../../lib/secret.ts';
+import { type PostedEvent, readPostedEvents } from '../../notifications/posted-events.ts';
+import type { Posts } from '../../notifications/posts.ts';
+import type { Monitor } from '../../pipelines/monitor.ts';
+import { senderOf } from '../samples/ingest.ts';
+import { invalidInput } from '../verb.ts';
+
+const MOST_PROBLEMS = 20;
+
+/**
+ * `POST /ingest/events`: all of the body's events or none; answers when what follows from them is on disk. Throws
+ * `unauthenticated`, `invalid-request`, and `unavailable` when the disk refuses.
+ */
+export async function ingestEvents(
+  monitor: Monitor,
+  post: Posts['post'],
+  token: Secret | undefined,
+  body: unknown,
+): Promise<{ readonly accepted: number }> {
+  const sender = senderOf(monitor, token);
+  const events = read(body);
+  await post(sender.id, events);
+  return { accepted: events.length };
+}
+
+function read(body: unknown): readonly PostedEvent[] {
+  try {
+    return readPostedEvents(body);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    throw invalidInput(new z.ZodError(error.issues.slice(0, MOST_PROBLEMS)));
+  }
+}

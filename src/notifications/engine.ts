@@ -26,6 +26,8 @@ export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
   readonly clock: Clock;
   /** Id of the target that is told of failing targets. */
   readonly operationalTarget: () => string | undefined;
+  /** How many incidents of posted events one notification may have open; 100,000 when left out. */
+  readonly mostOpen?: number;
   /** Whether nothing is expected of a subject, so that no condition is asked about it. Left out, of none. */
   readonly isDisabled?: (kind: ComponentKind, subject: Subject) => boolean;
 }

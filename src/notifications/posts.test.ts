@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { testComponents } from '../../test/helpers/components.ts';
@@ -55,6 +56,7 @@ function create(): Engine {
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     externalUrl: () => undefined,
     operationalTarget: () => undefined,
+    mostOpen: 60,
   });
 }
 
@@ -272,6 +274,73 @@ describe('an id', () => {
   });
 });
 
+describe('ids that are given twice', () => {
+  /** Which event an id means is the sender's; a request holds some of them in any order. */
+  const sent = fc
+    .array(fc.tuple(fc.constantFrom('a', 'b'), fc.boolean()), { minLength: 1, maxLength: 8 })
+    .chain(meanings => {
+      const events = meanings.map(([key, isOk], id) => (isOk ? ok : alarm)(key, { id: `${id}` }));
+      return fc.array(fc.array(fc.constantFrom(...events), { minLength: 1, maxLength: 5 }), { maxLength: 6 });
+    });
+
+  /** What a sender is told who counts each id once, by hand. */
+  function onPaper(requests: readonly (readonly PostedEvent[])[]): string[] {
+    const seen = new Set<string>();
+    const open = new Set<string>();
+    const expected: string[] = [];
+    for (const { id = '', key, state } of requests.flat()) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      if (open.has(key) === (state === 'ALARM')) continue;
+      if (state === 'ALARM') open.add(key);
+      else open.delete(key);
+      expected.push(`${key} ${state}`);
+    }
+    return expected;
+  }
+
+  /** Nothing is left of the run before. */
+  async function afresh(): Promise<void> {
+    await engine.stop();
+    await store.close();
+    store = await openTestStorage();
+    told = [];
+    engine = create();
+    await start(monitors());
+  }
+
+  const byKey = (list: readonly string[]): readonly string[][] =>
+    ['a', 'b'].map(key => list.filter(one => one.startsWith(key)));
+
+  it('count once, in whatever order and company they come', () =>
+    fc.assert(
+      fc.asyncProperty(sent, fc.boolean(), async (requests, isTwiceAtOnce) => {
+        await afresh();
+        for (const events of requests)
+          await Promise.all([post(...events), ...(isTwiceAtOnce ? [post(...events)] : [])]);
+        const happened = told.map(({ event }) => `${event.key} ${event.status}`);
+        expect(byKey(happened)).toEqual(byKey(onPaper(requests)));
+      }),
+      { numRuns: 40 },
+    ));
+
+  it('make one transition at most, wherever the process is started anew', () =>
+    fc.assert(
+      fc.asyncProperty(sent, fc.nat({ max: 5 }), async (requests, at) => {
+        await afresh();
+        for (const [index, events] of requests.entries()) {
+          if (index === at) await restart(monitors());
+          await post(...events);
+        }
+        const ids = told.map(({ event }) => event.id);
+        expect(new Set(ids).size).toBe(ids.length);
+        const open = (await stored()).filter(({ state }) => state === 'open');
+        expect(open.length).toBe(told.length - 2 * told.filter(({ event }) => event.status === 'OK').length);
+      }),
+      { numRuns: 30 },
+    ));
+});
+
 describe('when the disk refuses', () => {
   it('what was written stays, the request fails, and what it lacked can be posted again', async () => {
     await start(monitors());
@@ -294,6 +363,16 @@ describe('when the disk refuses', () => {
     refuse = undefined;
     await post(ok('a'));
     expect(await stored()).toEqual([]);
+  });
+
+  it('a whole request that comes again has its whole effect, also of ids that changed nothing before', async () => {
+    await start(monitors());
+    const request = [alarm('a', { id: '1' }), ok('a', { id: '2' })];
+    refuse = diskFull;
+    await expect(post(...request)).rejects.toMatchObject({ code: 'unavailable' });
+    refuse = undefined;
+    await post(...request);
+    expect(statuses()).toEqual(['ALARM', 'OK']);
   });
 
   it('answers that it can be tried again when somebody else has written meanwhile', async () => {
@@ -362,6 +441,18 @@ describe('an incident of posted events', () => {
     await post(ok('a'), alarm('b'));
     expect(told.map(({ targets }) => targets)).toEqual([['hook'], ['hook'], ['second']]);
   });
+});
+
+it('opens no more incidents than a notification may have, and goes on when some are over', async () => {
+  await start(monitors());
+  await post(...Array.from({ length: 60 }, (_, index) => alarm(`${index}`)));
+  await expect(post(alarm('more'))).rejects.toMatchObject({
+    code: 'unprocessable',
+    message: expect.stringContaining("'monitors' has 60 open incidents"),
+  });
+  await post(ok('7'));
+  await post(alarm('more'));
+  expect(await stored()).toHaveLength(61);
 });
 
 it('takes nothing more once it has stopped', async () => {

@@ -7,8 +7,12 @@ import type { PostedEvent } from './posted-events.ts';
 import { createReminders, type RemindersOptions } from './reminders.ts';
 import type { PostedWatch, Watch } from './watch.ts';
 
-/** Ids that changed nothing are in no table; so many of them are remembered. */
-const MOST_UNCHANGED = 100_000;
+/** So many ids are remembered: one that changed nothing is in no table. */
+const MOST_REMEMBERED = 100_000;
+/** Open incidents of one notification: what a sender that never ends any may cost. */
+const MOST_OPEN = 100_000;
+/** An event may be one for many notifications: so many transitions wait for the disk at a time. */
+const JOBS_AT_ONCE = 10_000;
 /** How many ids the store is asked for at a time. */
 const IDS_AT_ONCE = 500;
 
@@ -17,6 +21,8 @@ export interface PostsOptions extends RemindersOptions {
   /** The notifications in force, by id. */
   readonly watches: ReadonlyMap<string, Watch>;
   readonly isStopped: () => boolean;
+  /** How many incidents of one notification may be open. */
+  readonly mostOpen?: number | undefined;
 }
 
 /** What others found out opens and closes incidents. */
@@ -25,7 +31,8 @@ export interface Posts {
   configure(): void;
   /**
    * Resolves when every transition that follows from the events is on disk; those of one key are taken in their order.
-   * Rejects with `unavailable` when one cannot be written: what was written stays, and all may be posted again.
+   * Rejects with `unavailable` when one cannot be written, with `unprocessable` when a notification has too many
+   * incidents open: what was written stays, and all may be posted again.
    * The same id of one pipeline counts once for each notification.
    */
   post(pipeline: string, events: readonly PostedEvent[]): Promise<void>;
@@ -42,13 +49,14 @@ interface Job {
 }
 
 export function createPosts(options: PostsOptions): Posts {
-  const { watches, incidents, clock, isStopped } = options;
+  const { watches, incidents, clock, isStopped, mostOpen = MOST_OPEN } = options;
   const { events: stored } = options.storage.in(options.workspace);
   /** By condition, and by condition and topic where the conf names one. */
   let waiting = new Map<string, PostedWatch[]>();
   /** Posts under way, by the ids they were first to bring. */
   const underWay = new Map<string, Promise<void>>();
-  const unchanged = createLru<string, true>(MOST_UNCHANGED);
+  /** Ids that this process has taken, whatever came of it. */
+  const remembered = createLru<string, true>(MOST_REMEMBERED);
 
   function jobsOf(pipeline: string, events: readonly PostedEvent[]): Job[] {
     const jobs: Job[] = [];
@@ -77,20 +85,20 @@ export function createPosts(options: PostsOptions): Posts {
   }
 
   /**
-   * Leaves out what was taken before. Events of one key are taken in their order, so whatever stands before one that
-   * is known was taken with it, also if it changed nothing and left no trace.
+   * Leaves out what was taken before. Of an id that changed nothing an earlier process has left no trace: but events of
+   * one key are taken in their order, so whatever stands before one that it did leave was taken with it.
    */
   async function newAmong(jobs: readonly Job[], isOthers: (id: string) => boolean): Promise<Job[]> {
-    const ids = jobs.flatMap(({ id }) => (id === undefined ? [] : [id]));
-    if (ids.length === 0) return [...jobs];
-    const found = await storedAmong([...new Set(ids)].filter(id => !isOthers(id)));
-    const isKnown = (id: string): boolean => found.has(id) || isOthers(id) || unchanged.get(id) === true;
-    const taken = new Set<string>();
+    const isTaken = (id: string): boolean => isOthers(id) || remembered.get(id) === true;
+    const unknown = jobs.flatMap(({ id }) => (id === undefined || isTaken(id) ? [] : [id]));
+    const left = unknown.length > 0 ? await storedAmong([...new Set(unknown)]) : new Set<string>();
+    const before = new Set<string>();
     const fresh: Job[] = [];
     for (const job of jobs.toReversed()) {
-      const subject = JSON.stringify([job.notification, job.event.key]);
-      if (job.id !== undefined && isKnown(job.id)) taken.add(subject);
-      else if (!taken.has(subject)) fresh.push(job);
+      const { id } = job;
+      if (id !== undefined && left.has(id)) before.add(subjectOf(job));
+      else if (id !== undefined && isTaken(id)) continue;
+      else if (before.size === 0 || !before.has(subjectOf(job))) fresh.push(job);
     }
     return firstOfEach(fresh.reverse());
   }
@@ -108,10 +116,8 @@ export function createPosts(options: PostsOptions): Posts {
         continue;
       }
       const incident = watch.incidents.get(key);
-      if ((incident !== undefined) === (state === 'ALARM')) {
-        if (job.id !== undefined) unchanged.set(job.id, true);
-        return undefined;
-      }
+      if ((incident !== undefined) === (state === 'ALARM')) return undefined;
+      if (incident === undefined && watch.incidents.size >= mostOpen) return tooMany(watch, mostOpen);
       const openMs = incident && Math.max(0, clock.now() - incident.row.opened_at);
       const failure = await incidents.tell(watch, {
         subject: { key, name: key, component: undefined },
@@ -128,9 +134,13 @@ export function createPosts(options: PostsOptions): Posts {
   async function take(jobs: readonly Job[], others: ReadonlyMap<string, Promise<void>>): Promise<void> {
     await Promise.all(new Set(others.values()));
     const fresh = await newAmong(jobs, id => others.has(id));
-    const failures = await Promise.all(fresh.map(settle));
-    const failure = failures.find(one => one !== undefined);
-    if (failure !== undefined) throw isConflict(failure) ? notNow(failure) : failure;
+    for (let at = 0; at < fresh.length; at += JOBS_AT_ONCE) {
+      const failures = await Promise.all(fresh.slice(at, at + JOBS_AT_ONCE).map(settle));
+      const failure = failures.find(one => one !== undefined);
+      if (failure !== undefined) throw isConflict(failure) ? notNow(failure) : failure;
+    }
+    // Not those of a request that failed: what changed nothing may do so when all of it comes again.
+    for (const { id } of fresh) if (id !== undefined) remembered.set(id, true);
   }
 
   return {
@@ -168,6 +178,8 @@ export function createPosts(options: PostsOptions): Posts {
   };
 }
 
+const subjectOf = ({ notification, event }: Job): string => JSON.stringify([notification, event.key]);
+
 const placeOf = (condition: string, topic: string): string => `${condition}/${topic}`;
 
 /** The same id twice in one request. */
@@ -180,6 +192,12 @@ const isConflict = (failure: unknown): boolean => failure instanceof AppError &&
 
 const notNow = (cause: unknown): AppError =>
   new AppError('unavailable', 'events cannot be written just now', { retryAfterSeconds: 1, cause });
+
+const tooMany = ({ notification }: PostedWatch, count: number): AppError =>
+  new AppError(
+    'unprocessable',
+    `notification '${notification.id}' has ${count} open incidents, as many as it may; post an OK for those that are over`,
+  );
 
 const stopped = (): AppError =>
   new AppError('unavailable', 'this process takes no more events', { retryAfterSeconds: 1 });

@@ -122,6 +122,9 @@ const keyTable = (schema: Schema, prefix = ''): string =>
     ]),
   );
 
+const confTable = (schema: Schema): string =>
+  Object.keys(schema.properties ?? {}).length === 0 ? 'It has no settings.' : keyTable(schema, 'conf.');
+
 /** What a key means, its other names, and what of it is accepted without effect. */
 function meaningText({ description = '', aliases, later }: Schema): string {
   const names = (list: readonly unknown[]): string => list.map(name => code(String(name))).join(', ');
@@ -183,11 +186,7 @@ function configurationPage(): string {
     ),
     sections('### Notification', keyTable(jsonSchema(notificationSchema))).trimEnd(),
     ...conditions.map(({ id, name, description, schema }) =>
-      sections(
-        `### Condition ${id}`,
-        `${name}. ${description}`,
-        keyTable(jsonSchema(schema), 'conf.'),
-      ).trimEnd(),
+      sections(`### Condition ${id}`, `${name}. ${description}`, confTable(jsonSchema(schema))).trimEnd(),
     ),
   );
 }

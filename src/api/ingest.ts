@@ -90,6 +90,7 @@ const eventsOperation: Operation = {
       }),
     },
   },
+  errors: ['unprocessable'],
   example: {
     body: {
       condition: 'search',

@@ -60,6 +60,17 @@ describe('a notification', () => {
       { groupBy: ['imput'] },
       /no event has a field 'imput'; did you mean 'input'\?.*\(notifications\[0\]\.groupBy\[0\]\)$/,
     ],
+    [
+      { condition: 'monitor-alerts', conf: {}, for: '5m' },
+      /must be 0s: what is posted for 'monitor-alerts' is told at once.*\(notifications\[0\]\.for\)$/,
+    ],
+    [{ condition: 'search', conf: { message: 'x' } }, /'savedQueryId' is required/],
+    [
+      { condition: 'search', conf: { savedQueryId: 'a/b', message: 'x' } },
+      /1 to 512 characters without "\/"/,
+    ],
+    [{ condition: 'search', conf: { savedQueryId: 'a', message: '${' } }, /is not closed by '}'/],
+    [{ condition: 'monitor-alerts', conf: { name: 'x' } }, /unknown key 'name'/],
     [{ groupby: [] }, /unknown key 'groupby'; did you mean 'groupBy'\?/],
     [
       { muteWindows: [{}] },

@@ -169,6 +169,8 @@ describe('variables of a message', () => {
       "unknown variable 'sevrity'; did you mean 'severity'? (targets[0].text)",
     ]);
     expect(errors([{ ...bell, text: '${env}' }])).toEqual(["unknown variable 'env' (targets[0].text)"]);
+    const posted = { condition: 'monitor-alerts', conf: {} };
+    expect(errors([{ ...bell, text: '${whatever_was_posted}' }], posted)).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { monotonicIds } from './ids.ts';
+import { idFloor, idOf, monotonicIds } from './ids.ts';
 
 const PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -36,4 +36,13 @@ it('goes on after the ids of a former process, though the clock was set back in 
   expect([last, ...made].sort()).toEqual([last, ...made]);
   now += 2 * 86_400_000;
   expect(after.next() > (made.at(-1) ?? '')).toBe(true);
+});
+
+it('makes of the same parts the same id, which stands before all that carry a time', () => {
+  const id = idOf('edge', 'run-1', 'silent');
+  expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(idOf('edge', 'run-1', 'silent')).toBe(id);
+  const made = Array.from({ length: 2000 }, (_, count) => idOf('edge', `run-${count}`));
+  expect(new Set([...made, idOf('ed', 'gerun-1'), idOf('edgerun-1')]).size).toBe(2002);
+  expect(made.every(one => one < idFloor(Date.UTC(2000, 0, 1)))).toBe(true);
 });

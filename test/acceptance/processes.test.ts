@@ -101,6 +101,30 @@ it('lets one process lead, and the others answer as it would', async () => {
   ).toBe(401);
 });
 
+it('takes events that are posted to a process that does not lead', async () => {
+  const hook = await sink();
+  const { start } = await cluster({
+    targets: [webhook('hook', hook)],
+    notifications: [{ id: 'monitors', condition: 'monitor-alerts', targets: ['hook'] }],
+  });
+  const first = await start('first');
+  const second = await start('second');
+  const post = (server: Served, state: string, id: string) =>
+    send(server, '/ingest/events', {
+      token: `Bearer ${TOKEN}`,
+      method: 'POST',
+      body: JSON.stringify([{ condition: 'monitor-alerts', key: 'cpu', state, id }]),
+    });
+  await until(async () => (await post(second, 'ALARM', '1')).status === 200, 'a post to the second');
+  const api = await logIn(second.url);
+  expect(await api.total('/incidents?state=open')).toBe(1);
+  await first.kill();
+  await until(async () => (await post(second, 'ALARM', '1')).status === 200, 'the second leads');
+  expect(await post(second, 'OK', '2')).toMatchObject({ status: 200, body: { accepted: 1 } });
+  await until(() => hook.events().length === 2, 'both events');
+  expect(hook.events().map(({ status, key }) => `${status} ${key}`)).toEqual(['ALARM cpu', 'OK cpu']);
+});
+
 const alarms = (hook: Parameters<typeof webhook>[1]) => ({
   targets: [webhook('hook', hook)],
   notifications: names.map(name => noData(`silent_${name}`, `a:${name}`, '1s')),

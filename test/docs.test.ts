@@ -14,6 +14,7 @@ import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/load.ts';
 import { SYSTEM_FIELDS } from '../src/events/system-fields.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { AppError, reasonOf } from '../src/lib/errors.ts';
+import { readPostedEvents } from '../src/notifications/posted-events.ts';
 import { parseSamples } from '../src/pipelines/formats/samples.ts';
 import type { Monitor } from '../src/pipelines/monitor.ts';
 import type { House } from '../src/resources/verb.ts';
@@ -132,16 +133,22 @@ test('the examples of api.md are what the API answers', async () => {
   for (const [title, answer] of Object.entries(answers))
     expect(exampleOf(API, title), title).toEqual(JSON.parse(JSON.stringify(answer)));
   expect(() => parseSamples(exampleOf(API, 'Ingest'))).not.toThrow();
+  expect(readPostedEvents(exampleOf(API, 'Posted events'))).toHaveLength(1);
 });
 
 test('the examples of events.md are what targets send', async () => {
-  const { alarm, ok } = await story();
+  const { alarm, ok, posted } = await story();
+  expect(exampleOf(EVENTS, 'Posted')).toEqual(posted);
   expect(exampleOf(EVENTS, 'ALARM')).toEqual(alarm);
   expect(exampleOf(EVENTS, 'OK')).toEqual(ok);
 });
 
 test('events.md describes every field of an event, and no other', async () => {
-  const { alarm, ok } = await story();
+  const { alarm, ok, posted } = await story();
+  const added = new Set(['count', 'host', ...Object.keys(alarm)]);
+  expect(tableRows(sectionOf(EVENTS, 'Posted')).map(([field]) => field)).toEqual(
+    Object.keys(posted).filter(field => !added.has(field)),
+  );
   const own = new Set([...Object.keys(alarm), ...Object.keys(ok)].filter(field => field !== 'cribl_host'));
   expect(tableRows(sectionOf(EVENTS, 'Fields')).map(([field]) => field)).toEqual([...own]);
   expect(tableRows(sectionOf(EVENTS, 'System fields')).map(([field]) => field)).toEqual([...SYSTEM_FIELDS]);
@@ -155,7 +162,7 @@ test('the example of errors.md is what a wrong query is answered', async () => {
   expect(exampleOf(readText('docs/reference/errors.md'), 'Errors')).toMatchObject({ code, message, errors });
 });
 
-test.each(['README.md', 'docs/guide/rsyslog.md', 'docs/guide/vector.md'])(
+test.each(['README.md', 'docs/guide/posted-events.md', 'docs/guide/rsyslog.md', 'docs/guide/vector.md'])(
   'the configuration that %s shows is valid',
   path => {
     const blocks = codeBlocks(readText(path)).filter(({ language }) => language === 'yaml');
@@ -164,7 +171,7 @@ test.each(['README.md', 'docs/guide/rsyslog.md', 'docs/guide/vector.md'])(
       [SETTINGS_FILE]: fileOf(/^pipelines:/m),
       [NOTIFICATIONS_FILE]: fileOf(/^notifications:/m),
     });
-    const environment = { SYSLOG_TOKEN: 'change-me-please' };
+    const environment = { SYSLOG_TOKEN: 'change-me-please', SEARCHES_TOKEN: 'change-me-please' };
     const check = checkConfiguration({ folder, environment, flags: {} }, systemClock);
     expect(check.errors).toEqual([]);
     expect(check.warnings).toEqual([]);

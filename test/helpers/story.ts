@@ -97,6 +97,8 @@ export async function story() {
   await clock.advance(1000);
   const ok = tell('OK', alarm.operation.incident, { ms: 76_000, observedMs: 76_000 });
 
+  const posted = await searchFound(target?.settings.systemFields ?? []);
+
   const [waiting] = alarm.operation.deliveries;
   if (waiting === undefined || engine === undefined || target === undefined)
     throw new Error('the story lacks a part');
@@ -109,6 +111,8 @@ export async function story() {
   };
   return {
     alarm: outgoing(alarm.event, target.settings.systemFields, HOST),
+    /** What follows from an event that a search posts. */
+    posted,
     ok: outgoing(ok.event, target.settings.systemFields, HOST),
     /** The alarm with every system field there is. */
     whole: outgoing(alarm.event, SYSTEM_FIELDS, HOST),
@@ -121,4 +125,35 @@ export async function story() {
     message: wireMessage(alarm.operation.message),
     engine: wireEngine({ ...engine, url: 'http://127.0.0.1:9598/metrics', lastAt: silent.status.timestamp }),
   };
+}
+
+/** Somebody else's search finds something and posts it. */
+async function searchFound(systemFields: readonly string[]) {
+  const clock = testClock();
+  const notification = configureNotification({
+    id: 'failed_logins',
+    condition: 'search',
+    targets: ['ops'],
+    conf: { savedQueryId: 'failed_logins', message: '${count} failed logins on ${host}' },
+  });
+  const { rule } = notification;
+  if (rule.source !== 'posted') throw new Error('a search is posted');
+  const watch = createWatch(notification, clock.monotonic());
+  const key = 'failed_logins/web1';
+  const fields = { count: 42, host: 'web1' };
+  const { event } = transition({
+    workspace: 'default',
+    origin: watch.origin,
+    subject: { key, name: key, component: undefined },
+    status: 'ALARM',
+    description: rule.describe({ key, state: 'ALARM', fields, openMs: undefined }),
+    incident: undefined,
+    closeReason: undefined,
+    recipients: [],
+    now: clock.now(),
+    ids: countingIds(),
+    externalUrl: undefined,
+    bulletin: told => bulletinRow(watch.origin, [], told, 1),
+  });
+  return outgoing(event, systemFields, HOST);
 }

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Description } from './condition.ts';
 
 /** What somebody else found out and posted. */
-export interface Posted {
+interface Posted {
   /** What it is about; the incident's subject. */
   readonly key: string;
   readonly state: 'ALARM' | 'OK';

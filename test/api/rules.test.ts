@@ -154,7 +154,8 @@ describe('bodies', () => {
   it.each(table(speakingJson))('%s refuses what is no JSON object with 400', async (_, operation) => {
     const bodies = [
       '{"a":',
-      '[]',
+      // Events may come as a list.
+      operation.id === 'ingest.events' ? '[[]]' : '[]',
       '7',
       'null',
       '"text"',

@@ -260,6 +260,20 @@ describe('an id', () => {
     expect(statuses()).toEqual(['ALARM', 'ALARM', 'OK', 'OK']);
   });
 
+  it('is forgotten by the store with its event, when that is old and its incident closed', async () => {
+    await start(monitors({ targets: [] }));
+    await post(alarm('a', { id: '1' }), ok('a', { id: '2' }));
+    const { ageing } = store.storage.in('default');
+    const found = (before: number) => ageing.find('events', { before, after: '', limit: 10 });
+    expect((await found(clock.now())).ids).toEqual([]);
+    const { ids } = await found(clock.now() + 1);
+    expect(ids).toHaveLength(2);
+    await store.storage.transaction(tx => tx.in('default').removeOld('events', clock.now() + 1, ids));
+    await restart(monitors({ targets: [] }));
+    await post(alarm('a', { id: '1' }));
+    expect((await stored()).map(({ state }) => state).sort()).toEqual(['closed', 'open']);
+  });
+
   it('whose event the disk refused counts when it comes again', async () => {
     await start(monitors());
     refuse = diskFull;

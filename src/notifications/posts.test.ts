@@ -64,6 +64,7 @@ const target = (id: string): Target => ({
   settings: { id, type: 'test', systemFields: [] },
   concurrency: 1,
   fallback: undefined,
+  batching: undefined,
   send: async () => ({ kind: 'sent' }),
   bulletinText: () => undefined,
 });

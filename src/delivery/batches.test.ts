@@ -13,10 +13,21 @@ const NO_LIMIT: Batching = { maxEvents: Infinity, maxBytes: 1_000_000 };
 const batching = (answer: (count: number) => Outcome | undefined, limits: Partial<Batching> = {}): Target =>
   world.target('hook', (_, events) => answer(events.length), 1, { batching: { ...NO_LIMIT, ...limits } });
 
-/** So many incidents, each of its own subject, in the store before anything is sent. */
-async function waiting(count: number): Promise<readonly MadeTransition[]> {
+/** So many incidents, each of its own subject, that wait while the target answers another request. */
+async function crowd(count: number, then: Target): Promise<readonly MadeTransition[]> {
+  let release = (): void => {};
+  const busy = new Promise<Outcome>(resolve => {
+    release = () => resolve(SENT);
+  });
+  world.lanes.configure([world.target('hook', () => busy, 1)]);
+  await world.commit(opening({ subject: 'first' }));
+  await eventually(() => world.received.length === 1);
   const made = Array.from({ length: count }, (_, index) => opening({ subject: `s${index}` }));
   await Promise.all(made.map(one => world.store.storage.commit(one.operation)));
+  for (const one of made) world.lanes.enqueue(one.operation.deliveries, one.event);
+  world.lanes.configure([then]);
+  world.received.length = 0;
+  release();
   return made;
 }
 
@@ -25,8 +36,10 @@ const subjectsOf = (index: number): readonly unknown[] =>
   world.received[index]?.events.map(event => event.incidentId) ?? [];
 
 it('sends what waits in one request, under an id of its own, and books each delivery', async () => {
-  const made = await waiting(7);
-  world.lanes.configure([batching(() => SENT)]);
+  const made = await crowd(
+    7,
+    batching(() => SENT),
+  );
   for (const one of made) await world.settled(one, 'sent');
   expect(sizes()).toEqual([7]);
   expect(subjectsOf(0)).toEqual(made.map(one => one.event.incidentId));
@@ -48,26 +61,31 @@ it.each([
   [{ maxEvents: 3 }, [3, 3, 1]],
   [{ maxBytes: 1 }, [1, 1, 1, 1, 1, 1, 1]],
 ])('keeps the limits %j of its target', async (limits, expected) => {
-  const made = await waiting(7);
-  world.lanes.configure([batching(() => SENT, limits)]);
+  const made = await crowd(
+    7,
+    batching(() => SENT, limits),
+  );
   for (const one of made) await world.settled(one, 'sent');
   expect(sizes()).toEqual(expected);
 });
 
 it('never sends an alarm and its end in one request', async () => {
-  const [alarm] = await waiting(1);
+  const [alarm] = await crowd(
+    1,
+    batching(() => SENT),
+  );
   if (alarm === undefined) throw new Error('nothing was made');
-  const end = closing(alarm);
-  await world.store.storage.commit(end.operation);
-  world.lanes.configure([batching(() => SENT)]);
+  const end = await world.commit(closing(alarm));
   await world.settled(end, 'sent');
   expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
 });
 
 it('sends the same ones under the same id when it tries again, whatever has come since', async () => {
-  const made = await waiting(3);
   let answer: Outcome = RETRY;
-  world.lanes.configure([batching(() => answer)]);
+  const made = await crowd(
+    3,
+    batching(() => answer),
+  );
   for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
   const later = await world.commit(opening({ subject: 'later' }));
   await eventually(async () => (await world.stored(later)).attempts === 1);
@@ -80,8 +98,10 @@ it('sends the same ones under the same id when it tries again, whatever has come
 });
 
 it('does so after a restart amid the attempt as well', async () => {
-  const made = await waiting(4);
-  world.lanes.configure([batching(() => undefined)]);
+  const made = await crowd(
+    4,
+    batching(() => undefined),
+  );
   await eventually(() => world.received.length === 1);
   const stopping = world.restart();
   await world.clock.advance(10_000);
@@ -96,8 +116,7 @@ it('does so after a restart amid the attempt as well', async () => {
 });
 
 it('tries each alone when the receiver does not like what they hold, and loses only the one at fault', async () => {
-  const made = await waiting(5);
-  const bad = made[2]?.event.incidentId;
+  let bad: string | undefined;
   const refusal: Outcome = { kind: 'refused', reason: 'status 400', httpStatus: 400, isAboutMessage: true };
   const strict = world.target(
     'hook',
@@ -105,7 +124,8 @@ it('tries each alone when the receiver does not like what they hold, and loses o
     1,
     { batching: NO_LIMIT },
   );
-  world.lanes.configure([strict]);
+  const made = await crowd(5, strict);
+  bad = made[2]?.event.incidentId;
   for (const one of made) await world.settled(one, one.event.incidentId === bad ? 'refused' : 'sent');
   expect(sizes()).toEqual([5, 1, 1, 1, 1, 1]);
   const { log } = {
@@ -117,11 +137,12 @@ it('tries each alone when the receiver does not like what they hold, and loses o
 });
 
 it('sends nothing together that the disk did not bind, and does so when it takes it', async () => {
-  const made = await waiting(3);
+  const made = await crowd(
+    3,
+    batching(() => SENT),
+  );
   world.facts.refusal = new AppError('unavailable', 'the disk is full');
-  world.lanes.configure([batching(() => SENT)]);
-  await eventually(() => world.logged.length > 0);
-  expect(world.logged).toEqual(['a delivery cannot be prepared']);
+  await eventually(() => world.logged.includes('a delivery cannot be prepared'));
   expect(world.received).toEqual([]);
   world.facts.refusal = undefined;
   await world.clock.advance(1000);
@@ -130,9 +151,11 @@ it('sends nothing together that the disk did not bind, and does so when it takes
 });
 
 it('gives one that a person retries an id of its own, and leaves the others together', async () => {
-  const made = await waiting(3);
   let answer: Outcome = RETRY;
-  world.lanes.configure([batching(() => answer)]);
+  const made = await crowd(
+    3,
+    batching(() => answer),
+  );
   for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
   answer = SENT;
   const id = made[1]?.operation.deliveries[0]?.id ?? '';
@@ -145,4 +168,29 @@ it('gives one that a person retries an id of its own, and leaves the others toge
   for (const one of made) await world.settled(one, 'sent');
   expect(sizes()).toEqual([3, 1, 2]);
   expect(world.received[1]?.id).toBe(id);
+});
+
+it('goes on alone with what was tried alone, under the id that was seen', async () => {
+  let answer: Outcome = RETRY;
+  world.lanes.configure([batching(() => answer)]);
+  const made = [opening({ subject: 'a' }), opening({ subject: 'b' })];
+  for (const one of made) {
+    await world.commit(one);
+    await eventually(async () => (await world.stored(one)).attempts === 1);
+  }
+  answer = SENT;
+  await world.clock.advance(6000);
+  for (const one of made) await world.settled(one, 'sent');
+  expect(sizes()).toEqual([1, 1, 1, 1]);
+  expect(new Set(world.received.map(one => one.id)).size).toBe(2);
+});
+
+it('sends alone what a process before may have had under way when it ended', async () => {
+  const made = Array.from({ length: 3 }, (_, index) => opening({ subject: `s${index}` }));
+  await Promise.all(made.map(one => world.store.storage.commit(one.operation)));
+  world.lanes.configure([batching(() => SENT)]);
+  for (const one of made) await world.settled(one, 'sent');
+  expect(world.received.map(one => one.id).sort()).toEqual(
+    made.map(one => one.operation.deliveries[0]?.id).sort(),
+  );
 });

@@ -74,6 +74,7 @@ export function createLane(options: LaneOptions): Lane {
     dueOf,
     changed: pump,
   });
+  const begun = options.ids.next();
   let target = options.target;
   let isFormer = false;
   let state: 'new' | 'started' | 'stopped' = 'new';
@@ -123,13 +124,20 @@ export function createLane(options: LaneOptions): Lane {
     while (entries.length < most) {
       const entry = takeSendable(now);
       if (entry === undefined) break;
-      const isApart = entry.isAlone === true || entry.row.batch !== null;
+      const isApart = travelsApart(entry);
       if (isApart && entries.length > 0) queue.settle(entry, entry);
       else entries.push(entry);
       if (isApart) break;
     }
     return entries;
   }
+
+  /**
+   * Whoever was tried under an id keeps it. What is older than this lane may have been under way, alone, when the process
+   * before ended.
+   */
+  const travelsApart = ({ row, isAlone }: Waiting): boolean =>
+    isAlone === true || row.batch !== null || row.attempts > 0 || row.id < begun;
 
   function takeSendable(now: number): Waiting | undefined {
     for (;;) {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import * as z from 'zod';
 import { listenLocally } from './listen-locally.ts';
 
-const MOST_BYTES = 64 * 1024;
+const MOST_BYTES = 512 * 1024;
 /** Standard Webhooks: an id has no dot. */
 const WEBHOOK_ID = /^[A-Za-z0-9_-]{1,128}$/;
 
@@ -17,10 +17,11 @@ const eventShape = z.looseObject({
 });
 type SunkEvent = z.infer<typeof eventShape>;
 
-/** One request that was taken. */
+/** An event of a request that was taken. */
 interface Sunk {
   readonly webhookId: string;
   readonly event: SunkEvent;
+  /** Of the whole request. */
   readonly body: string;
 }
 
@@ -30,13 +31,13 @@ type Mood = 'accept' | 'unavailable' | 'hang';
 /** A webhook receiver that is as strict as vendors are. */
 export interface Sink {
   readonly url: string;
-  /** Every request that was answered with 200, repeats included. */
+  /** The events of every request that was answered with 200, repeats included. */
   readonly taken: readonly Sunk[];
   /** What a vendor would have refused: a test ends with none. */
   readonly refusals: readonly string[];
   /** The webhook-id of every request that came, whatever became of it. */
   readonly requests: readonly string[];
-  /** The first of each webhook-id, in the order they came. */
+  /** The first of each event, in the order they came. */
   events(): readonly SunkEvent[];
   become(mood: Mood): void;
   end(): Promise<void>;
@@ -60,13 +61,16 @@ export async function openSink(authorization?: string): Promise<Sink> {
       return void response.writeHead(400).end(refusal);
     }
     bodies.set(webhookId, body);
-    taken.push({ webhookId, event: eventShape.parse(JSON.parse(body)), body });
+    for (const line of linesOf(body))
+      taken.push({ webhookId, event: eventShape.parse(JSON.parse(line)), body });
     response.writeHead(200).end('ok');
   }
 
   function changed(webhookId: string, body: string): string | undefined {
-    const before = bodies.get(webhookId);
-    return before === undefined || before === body ? undefined : `${webhookId} came again with another body`;
+    const before = bodies.get(webhookId)?.split('\n');
+    // What was booked before a crash does not come again.
+    const isSame = before === undefined || body.split('\n').every(line => before.includes(line));
+    return isSame ? undefined : `${webhookId} came again with another body`;
   }
 
   const server = createServer((request, response) => {
@@ -90,9 +94,7 @@ export async function openSink(authorization?: string): Promise<Sink> {
 
 function firsts(taken: readonly Sunk[]): SunkEvent[] {
   const seen = new Set<string>();
-  return taken
-    .filter(({ webhookId }) => !seen.has(webhookId) && seen.add(webhookId))
-    .map(({ event }) => event);
+  return taken.filter(({ event }) => !seen.has(event.id) && seen.add(event.id)).map(({ event }) => event);
 }
 
 function refusalOf(
@@ -107,13 +109,20 @@ function refusalOf(
     return 'the Authorization header is not the configured one';
   if (!WEBHOOK_ID.test(String(request.headers['webhook-id'] ?? '')))
     return `webhook-id ${request.headers['webhook-id']}`;
-  if (Buffer.byteLength(body) > MOST_BYTES) return 'the body is over 64 KB';
+  if (Buffer.byteLength(body) > MOST_BYTES) return 'the body is over 512 KB';
   return bodyFault(body);
 }
 
+const linesOf = (body: string): readonly string[] => body.split('\n').slice(0, -1);
+
 function bodyFault(body: string): string | undefined {
-  const [line = '', rest, ...more] = body.split('\n');
-  if (rest !== '' || more.length > 0) return `not one line: ${body}`;
+  if (!body.endsWith('\n')) return `the last line has no end: ${body}`;
+  return linesOf(body)
+    .map(lineFault)
+    .find(fault => fault !== undefined);
+}
+
+function lineFault(line: string): string | undefined {
   try {
     const parsed = eventShape.safeParse(JSON.parse(line));
     if (!parsed.success) return `not an event: ${line}`;

@@ -87,7 +87,10 @@ async function openWorld() {
   /** A target that answers as told; undefined means that it does not answer until the attempt is aborted. */
   function target(
     id: string,
-    answer: (event: HeadgateEvent, events: readonly HeadgateEvent[]) => Outcome | undefined,
+    answer: (
+      event: HeadgateEvent,
+      events: readonly HeadgateEvent[],
+    ) => Outcome | Promise<Outcome> | undefined,
     atOnce = 5,
     { batching, ...more }: TargetFacts = {},
   ): Target {

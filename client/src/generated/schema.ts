@@ -1678,6 +1678,8 @@ export interface components {
             retriedAt?: string;
             /** @description The target whose fallback this one is. */
             insteadOf?: string;
+            /** @description Sent with the attempts in place of its id: it travels together with others. */
+            batch?: string;
             /**
              * Format: date-time
              * @description When it was sent or given up.
@@ -1720,6 +1722,8 @@ export interface components {
             retriedAt?: string;
             /** @description The target whose fallback this one is. */
             insteadOf?: string;
+            /** @description Sent with the attempts in place of its id: it travels together with others. */
+            batch?: string;
             /**
              * Format: date-time
              * @description When it was sent or given up.
@@ -4576,12 +4580,12 @@ export interface components {
              */
             compress: boolean;
             /**
-             * @description Most of a body, in units of 1024 bytes, before it is compressed.
+             * @description Most of a body, in units of 1024 bytes, before it is compressed; a larger event travels alone.
              * @default 4096
              */
             maxPayloadSizeKB: number;
             /**
-             * @description Most events of a request; 0 for no limit.
+             * @description Most events of a request; 0 for no limit but that of the size.
              * @default 0
              */
             maxPayloadEvents: number;
@@ -4864,12 +4868,12 @@ export interface components {
              */
             compress?: boolean;
             /**
-             * @description Most of a body, in units of 1024 bytes, before it is compressed.
+             * @description Most of a body, in units of 1024 bytes, before it is compressed; a larger event travels alone.
              * @default 4096
              */
             maxPayloadSizeKB?: number;
             /**
-             * @description Most events of a request; 0 for no limit.
+             * @description Most events of a request; 0 for no limit but that of the size.
              * @default 0
              */
             maxPayloadEvents?: number;

@@ -5,6 +5,7 @@ import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { onAbort } from '../lib/on-abort.ts';
 import type { DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
@@ -89,30 +90,29 @@ const isOver = ({ signal, holds = () => true }: Attempts): boolean => signal.abo
 
 const GIVEN_UP: Outcome = { kind: 'retry', reason: `no end within ${LONGEST_ATTEMPT_MS / 1000} s` };
 
-async function send(parcel: Parcel, target: Target, options: Attempts): Promise<Outcome> {
-  if (isOver(options)) return GIVEN_UP;
-  const limit = new AbortController();
-  const givenUp = new Promise<Outcome>(resolve => {
-    limit.signal.addEventListener('abort', () => resolve(GIVEN_UP));
+/** The target is left behind when its time is over; it hears of the process's end only. */
+function send(parcel: Parcel, target: Target, options: Attempts): Promise<Outcome> {
+  if (isOver(options)) return Promise.resolve(GIVEN_UP);
+  return new Promise(resolve => {
+    const end = (outcome: Outcome): void => {
+      cancel();
+      leave();
+      resolve(outcome);
+    };
+    const giveUp = (): void => end(GIVEN_UP);
+    const cancel = options.clock.after(LONGEST_ATTEMPT_MS, giveUp);
+    const leave = onAbort(options.signal, giveUp);
+    void sent(parcel, target, options).then(end);
   });
-  const abort = (): void => limit.abort();
-  const cancel = options.clock.after(LONGEST_ATTEMPT_MS, abort);
-  options.signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([sent(parcel, target, { ...options, signal: limit.signal }), givenUp]);
-  } finally {
-    cancel();
-    options.signal.removeEventListener('abort', abort);
-  }
 }
 
 async function sent({ id, events }: Parcel, target: Target, options: Attempts): Promise<Outcome> {
-  const logger = options.logger.child({ target: target.settings.id, deliveryId: id });
   const { http, clock, signal, logFolder } = options;
   try {
-    return await target.send(events, { deliveryId: id, http, clock, logger, signal, logFolder });
+    return await target.send(events, { deliveryId: id, http, clock, signal, logFolder });
   } catch (error) {
-    logger.error({ reason: reasonOf(error) }, 'a target failed unexpectedly');
+    const facts = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };
+    options.logger.error(facts, 'a target failed unexpectedly');
     return { kind: 'retry', reason: 'the target failed unexpectedly; the log has the detail' };
   }
 }

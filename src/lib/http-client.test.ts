@@ -186,7 +186,7 @@ test('an aborted request ends at once, also when it was aborted before', async (
   );
 });
 
-test('many requests may share a signal, and leave nothing on it when they are done', async () => {
+test('many requests may share a signal, and leave one listener on it, however many they were', async () => {
   const warnings: unknown[] = [];
   const onWarning = (warning: unknown): unknown => warnings.push(warning);
   process.on('warning', onWarning);
@@ -198,7 +198,7 @@ test('many requests may share a signal, and leave nothing on it when they are do
   await Promise.all(Array.from({ length: 20 }, () => http.request(request)));
   await settle();
   expect(warnings).toEqual([]);
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
 });
 
 test('closing the client ends what is under way', async () => {

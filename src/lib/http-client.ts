@@ -1,5 +1,5 @@
 import { type LookupAddress, lookup } from 'node:dns';
-import { EventEmitter, setMaxListeners } from 'node:events';
+import { EventEmitter } from 'node:events';
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -9,6 +9,7 @@ import type { Clock } from './clock.ts';
 import { formatDuration } from './duration.ts';
 import { type HttpAnswer, type HttpClient, HttpFailure, type HttpRequest } from './http.ts';
 import { ForbiddenAddress, failureOf } from './http-failure.ts';
+import { onAbort } from './on-abort.ts';
 
 /** All addresses of a name. */
 export type Resolve = (
@@ -85,12 +86,13 @@ async function exchange(agent: Agent, request: HttpRequest, clock: Clock): Promi
     const cancel = clock.after(request.timeoutMs, () =>
       abandon('timeout', `no complete answer within ${formatDuration(request.timeoutMs)}`),
     );
+    let leave = (): void => {};
     function end(): void {
       cancel();
-      request.signal?.removeEventListener('abort', giveUp);
+      leave();
     }
     if (request.signal?.aborted) return giveUp();
-    if (request.signal) shareSignal(request.signal).addEventListener('abort', giveUp);
+    if (request.signal) leave = onAbort(request.signal, giveUp);
     send(agent, url, request, abort).then(
       answer => {
         end();
@@ -102,12 +104,6 @@ async function exchange(agent: Agent, request: HttpRequest, clock: Clock): Promi
       },
     );
   });
-}
-
-/** Any number of requests may hang on one signal: Node would warn of a leak from the eleventh on. */
-function shareSignal(signal: AbortSignal): AbortSignal {
-  setMaxListeners(0, signal);
-  return signal;
 }
 
 function parseUrl(text: string): URL {

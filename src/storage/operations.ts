@@ -21,6 +21,8 @@ export interface Step {
   readonly sql: string;
   readonly parameters: readonly Value[];
   readonly expect?: number;
+  /** Names the row that it writes as a whole, so that of several before anybody reads it the last is enough. */
+  readonly replaces?: string;
 }
 
 /** What an operation does to the database: all steps in order, or none. */
@@ -85,7 +87,11 @@ function planTransition(operation: TransitionOperation): Unleased {
         sql: INSERT_DELIVERY,
         parameters: values(DELIVERY_COLUMNS, row, workspace),
       })),
-      { sql: UPSERT_MESSAGE, parameters: values(MESSAGE_COLUMNS, message, workspace) },
+      {
+        sql: UPSERT_MESSAGE,
+        parameters: values(MESSAGE_COLUMNS, message, workspace),
+        replaces: `messages ${workspace} ${message.id}`,
+      },
     ],
     conflict: () =>
       expectedSeq === 0

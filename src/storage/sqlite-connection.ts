@@ -1,8 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { codeOf, reasonOf } from '../lib/errors.ts';
-import type { Step } from './operations.ts';
-import { ALREADY_IN_USE, type Failure, LEASE_LOST, NOT_AS_EXPECTED, type Writes } from './sqlite-protocol.ts';
+import { type Batch, runSteps } from './sqlite-batch.ts';
+import { ALREADY_IN_USE, type Failure, LEASE_LOST, NOT_AS_EXPECTED } from './sqlite-protocol.ts';
+import type { Lease } from './storage.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 const IN_FORCE = 'select 1 from leases where name = ? and owner = ? and epoch = ? and until > 0';
@@ -50,7 +51,7 @@ export interface Connection {
   query(sql: string, parameters: readonly unknown[]): { rows: readonly unknown[]; changes: number };
   queryWithin(sql: string, parameters: readonly unknown[]): { rows: readonly unknown[]; changes: number };
   rollback(): void;
-  runBatch(plans: readonly Writes[]): readonly (Failure | null)[];
+  runBatch(batch: Batch): readonly (Failure | null)[];
   close(): void;
 }
 
@@ -97,27 +98,25 @@ function connect(database: Sqlite.Database): Connection {
     if (database.inTransaction) database.exec('rollback');
   }
 
-  function runSteps(steps: readonly Step[]): void {
-    for (const { sql, parameters, expect } of steps) {
-      const { changes } = prepare(sql).run(parameters);
-      if (expect !== undefined && changes !== expect) {
-        throw new Refusal({ code: NOT_AS_EXPECTED, message: `${changes} rows changed instead of ${expect}` });
-      }
+  function runStep(sql: string, parameters: readonly unknown[], expect: number | undefined): void {
+    const { changes } = prepare(sql).run(parameters);
+    if (expect !== undefined && changes !== expect) {
+      throw new Refusal({ code: NOT_AS_EXPECTED, message: `${changes} rows changed instead of ${expect}` });
     }
   }
 
-  function assertInForce(lease: Writes['lease']): void {
+  function assertInForce(lease: Lease | undefined): void {
     if (lease === undefined) return;
     const { name, owner, epoch } = lease;
     if (prepare(IN_FORCE).get(name, owner, epoch) === undefined)
       throw new Refusal({ code: LEASE_LOST, message: `the lease '${name}' is over` });
   }
 
-  function runTogether(plans: readonly Writes[]): Failure | null {
+  function runTogether(batch: Batch, from: number, to: number): Failure | null {
     try {
       prepare('begin immediate').run();
-      for (const lease of new Set(plans.map(plan => plan.lease))) assertInForce(lease);
-      for (const { steps } of plans) runSteps(steps);
+      for (const lease of new Set(batch.leases.slice(from, to))) assertInForce(lease);
+      runSteps(batch, { from, to }, runStep);
       prepare('commit').run();
       return null;
     } catch (error) {
@@ -127,12 +126,12 @@ function connect(database: Sqlite.Database): Connection {
   }
 
   /** Halves a batch that fails until the bad ones stand alone: few commits, and the order stays. */
-  function runBatch(plans: readonly Writes[]): readonly (Failure | null)[] {
-    const failure = runTogether(plans);
-    if (failure === null) return plans.map(() => null);
-    if (plans.length === 1) return [failure];
-    const half = plans.length >> 1;
-    return [...runBatch(plans.slice(0, half)), ...runBatch(plans.slice(half))];
+  function runPart(batch: Batch, from: number, to: number): readonly (Failure | null)[] {
+    const failure = runTogether(batch, from, to);
+    if (failure === null) return Array.from({ length: to - from }, () => null);
+    if (to - from === 1) return [failure];
+    const half = (from + to) >> 1;
+    return [...runPart(batch, from, half), ...runPart(batch, half, to)];
   }
 
   return {
@@ -145,7 +144,7 @@ function connect(database: Sqlite.Database): Connection {
       return query(sql, parameters);
     },
     rollback,
-    runBatch,
+    runBatch: batch => runPart(batch, 0, batch.leases.length),
     close: () => database.close(),
   };
 }

@@ -1,7 +1,4 @@
-import type { Plan } from './operations.ts';
-
-/** Of a plan what crosses threads. */
-export type Writes = Pick<Plan, 'steps' | 'lease'>;
+import type { Batch } from './sqlite-batch.ts';
 
 /** What the main thread asks of a worker; each worker answers in the order of asking. */
 export type Request =
@@ -11,7 +8,7 @@ export type Request =
   /** A query that must not run outside the transaction it was meant for. */
   | { readonly kind: 'query-within'; readonly sql: string; readonly parameters: readonly unknown[] }
   | { readonly kind: 'rollback' }
-  | { readonly kind: 'batch'; readonly plans: readonly Writes[] }
+  | { readonly kind: 'batch'; readonly batch: Batch }
   | { readonly kind: 'close' };
 
 export interface Envelope {

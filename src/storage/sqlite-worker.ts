@@ -33,7 +33,7 @@ function serve(port: MessagePort): void {
         opened().rollback();
         return {};
       case 'batch':
-        return { refusals: opened().runBatch(request.plans) };
+        return { refusals: opened().runBatch(request.batch) };
       case 'close':
         connection?.close();
         release();

@@ -6,6 +6,7 @@ import type { Backend } from './backend.ts';
 import { createDataFolder } from './data-folder.ts';
 import { leaseLost } from './lease-lost.ts';
 import type { Plan } from './operations.ts';
+import { pack } from './sqlite-batch.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { explainFailure, isConflict } from './sqlite-errors.ts';
 import type { Link } from './sqlite-link.ts';
@@ -46,10 +47,7 @@ function runOn(link: Link, explain: (failure: Failure) => AppError): Backend['ru
       : explain(failure);
   }
   return async plans => {
-    const { refusals } = await link.ask({
-      kind: 'batch',
-      plans: plans.map(({ steps, lease }) => ({ steps, lease })),
-    });
+    const { refusals } = await link.ask({ kind: 'batch', batch: pack(plans) });
     return refusals.map((failure, index) => (failure === null ? null : refuse(plans[index], failure)));
   };
 }

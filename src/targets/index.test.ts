@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
-import { silentLogger } from '../lib/logger.ts';
 import { findTargetType, targetTypes } from './index.ts';
 import type { SendContext } from './target.ts';
 
@@ -18,7 +17,6 @@ const context: SendContext = {
   deliveryId: 'd',
   http: { request: untouched, close: untouched },
   clock: testClock(),
-  logger: silentLogger,
   signal: new AbortController().signal,
   logFolder: '/nowhere',
 };

@@ -14,7 +14,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { HeadgateEvent } from '../events/event.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http.ts';
-import { silentLogger } from '../lib/logger.ts';
 import { appendLines } from './log-file.ts';
 import { notificationsLog } from './notifications-log.ts';
 import type { Outcome } from './outcome.ts';
@@ -51,7 +50,6 @@ function send(settings: Readonly<Record<string, unknown>> = {}, events = [event]
     deliveryId: 'd1',
     http,
     clock: systemClock,
-    logger: silentLogger,
     signal: new AbortController().signal,
     logFolder: folder,
   });

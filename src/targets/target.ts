@@ -2,7 +2,6 @@ import type * as z from 'zod';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Rate } from '../lib/rate.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -12,8 +11,7 @@ export interface SendContext {
   readonly deliveryId: string;
   readonly http: HttpClient;
   readonly clock: Clock;
-  readonly logger: Logger;
-  /** Aborts at the attempt's time limit and when the process stops. */
+  /** Aborts when the process stops; a target has a time limit of its own. */
   readonly signal: AbortSignal;
   /** The folder below which log files may be written. */
   readonly logFolder: string;

@@ -10,7 +10,6 @@ import { testClock } from '../../test/helpers/clock.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
-import { silentLogger } from '../lib/logger.ts';
 import type { Outcome } from './outcome.ts';
 import { webhook } from './webhook.ts';
 
@@ -114,7 +113,6 @@ function send(
     deliveryId: '0190-delivery',
     http,
     clock,
-    logger: silentLogger,
     signal,
     logFolder: '/nowhere',
   });

@@ -194,3 +194,21 @@ it('sends alone what a process before may have had under way when it ended', asy
     made.map(one => one.operation.deliveries[0]?.id).sort(),
   );
 });
+
+it('finds out by itself that one has left its batch', async () => {
+  let answer: Outcome = RETRY;
+  const made = await crowd(
+    3,
+    batching(() => answer),
+  );
+  for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
+  answer = SENT;
+  const id = made[0]?.operation.deliveries[0]?.id ?? '';
+  await world.store.storage.transaction(tx =>
+    tx.in('default').requeue({ id, states: ['waiting'] }, { now: world.clock.now(), after: '', limit: 10 }),
+  );
+  await world.clock.advance(6000);
+  for (const one of made) await world.settled(one, 'sent');
+  expect([...sizes()].sort()).toEqual([1, 2, 3]);
+  expect(world.received.find(one => one.events.length === 1)?.id).toBe(id);
+});

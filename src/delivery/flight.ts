@@ -47,15 +47,23 @@ export function createFlights(options: FlightOptions): Flights {
   const putBackForNow = (entries: readonly Waiting[]): 'put back' =>
     putBack(entries, { due: clock.monotonic() + AGAIN_MS });
 
-  /** Those that travelled together once do so again, whatever of them is in memory. */
+  /** It left its batch since it was read: somebody had it tried again by itself. */
+  async function renewed(first: Waiting): Promise<undefined> {
+    const row = await stores.deliveries.get(first.row.id);
+    if (row?.state === 'waiting') queue.settle(first, { ...first, row });
+    else queue.settle(first);
+  }
+
+  /** Those that travelled together once do so again, whatever of them is in memory. Undefined when they cannot now. */
   async function together(first: Waiting, batch: string): Promise<readonly Waiting[] | undefined> {
     const rows = await stores.deliveries.inBatch(batch);
+    if (!rows.some(row => row.id === first.row.id)) return renewed(first);
     const entries: Waiting[] = [];
     for (const row of rows) {
       const isFirst = row.id === first.row.id;
       const entry = isFirst ? first : queue.claim({ row, event: undefined, due: first.due });
       if (entry === undefined) {
-        putBackForNow(entries.filter(one => one !== first));
+        putBackForNow(entries.includes(first) ? entries : [...entries, first]);
         return undefined;
       }
       entries.push(entry);
@@ -67,8 +75,11 @@ export function createFlights(options: FlightOptions): Flights {
     if (flying.has(batch)) return putBackForNow([first]);
     flying.add(batch);
     try {
-      const entries = await together(first, batch).catch(faults.failed);
-      return entries === undefined ? putBackForNow([first]) : await sendAll(entries, target);
+      const entries = await together(first, batch).catch(error => {
+        faults.failed(error);
+        putBackForNow([first]);
+      });
+      return entries === undefined ? 'put back' : await sendAll(entries, target);
     } finally {
       flying.delete(batch);
     }

@@ -85,6 +85,7 @@ export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
   return {
     book,
     tell(target, { state, reason }, { notification }) {
+      if (!options.isConfigured(target)) return;
       const what = state === 'exhausted' ? 'gave up a delivery' : 'is failing';
       want(target, {
         state,

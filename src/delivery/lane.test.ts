@@ -195,3 +195,19 @@ it('waits as the target says instead of by the schedule', async () => {
   }
   await world.settled(made, 'sent');
 });
+
+it.each([0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1])(
+  'never stands still, though a clock moves by %f ms while it is read and timers are early',
+  async readingMs => {
+    world.facts.readingMs = readingMs;
+    world.facts.earlyMs = 0.5;
+    world.facts.schedule = [0, 1000, 1000, 1000, 1000, 1000, 1000];
+    world.lanes.configure([world.target('hook', () => (world.received.length < 6 ? RETRY : SENT))]);
+    const made = await world.commit(opening());
+    for (let attempts = 1; attempts <= 5; attempts++) {
+      await eventually(async () => (await world.stored(made)).attempts >= attempts);
+      await world.clock.advance(1500);
+    }
+    await world.settled(made, 'sent');
+  },
+);

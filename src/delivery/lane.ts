@@ -95,17 +95,16 @@ export function createLane(options: LaneOptions): Lane {
   function pump(): void {
     wake();
     if (state !== 'started') return;
-    const isNothingDue = beginAll();
-    backlog.fill(isNothingDue);
     const now = clock.monotonic();
+    const isNothingDue = beginAll(now);
+    backlog.fill(isNothingDue);
     const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
     const next = Math.max(due, pace.freeAt());
     if (hasRoom() && next > now && next < Infinity) wake = clock.after(next - now, pump);
   }
 
   /** Begins what may be begun; whether whatever is in memory waits for its time. */
-  function beginAll(): boolean {
-    const now = clock.monotonic();
+  function beginAll(now: number): boolean {
     while (hasRoom() && pace.freeAt() <= now) {
       const due = queue.nextDue();
       if (due === undefined || due > now) return true;

@@ -18,7 +18,7 @@ export type Resolve = (
 ) => void;
 
 interface Options extends AddressPolicy {
-  /** Connections to one origin; a request more waits, its time limit running. */
+  /** Connections to one origin; a request more waits, its time limit running. Left out, each request has one: who asks bounds them. */
   readonly connections?: number;
   readonly clock: Clock;
   readonly resolve?: Resolve;
@@ -30,7 +30,7 @@ const ignore = (): void => {};
 /** Throws `invalid-request` for an item of `allowedAddresses` that is no address and no range. */
 export function createHttpClient(options: Options): HttpClient {
   const agent = new Agent({
-    connections: options.connections ?? 16,
+    connections: options.connections ?? null,
     pipelining: 1,
     connect: guardedConnector(createAddressGuard(options), options.resolve ?? resolveBySystem),
     // The deadline of the whole exchange covers both.

@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from 'vitest';
 import type { HealthNews } from '../../src/delivery/health.ts';
 import { createLanes, type Lanes } from '../../src/delivery/lanes.ts';
 import type { HeadgateEvent } from '../../src/events/event.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { AppError } from '../../src/lib/errors.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -45,8 +45,17 @@ async function openWorld() {
     schedule: readonly number[];
     concurrency: number;
     failing: readonly string[];
-  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: [] };
+    /** As real clocks do: what passes from one reading to the next, and by how much timers are early, in ms. */
+    readingMs: number;
+    earlyMs: number;
+  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: [], readingMs: 0, earlyMs: 0 };
   let lanes: Lanes | undefined;
+  let readings = 0;
+  const coarse: Clock = {
+    ...clock,
+    monotonic: () => clock.monotonic() + facts.readingMs * readings++,
+    after: (ms, run) => clock.after(ms - facts.earlyMs, run),
+  };
 
   const storage: Storage = {
     ...store.storage,
@@ -69,7 +78,7 @@ async function openWorld() {
       workspace: 'default',
       storage,
       http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
-      clock,
+      clock: coarse,
       ids: monotonicIds(systemClock),
       logger: { ...silentLogger, warn: note, error: note },
       random: () => 0.5,

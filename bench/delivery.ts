@@ -1,0 +1,64 @@
+import { availableParallelism, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { findAlertmanager } from './delivery/alertmanager.ts';
+import { burstScenario } from './delivery/burst.ts';
+import { groupsScenario } from './delivery/groups.ts';
+import { headgate } from './delivery/headgate.ts';
+import { isolationScenario } from './delivery/isolation.ts';
+import { pacedScenario } from './delivery/paced.ts';
+import type { Bench, Scenario } from './delivery/scenario.ts';
+import { openSink } from './delivery/sink.ts';
+import { endWithin, removeTemporaryFolders } from './delivery/temporary.ts';
+
+const MOST_MINUTES = 30;
+
+const SCENARIOS: readonly Scenario[] = [burstScenario, pacedScenario, groupsScenario, isolationScenario];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    runs: { type: 'string' },
+    events: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+  },
+});
+
+function positive(text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`'${text}' is not a number from 1 to 999999`);
+  return Number(text);
+}
+
+function chosen(): readonly Scenario[] {
+  const unknown = positionals.filter(id => !SCENARIOS.some(one => one.id === id));
+  if (unknown.length > 0)
+    throw new Error(
+      `no scenario ${unknown.join(', ')}; there are ${SCENARIOS.map(({ id }) => id).join(', ')}`,
+    );
+  return positionals.length === 0 ? SCENARIOS : SCENARIOS.filter(({ id }) => positionals.includes(id));
+}
+
+function printHeading({ alertmanager, runs }: Bench): void {
+  const peer = alertmanager === undefined ? 'not installed, left out' : alertmanager.version;
+  console.log(
+    `node ${process.version}, ${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}; Headgate ${headgate.version}, Alertmanager ${peer}; ${runs} runs in turns`,
+  );
+}
+
+endWithin(MOST_MINUTES);
+const scenarios = chosen();
+const isQuick = values.quick;
+const bench: Bench = {
+  sink: await openSink(),
+  alertmanager: findAlertmanager(),
+  runs: positive(values.runs, isQuick ? 1 : 3),
+  events: positive(values.events, isQuick ? 2000 : 20_000),
+  isQuick,
+};
+printHeading(bench);
+for (const scenario of scenarios) {
+  console.log(`\n${scenario.id}: ${scenario.title} (load ${loadavg()[0]?.toFixed(1)})`);
+  await scenario.run(bench);
+  removeTemporaryFolders();
+}
+bench.sink.end();

@@ -1,0 +1,53 @@
+import { headgate } from './headgate.ts';
+import { alarms, alive, type Bench, onlyHook, type Scenario, setupFor } from './scenario.ts';
+import type { Report } from './sink-protocol.ts';
+import type { SystemKind } from './system.ts';
+import { median, printGoal, printTable, spread } from './table.ts';
+
+const RATES = [100, 200];
+
+async function paced(kind: SystemKind, perSecond: number, { sink, isQuick }: Bench): Promise<Report> {
+  const setup = setupFor(sink, ['paced']);
+  const events = alarms(perSecond * (isQuick ? 2 : 8));
+  await alive(kind.start, setup, async (_system, poster) => {
+    await poster.paced(events, perSecond);
+    await sink.arrived(onlyHook(setup), events.length, 5000);
+  });
+  return sink.report(onlyHook(setup));
+}
+
+const rowOf = (name: string, perSecond: number, reports: readonly Report[]): string[] => [
+  `${name}, ${perSecond}/s`,
+  spread(
+    reports.map(({ p50 }) => p50),
+    1,
+  ),
+  spread(
+    reports.map(({ p95 }) => p95),
+    1,
+  ),
+  spread(
+    reports.map(({ p99 }) => p99),
+    1,
+  ),
+];
+
+export const pacedScenario: Scenario = {
+  id: 'S2',
+  title: 'one event a request at a steady pace, from the post to the receipt',
+  async run(bench) {
+    const kinds = [...(bench.alertmanager ? [bench.alertmanager] : []), headgate];
+    const rows: string[][] = [];
+    const own: Report[] = [];
+    for (const rate of RATES) {
+      const results = new Map<SystemKind, Report[]>(kinds.map(kind => [kind, []]));
+      for (let run = 0; run < bench.runs; run++)
+        for (const [kind, reports] of results) reports.push(await paced(kind, rate, bench));
+      for (const [kind, reports] of results) rows.push(rowOf(kind.name, rate, reports));
+      if (rate === 200) own.push(...(results.get(headgate) ?? []));
+    }
+    printTable(['median (least-most)', 'p50 ms', 'p95 ms', 'p99 ms'], rows);
+    printGoal('p50 at 200/s in ms', median(own.map(({ p50 }) => p50)), '<=', 5);
+    printGoal('p99 at 200/s in ms', median(own.map(({ p99 }) => p99)), '<=', 25);
+  },
+};

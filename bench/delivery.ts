@@ -1,18 +1,34 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { findAlertmanager } from './delivery/alertmanager.ts';
+import { answersScenario, limitScenario } from './delivery/answers.ts';
 import { burstScenario } from './delivery/burst.ts';
+import { killScenario, outageScenario, repeatsScenario } from './delivery/durability.ts';
 import { groupsScenario } from './delivery/groups.ts';
 import { headgate } from './delivery/headgate.ts';
 import { isolationScenario } from './delivery/isolation.ts';
+import { listingScenario } from './delivery/listing.ts';
 import { pacedScenario } from './delivery/paced.ts';
+import { reloadsScenario } from './delivery/reloads.ts';
 import type { Bench, Scenario } from './delivery/scenario.ts';
 import { openSink } from './delivery/sink.ts';
 import { endWithin, removeTemporaryFolders } from './delivery/temporary.ts';
 
 const MOST_MINUTES = 30;
 
-const SCENARIOS: readonly Scenario[] = [burstScenario, pacedScenario, groupsScenario, isolationScenario];
+const SCENARIOS: readonly Scenario[] = [
+  burstScenario,
+  pacedScenario,
+  groupsScenario,
+  isolationScenario,
+  killScenario,
+  outageScenario,
+  repeatsScenario,
+  answersScenario,
+  limitScenario,
+  listingScenario,
+  reloadsScenario,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

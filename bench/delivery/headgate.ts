@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { VERSION } from '../../src/lib/version.ts';
 import { startServer } from '../../test/acceptance/bin.ts';
 import { login } from '../../test/acceptance/client.ts';
 import { writeConfiguration } from '../../test/acceptance/files.ts';
@@ -23,7 +23,11 @@ const delivery = z.object({ state: z.string(), attempts: z.number() });
 const deliveryPage = z.object({ items: z.array(delivery) });
 const status = z.object({ items: z.array(z.looseObject({ loadedAt: z.unknown() })) });
 
-export const headgate = { name: 'Headgate', version: VERSION, start: startHeadgate };
+const { version } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')));
+
+export const headgate = { name: 'Headgate', version, start: startHeadgate };
 
 const targetOf = ({ name, url }: Hook, { requests }: Setup, round: number): object => ({
   id: name,
@@ -58,7 +62,7 @@ function configure(folder: string, setup: Setup, round: number): void {
   });
 }
 
-export async function startHeadgate(setup: Setup): Promise<HeadgateSystem> {
+async function startHeadgate(setup: Setup): Promise<HeadgateSystem> {
   const config = join(setup.folder, 'config');
   configure(config, setup, 0);
   const server = await startServer({ config, data: join(setup.folder, 'data') });

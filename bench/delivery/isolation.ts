@@ -1,5 +1,5 @@
 import { headgate } from './headgate.ts';
-import { alarms, alive, type Bench, type Scenario, setupFor } from './scenario.ts';
+import { alarms, alive, type Bench, type Scenario, setupFor, WARM_UP_SEC, warmUp } from './scenario.ts';
 import type { Report } from './sink-protocol.ts';
 import type { SystemKind } from './system.ts';
 import { printGoal, printTable } from './table.ts';
@@ -15,6 +15,7 @@ async function healthy(kind: SystemKind, isAlone: boolean, { sink, isQuick }: Be
   if (dead) await sink.behave(dead, { mode: 'hang' });
   const events = alarms(RATE * (isQuick ? 2 : 6));
   await alive(kind.start, setup, async (_system, poster) => {
+    await warmUp(poster, sink, hook, RATE);
     await poster.paced(events, RATE);
     await sink.arrived(hook, events.length, 5000);
   });
@@ -23,7 +24,7 @@ async function healthy(kind: SystemKind, isAlone: boolean, { sink, isQuick }: Be
 
 export const isolationScenario: Scenario = {
   id: 'S4',
-  title: `${RATE}/s to a healthy receiver beside one that takes 200 ms and one that never answers`,
+  title: `${RATE}/s to a healthy receiver beside one that takes 200 ms and one that never answers; ${WARM_UP_SEC} s before are not counted`,
   async run(bench) {
     const rows: string[][] = [];
     for (const kind of [...(bench.alertmanager ? [bench.alertmanager] : []), headgate]) {

@@ -1,5 +1,14 @@
 import { headgate } from './headgate.ts';
-import { alarms, alive, type Bench, onlyHook, type Scenario, setupFor } from './scenario.ts';
+import {
+  alarms,
+  alive,
+  type Bench,
+  onlyHook,
+  type Scenario,
+  setupFor,
+  WARM_UP_SEC,
+  warmUp,
+} from './scenario.ts';
 import type { Report } from './sink-protocol.ts';
 import type { SystemKind } from './system.ts';
 import { median, printGoal, printTable, spread } from './table.ts';
@@ -10,6 +19,7 @@ async function paced(kind: SystemKind, perSecond: number, { sink, isQuick }: Ben
   const setup = setupFor(sink, ['paced']);
   const events = alarms(perSecond * (isQuick ? 2 : 8));
   await alive(kind.start, setup, async (_system, poster) => {
+    await warmUp(poster, sink, onlyHook(setup), perSecond);
     await poster.paced(events, perSecond);
     await sink.arrived(onlyHook(setup), events.length, 5000);
   });
@@ -34,7 +44,7 @@ const rowOf = (name: string, perSecond: number, reports: readonly Report[]): str
 
 export const pacedScenario: Scenario = {
   id: 'S2',
-  title: 'one event a request at a steady pace, from the post to the receipt',
+  title: `one event a request at a steady pace, from the post to the receipt; ${WARM_UP_SEC} s before are not counted`,
   async run(bench) {
     const kinds = [...(bench.alertmanager ? [bench.alertmanager] : []), headgate];
     const rows: string[][] = [];

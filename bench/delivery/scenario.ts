@@ -1,6 +1,6 @@
 import { createPoster, type Poster } from './poster.ts';
 import type { Sink } from './sink.ts';
-import type { BenchEvent, RunningSystem, Setup, SystemKind } from './system.ts';
+import type { BenchEvent, Hook, RunningSystem, Setup, SystemKind } from './system.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** What every scenario is given. */
@@ -59,3 +59,13 @@ export function onlyHook({ hooks }: Setup) {
   if (hook === undefined) throw new Error('this setup has no receiver');
   return hook;
 }
+
+/** What a process does for the first time takes longer: some events at the same pace that are not counted. */
+export async function warmUp(poster: Poster, sink: Sink, hook: Hook, perSecond: number): Promise<void> {
+  const events = alarms(perSecond * WARM_UP_SEC).map(event => ({ ...event, key: `warm-${event.key}` }));
+  await poster.paced(events, perSecond);
+  await sink.arrived(hook, events.length, 5000);
+  await sink.forget(hook);
+}
+
+export const WARM_UP_SEC = 3;

@@ -60,6 +60,7 @@ function writeHuge(response: ServerResponse, bytes: number): void {
 }
 
 function answerCommand(asked: z.output<typeof command>): unknown {
+  if (asked.kind === 'forget') return { wasKnown: receivers.delete(asked.hook) };
   const receiver = receiverOf(asked.hook);
   if (asked.kind === 'count') return { unique: receiver.unique() };
   if (asked.kind === 'report') return receiver.report();

@@ -16,6 +16,7 @@ export const command = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('behave'), hook: z.string(), behaviour }),
   z.object({ kind: z.literal('report'), hook: z.string() }),
   z.object({ kind: z.literal('count'), hook: z.string() }),
+  z.object({ kind: z.literal('forget'), hook: z.string() }),
 ]);
 export type Command = z.input<typeof command>;
 

@@ -23,6 +23,8 @@ export interface Sink {
   readonly untrusted: Hook;
   behave(hook: Hook, behaviour: Behaviour): Promise<void>;
   report(hook: Hook): Promise<Report>;
+  /** As if nothing had come to it yet. */
+  forget(hook: Hook): Promise<void>;
   /** Waits until so many events arrived; false when none came for so long. */
   arrived(hook: Hook, count: number, patienceMs: number): Promise<boolean>;
   end(): void;
@@ -78,6 +80,9 @@ export async function openSink(): Promise<Sink> {
     untrusted: { name: 'tls', url: `${origins.https}/tls` },
     async behave(hook, behaviour) {
       await ask({ kind: 'behave', hook: nameOf(hook), behaviour });
+    },
+    async forget(hook) {
+      await ask({ kind: 'forget', hook: nameOf(hook) });
     },
     report: async hook => report.parse(await ask({ kind: 'report', hook: nameOf(hook) })),
     arrived,

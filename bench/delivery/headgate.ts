@@ -18,7 +18,7 @@ export interface HeadgateSystem extends RunningSystem {
   deliveries(target: string): Promise<readonly DeliveryState[]>;
 }
 
-export type DeliveryState = z.infer<typeof delivery>;
+type DeliveryState = z.infer<typeof delivery>;
 const delivery = z.object({ state: z.string(), attempts: z.number() });
 const deliveryPage = z.object({ items: z.array(delivery) });
 const status = z.object({ items: z.array(z.looseObject({ loadedAt: z.unknown() })) });

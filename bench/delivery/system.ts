@@ -32,7 +32,7 @@ export interface Setup {
   readonly isQuiet?: boolean;
 }
 
-export interface PostRequest {
+interface PostRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

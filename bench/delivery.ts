@@ -2,6 +2,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { findAlertmanager } from './delivery/alertmanager.ts';
 import { answersScenario, limitScenario } from './delivery/answers.ts';
+import { refuse, wholeNumber } from './delivery/arguments.ts';
 import { burstScenario } from './delivery/burst.ts';
 import { killScenario, outageScenario, repeatsScenario } from './delivery/durability.ts';
 import { groupsScenario } from './delivery/groups.ts';
@@ -39,12 +40,6 @@ const { values, positionals } = parseArgs({
   },
 });
 
-function positive(text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise;
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`'${text}' is not a number from 1 to 999999`);
-  return Number(text);
-}
-
 function chosen(): readonly Scenario[] {
   const unknown = positionals.filter(id => !SCENARIOS.some(one => one.id === id));
   if (unknown.length > 0)
@@ -67,8 +62,8 @@ const isQuick = values.quick;
 const bench: Bench = {
   sink: await openSink(),
   alertmanager: findAlertmanager(),
-  runs: positive(values.runs, isQuick ? 1 : 3),
-  events: positive(values.events, isQuick ? 2000 : 20_000),
+  runs: wholeNumber('runs', values.runs ?? (isQuick ? '1' : '3'), 1),
+  events: wholeNumber('events', values.events ?? (isQuick ? '2000' : '20000'), 1),
   isQuick,
 };
 printHeading(bench);

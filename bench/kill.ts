@@ -5,6 +5,7 @@ import { type Served, startServer } from '../test/acceptance/bin.ts';
 import { logIn } from '../test/acceptance/client.ts';
 import { writeConfiguration } from '../test/acceptance/files.ts';
 import { until } from '../test/acceptance/until.ts';
+import { wholeNumber } from './delivery/arguments.ts';
 import { pause } from './delivery/poster.ts';
 import { endWithin, temporaryFolder } from './delivery/temporary.ts';
 import { openLedger } from './kill/ledger.ts';
@@ -26,11 +27,6 @@ const { values } = parseArgs({
   },
 });
 
-function whole(name: 'rounds' | 'seed' | 'minutes'): number {
-  if (!/^\d{1,10}$/.test(values[name])) throw new Error(`--${name} must be a whole number`);
-  return Number(values[name]);
-}
-
 /** Numbers from 0 to 1 that follow from the seed (mulberry32). */
 function randomFrom(start: number): () => number {
   let state = start >>> 0;
@@ -42,9 +38,9 @@ function randomFrom(start: number): () => number {
   };
 }
 
-const rounds = whole('rounds');
-const seed = whole('seed');
-const minutes = whole('minutes');
+const rounds = wholeNumber('rounds', values.rounds, 1);
+const seed = wholeNumber('seed', values.seed, 0);
+const minutes = wholeNumber('minutes', values.minutes, RESERVED_MINUTES + 1);
 endWithin(minutes);
 
 /** Lives and deaths, until there were enough or time is short. Answers how many. */

@@ -12,21 +12,28 @@ import {
 import type { Report } from './sink-protocol.ts';
 import type { SystemKind } from './system.ts';
 import { median, printGoal, printTable, spread } from './table.ts';
+import { usageOf } from './usage.ts';
 
 const RATES = [100, 200];
 
-async function paced(kind: SystemKind, perSecond: number, { sink, isQuick }: Bench): Promise<Report> {
-  const setup = setupFor(sink, ['paced']);
-  const events = alarms(perSecond * (isQuick ? 2 : 8));
-  await alive(kind.start, setup, async (_system, poster) => {
-    await warmUp(poster, sink, onlyHook(setup), perSecond);
-    await poster.paced(events, perSecond);
-    await sink.arrived(onlyHook(setup), events.length, 5000);
-  });
-  return sink.report(onlyHook(setup));
+interface Paced extends Report {
+  readonly cpuMs: number;
 }
 
-const rowOf = (name: string, perSecond: number, reports: readonly Report[]): string[] => [
+async function paced(kind: SystemKind, perSecond: number, { sink, isQuick }: Bench): Promise<Paced> {
+  const setup = setupFor(sink, ['paced']);
+  const events = alarms(perSecond * (isQuick ? 2 : 8));
+  const cpuSec = await alive(kind.start, setup, async ({ pid }, poster) => {
+    await warmUp(poster, sink, onlyHook(setup), perSecond);
+    const before = usageOf(pid).cpuSec;
+    await poster.paced(events, perSecond);
+    await sink.arrived(onlyHook(setup), events.length, 5000);
+    return usageOf(pid).cpuSec - before;
+  });
+  return { ...(await sink.report(onlyHook(setup))), cpuMs: (cpuSec * 1000) / events.length };
+}
+
+const rowOf = (name: string, perSecond: number, reports: readonly Paced[]): string[] => [
   `${name}, ${perSecond}/s`,
   spread(
     reports.map(({ p50 }) => p50),
@@ -40,6 +47,10 @@ const rowOf = (name: string, perSecond: number, reports: readonly Report[]): str
     reports.map(({ p99 }) => p99),
     1,
   ),
+  spread(
+    reports.map(({ cpuMs }) => cpuMs),
+    2,
+  ),
 ];
 
 export const pacedScenario: Scenario = {
@@ -48,15 +59,15 @@ export const pacedScenario: Scenario = {
   async run(bench) {
     const kinds = [...(bench.alertmanager ? [bench.alertmanager] : []), headgate];
     const rows: string[][] = [];
-    const own: Report[] = [];
+    const own: Paced[] = [];
     for (const rate of RATES) {
-      const results = new Map<SystemKind, Report[]>(kinds.map(kind => [kind, []]));
+      const results = new Map<SystemKind, Paced[]>(kinds.map(kind => [kind, []]));
       for (let run = 0; run < bench.runs; run++)
         for (const [kind, reports] of results) reports.push(await paced(kind, rate, bench));
       for (const [kind, reports] of results) rows.push(rowOf(kind.name, rate, reports));
       if (rate === 200) own.push(...(results.get(headgate) ?? []));
     }
-    printTable(['median (least-most)', 'p50 ms', 'p95 ms', 'p99 ms'], rows);
+    printTable(['median (least-most)', 'p50 ms', 'p95 ms', 'p99 ms', 'CPU ms each'], rows);
     printGoal('p50 at 200/s in ms', median(own.map(({ p50 }) => p50)), '<=', 5);
     printGoal('p99 at 200/s in ms', median(own.map(({ p99 }) => p99)), '<=', 25);
   },

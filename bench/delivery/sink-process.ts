@@ -6,6 +6,8 @@ import { createReceiver, type Receiver } from './receiver.ts';
 import { type behaviour, type command, request as requestSchema } from './sink-protocol.ts';
 
 /** The receiving end, in a process of its own so that it takes no time of whoever measures. Arguments: key, certificate. */
+/** Ports, so that receivers of one scenario need not be one host. */
+const PLAIN = 3;
 const receivers = new Map<string, Receiver>();
 
 function receiverOf(name: string): Receiver {
@@ -74,8 +76,12 @@ async function listen(server: Server): Promise<string> {
   return typeof address === 'object' && address !== null ? `127.0.0.1:${address.port}` : '';
 }
 
+async function plainOrigins(): Promise<string[]> {
+  const servers = Array.from({ length: PLAIN }, () => createServer(handle));
+  return (await Promise.all(servers.map(listen))).map(address => `http://${address}`);
+}
+
 const [keyFile = '', certificateFile = ''] = process.argv.slice(2);
-const plain = createServer(handle);
 const secure = createTlsServer({ key: readFileSync(keyFile), cert: readFileSync(certificateFile) }, handle);
 // A client that does not trust the certificate never gets as far as a request.
 secure.on('connection', () => receiverOf('tls').connected());
@@ -87,5 +93,5 @@ process.on('message', message => {
 process.once('disconnect', () => process.exit(0));
 process.send?.({
   id: 0,
-  value: { http: `http://${await listen(plain)}`, https: `https://${await listen(secure)}` },
+  value: { http: await plainOrigins(), https: `https://${await listen(secure)}` },
 });

@@ -53,7 +53,7 @@ export const report = z.object({
 });
 export type Report = z.infer<typeof report>;
 
-export const started = z.object({ http: z.string(), https: z.string() });
+export const started = z.object({ http: z.array(z.string()), https: z.string() });
 export const counted = z.object({ unique: z.int() });
 export const reply = z.object({ id: z.int(), value: z.unknown() });
 export const request = z.object({ id: z.int(), command });

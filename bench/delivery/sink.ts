@@ -17,7 +17,7 @@ const LOOK_MS = 25;
 
 /** The receiving process, as the measuring one sees it. */
 export interface Sink {
-  /** A receiver that nobody has seen yet; names tell which is which. */
+  /** A receiver that nobody has seen yet, on another port than the one before. */
   hook(name: string): Hook;
   /** The same over TLS, with a certificate that nobody trusts. There is one. */
   readonly untrusted: Hook;
@@ -76,7 +76,10 @@ export async function openSink(): Promise<Sink> {
   }
 
   return {
-    hook: name => ({ name, url: `${origins.http}/${name}-${++fresh}` }),
+    hook(name) {
+      fresh += 1;
+      return { name, url: `${origins.http[fresh % origins.http.length]}/${name}-${fresh}` };
+    },
     untrusted: { name: 'tls', url: `${origins.https}/tls` },
     async behave(hook, behaviour) {
       await ask({ kind: 'behave', hook: nameOf(hook), behaviour });

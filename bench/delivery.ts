@@ -16,6 +16,8 @@ import { openSink } from './delivery/sink.ts';
 import { endWithin, removeTemporaryFolders } from './delivery/temporary.ts';
 
 const MOST_MINUTES = 30;
+/** As many incidents of one notification may be open. */
+const MOST_EVENTS = 100_000;
 
 const SCENARIOS: readonly Scenario[] = [
   burstScenario,
@@ -43,9 +45,7 @@ const { values, positionals } = parseArgs({
 function chosen(): readonly Scenario[] {
   const unknown = positionals.filter(id => !SCENARIOS.some(one => one.id === id));
   if (unknown.length > 0)
-    throw new Error(
-      `no scenario ${unknown.join(', ')}; there are ${SCENARIOS.map(({ id }) => id).join(', ')}`,
-    );
+    refuse(`no scenario ${unknown.join(', ')}; there are ${SCENARIOS.map(({ id }) => id).join(', ')}`);
   return positionals.length === 0 ? SCENARIOS : SCENARIOS.filter(({ id }) => positionals.includes(id));
 }
 
@@ -62,8 +62,8 @@ const isQuick = values.quick;
 const bench: Bench = {
   sink: await openSink(),
   alertmanager: findAlertmanager(),
-  runs: wholeNumber('runs', values.runs ?? (isQuick ? '1' : '3'), 1),
-  events: wholeNumber('events', values.events ?? (isQuick ? '2000' : '20000'), 1),
+  runs: wholeNumber('runs', values.runs ?? (isQuick ? '1' : '3'), [1, 100]),
+  events: wholeNumber('events', values.events ?? (isQuick ? '2000' : '20000'), [1, MOST_EVENTS]),
   isQuick,
 };
 printHeading(bench);

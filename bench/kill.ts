@@ -38,9 +38,9 @@ function randomFrom(start: number): () => number {
   };
 }
 
-const rounds = wholeNumber('rounds', values.rounds, 1);
-const seed = wholeNumber('seed', values.seed, 0);
-const minutes = wholeNumber('minutes', values.minutes, RESERVED_MINUTES + 1);
+const rounds = wholeNumber('rounds', values.rounds, [1, 100_000]);
+const seed = wholeNumber('seed', values.seed, [0, 2 ** 32]);
+const minutes = wholeNumber('minutes', values.minutes, [RESERVED_MINUTES + 1, 24 * 60]);
 endWithin(minutes);
 
 /** Lives and deaths, until there were enough or time is short. Answers how many. */

@@ -45,6 +45,7 @@ async function setUp({ sink }: Bench): Promise<{ readonly setup: Setup; readonly
   const answers = answersTo(elsewhere);
   const plain = setupFor(sink, [...answers.keys()], { againSec: AGAIN_SEC, retrySchedule: SCHEDULE });
   for (const hook of plain.hooks) await sink.behave(hook, answers.get(hook.name) ?? {});
+  await sink.forget(sink.untrusted);
   return { setup: { ...plain, hooks: [...plain.hooks, sink.untrusted] }, elsewhere };
 }
 

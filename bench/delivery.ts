@@ -52,7 +52,7 @@ function chosen(): readonly Scenario[] {
 function printHeading({ alertmanager, runs }: Bench): void {
   const peer = alertmanager === undefined ? 'not installed, left out' : alertmanager.version;
   console.log(
-    `node ${process.version}, ${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}; Headgate ${headgate.version}, Alertmanager ${peer}; ${runs} runs in turns`,
+    `node ${process.version}, ${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)}; Headgate ${headgate.version}, Alertmanager ${peer}; S1 and S2 in ${runs} runs by turns`,
   );
 }
 

@@ -22,12 +22,12 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** The median, and behind it the least and the most. */
+/** The median, and behind it the least and the most where they differ. */
 export function spread(values: readonly number[], digits = 0): string {
   const texts = [median(values), Math.min(...values), Math.max(...values)].map(value =>
     value.toFixed(digits),
   );
-  return values.length === 1 ? `${texts[0]}` : `${texts[0]} (${texts[1]}-${texts[2]})`;
+  return new Set(texts).size === 1 ? `${texts[0]}` : `${texts[0]} (${texts[1]}-${texts[2]})`;
 }
 
 /** A figure beside what it should be. */

@@ -10,6 +10,7 @@ import type {
   KeyTable,
   MessageTable,
   NodeTable,
+  RevokedTokenTable,
   SecretTable,
   UserTable,
 } from './tables.ts';
@@ -38,6 +39,7 @@ export type ConfigVersionRow = Scoped<ConfigVersionTable>;
 export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
 export type KeyRow = KeyTable;
 export type UserRow = UserTable;
+export type RevokedTokenRow = RevokedTokenTable;
 export type NodeRow = Omit<NodeTable, 'until'>;
 
 /**
@@ -210,6 +212,12 @@ export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserRow | undefined>;
   byId(id: string): Promise<UserRow | undefined>;
+  /** By name. */
+  list(page: PageRequest): Promise<Page<UserRow>>;
+  /** Whether a token was given back before its time. */
+  isRevoked(tokenId: string): Promise<boolean>;
+  /** How many changes of users there have been: another number says that something is not as it was. */
+  changes(): Promise<number>;
 }
 
 /** The leave to do what only one process may do. `epoch` grows with every change of owner. */
@@ -250,11 +258,20 @@ export interface NodeStore {
   get(id: string): Promise<NodeRow | undefined>;
 }
 
-export const FACT_NOUNS = ['incidents', 'deliveries', 'messages', 'secrets', 'versions', 'leases'] as const;
+export const FACT_NOUNS = [
+  'incidents',
+  'deliveries',
+  'messages',
+  'secrets',
+  'versions',
+  'leases',
+  'users',
+  'tokens',
+] as const;
 
 /**
  * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
- * of them, and for leases, which belong to the whole installation.
+ * of them, and for leases, users and tokens, which belong to the whole installation.
  */
 export interface Fact {
   readonly workspace: string;
@@ -296,8 +313,21 @@ export interface WorkspaceTransaction {
 export interface Transaction {
   in(workspace: string): WorkspaceTransaction;
   countUsers(): Promise<number>;
-  /** Refused with `conflict` when the name is taken. */
+  /**
+   * Numbers a change of users, which every change of them begins with: it keeps other processes from changing users
+   * until this transaction has ended, so that what is read afterwards still holds then.
+   */
+  numberUserChange(): Promise<number>;
+  userById(id: string): Promise<UserRow | undefined>;
+  userByName(username: string): Promise<UserRow | undefined>;
+  countEnabledAdmins(): Promise<number>;
+  /** Refused with `conflict` when the name or the id is taken. */
   addUser(user: UserRow): Promise<void>;
+  /** Replaces the row of that id. */
+  updateUser(user: UserRow): Promise<void>;
+  removeUser(id: string): Promise<void>;
+  /** Keeps a token in mind until it is over; forgets those that are over at `now` (epoch ms). */
+  revokeToken(token: RevokedTokenRow, now: number): Promise<void>;
   addKey(key: KeyRow): Promise<void>;
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;

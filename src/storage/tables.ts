@@ -1,6 +1,6 @@
 /**
  * Rows as they lie in the database. Times are epoch milliseconds UTC, JSON is text, booleans are 0 and 1.
- * Every key starts with the workspace; `instance`, `keys`, `users`, `leases` and `nodes` belong to the whole
+ * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `leases` and `nodes` belong to the whole
  * installation.
  */
 interface InstanceTable {
@@ -27,6 +27,24 @@ export interface UserTable {
   force_password_change: number;
   role: string;
   created_at: number;
+  updated_at: number;
+  email: string;
+  first: string;
+  last: string;
+  disabled: number;
+  kind: 'person' | 'machine';
+  /** Of the change of users that last ended this one's tokens; a token of another number is over. */
+  version: number;
+  /** The last password that an admin chose, as `password`; the user may not go back to it. */
+  initial_password: string | null;
+}
+
+/** A token that was given back before its time. */
+export interface RevokedTokenTable {
+  /** Its `jti`. */
+  id: string;
+  /** When it would have ended anyway. */
+  expires_at: number;
 }
 
 export type IncidentState = 'open' | 'closed';
@@ -174,6 +192,7 @@ export interface Database {
   instance: InstanceTable;
   keys: KeyTable;
   users: UserTable;
+  revoked_tokens: RevokedTokenTable;
   incidents: IncidentTable;
   events: EventTable;
   deliveries: DeliveryTable;

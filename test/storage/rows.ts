@@ -141,6 +141,14 @@ export const userRow = (username: string): UserRow => ({
   force_password_change: 0,
   role: 'admin',
   created_at: TIME,
+  updated_at: TIME,
+  email: '',
+  first: '',
+  last: '',
+  disabled: 0,
+  kind: 'person',
+  version: 1,
+  initial_password: null,
 });
 
 export const keyRow = (kid: string, createdAt: number): KeyRow => ({

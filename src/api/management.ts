@@ -51,7 +51,12 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
       handler: async (request, reply) => {
         const actor = actors.get(request);
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
-        const call = { actor, house: options.house, group: groupOf(request) };
+        const call = {
+          actor,
+          house: options.house,
+          origin: { address: request.ip, requestId: request.id },
+          group: groupOf(request),
+        };
         const { body, etag } = await route.run(call, inputOf(request));
         if (etag !== undefined) void reply.header('etag', etag);
         return body;

@@ -75,6 +75,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const metrics = createMetrics();
     const meters = createMeters(metrics, clock);
     const { url } = storageSettings;
+    const isShared = typeof url !== 'string';
     const opened = await openStorage({ url, dataFolder, logger, clock, batched: meters.batch });
     const storage = meteredStorage(opened, metrics, clock);
     teardown.add('storage', () => storage.close());
@@ -97,9 +98,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     checked(configuration.load());
     const settings = () => configuration.get().settings;
     const identity = meteredIdentity(
-      await createIdentity({ storage, keyRing, clock, ids, logger, settings: () => settings().api }),
+      await createIdentity({
+        storage,
+        keyRing,
+        clock,
+        ids,
+        logger,
+        isShared,
+        settings: () => settings().api,
+      }),
       metrics,
     );
+    teardown.add('identity', async () => identity.stop());
     const generatedPassword = await identity.ensureFirstAdmin({
       dataFolder,
       password: firstPassword(options),
@@ -109,7 +119,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     const forward = createHttpForward();
     teardown.add('forwarding', forward.close);
     const node = ids.next();
-    const isShared = typeof storageSettings.url !== 'string';
     let led: Led | undefined;
     const leadership = createLeadership({
       storage,
@@ -164,6 +173,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         save: configuration.save,
         checkTexts: texts => checkTexts(sources, texts, clock),
         secrets,
+        users: identity.users,
         async requeue(filter, now) {
           if (led === undefined) throw notLeading();
           return led.requeue(filter, now);

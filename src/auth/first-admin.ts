@@ -8,12 +8,12 @@ import type { Logger } from '../lib/logger.ts';
 import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
+import { SHORTEST_PASSWORD } from './password-rules.ts';
 import { isAtMost, isPasswordLength, type Passwords } from './passwords.ts';
+import { newUserRow } from './users.ts';
 
 const USERNAME = 'admin';
 const FILE = 'initial-admin-password';
-/** NIST SP 800-63B-4: 15 characters where the password is the only factor. */
-const STRONG_FROM = 15;
 /** 100 bits in four groups, without letters and digits that look alike. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const GROUPS = 4;
@@ -64,8 +64,8 @@ async function addGivenAdmin(dependencies: Dependencies, password: string): Prom
   const { logger } = dependencies;
   if (!(await addAdmin(dependencies, password, { mustChange: false }))) return;
   logger.info({ user: USERNAME }, 'first admin created');
-  if (isAtMost(password, STRONG_FROM - 1))
-    logger.warn({ user: USERNAME, shortestStrong: STRONG_FROM }, 'the first admin has a weak password');
+  if (isAtMost(password, SHORTEST_PASSWORD - 1))
+    logger.warn({ user: USERNAME, shortestStrong: SHORTEST_PASSWORD }, 'the first admin has a weak password');
 }
 
 async function generateAdmin(
@@ -101,15 +101,20 @@ async function addAdmin(
 ): Promise<boolean> {
   const hash = await passwords.hash(password);
   return storage.transaction(async tx => {
+    const version = await tx.numberUserChange();
     if ((await tx.countUsers()) > 0) return false;
-    await tx.addUser({
-      id: ids.next(),
-      username: USERNAME,
-      password: hash,
-      force_password_change: mustChange ? 1 : 0,
-      role: 'admin',
-      created_at: clock.now(),
-    });
+    await tx.addUser(
+      newUserRow({
+        id: ids.next(),
+        username: USERNAME,
+        password: hash,
+        initial_password: mustChange ? hash : null,
+        force_password_change: mustChange ? 1 : 0,
+        role: 'admin',
+        created_at: clock.now(),
+        version,
+      }),
+    );
     await place?.();
     return true;
   });

@@ -1,6 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { UserStore } from '../storage/storage.ts';
+import type { Storage, UserRow, UserStore } from '../storage/storage.ts';
 import type { LoginAttempt, LoginLimits } from './login-limits.ts';
 import type { LoginLog } from './login-log.ts';
 import { isPasswordLength, type Passwords } from './passwords.ts';
@@ -28,6 +28,7 @@ export type Login = (request: LoginRequest) => Promise<LoginAnswer>;
 
 interface Dependencies {
   readonly users: Pick<UserStore, 'byName'>;
+  readonly transaction: Storage['transaction'];
   readonly passwords: Passwords;
   readonly tokens: Tokens;
   readonly limits: LoginLimits;
@@ -38,7 +39,7 @@ interface Dependencies {
 }
 
 export function createLogin(dependencies: Dependencies): Login {
-  const { users, passwords, tokens, limits, log, logger, tokenTtl } = dependencies;
+  const { users, transaction, passwords, tokens, limits, log, logger, tokenTtl } = dependencies;
 
   async function reserve(username: string, address: string): Promise<LoginAttempt> {
     try {
@@ -52,7 +53,17 @@ export function createLogin(dependencies: Dependencies): Login {
   async function compare(username: string, password: string) {
     const user = await users.byName(username);
     const isRight = await passwords.verify(password, user?.password);
-    return { user, isRight: isRight && password !== '' };
+    return { user, isRight: isRight && password !== '' && user?.disabled !== 1 };
+  }
+
+  /** The same password at today's cost; nobody's tokens end by that. */
+  async function strengthen({ id, password: former }: UserRow, password: string): Promise<void> {
+    const hash = await passwords.hash(password);
+    await transaction(async tx => {
+      await tx.numberUserChange();
+      const user = await tx.userById(id);
+      if (user?.password === former) await tx.updateUser({ ...user, password: hash });
+    });
   }
 
   return async ({ username, password, address }) => {
@@ -72,7 +83,8 @@ export function createLogin(dependencies: Dependencies): Login {
       throw new AppError('unauthenticated', 'The user name or the password is wrong');
     }
     attempt.succeeded();
-    const token = await tokens.issue(user.id, tokenTtl());
+    if (passwords.isOutdated(user.password)) await strengthen(user, password);
+    const token = await tokens.issue(user.id, tokenTtl(), user.version);
     logger.info({ user: user.username, address }, 'login succeeded');
     return { token: `Bearer ${token}`, forcePasswordChange: user.force_password_change === 1 };
   };

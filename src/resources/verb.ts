@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { type Actor, authorise, type Permission } from '../auth/permissions.ts';
+import { type Actor, assertPasswordIsOwn, authorise, type Permission } from '../auth/permissions.ts';
+import type { Users } from '../auth/user-administration.ts';
 import type { Change } from '../config/change.ts';
 import type { CheckFindings } from '../config/check.ts';
 import type { Configuration, Texts } from '../config/load.ts';
@@ -22,6 +23,7 @@ export interface House {
   /** What the configuration would be if these texts stood on disk. */
   readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
+  readonly users: Users;
   readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
   /**
    * Puts deliveries back into the queue of the process that sends; says how many, and how many were left alone because
@@ -36,10 +38,18 @@ export interface House {
   readonly facts: (listener: (fact: Fact) => void) => () => void;
 }
 
+export interface Origin {
+  /** As the server sees it. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
 /** Who calls, and on what. */
 export interface Call {
   readonly actor: Actor;
   readonly house: House;
+  /** Where the call comes from. */
+  readonly origin: Origin;
   /** The one group the call is about; undefined for all of them. */
   readonly group?: string | undefined;
 }
@@ -49,6 +59,8 @@ export interface Verb<Input, Output> {
   readonly permission: Permission | 'any actor';
   /** One map for what the path, the query (`limit`), the body (`body`) and the header (`ifMatch`) bring. */
   readonly input: z.ZodType<Input> & { readonly shape: z.core.$ZodShape };
+  /** Whether it is open to whoever has to change the own password first. */
+  readonly isOpenBeforePasswordChange?: true;
   run(call: Call, input: Input): Promise<Output> | Output;
 }
 
@@ -59,11 +71,14 @@ export const defineVerb = <Input, Output>(verb: Verb<Input, Output>): Verb<Input
  * `invalid-request` with every problem.
  */
 export async function invoke<Input, Output>(
-  verb: Pick<Verb<Input, Output>, 'permission' | 'run'> & { readonly input: z.ZodType<Input> },
+  verb: Pick<Verb<Input, Output>, 'permission' | 'isOpenBeforePasswordChange' | 'run'> & {
+    readonly input: z.ZodType<Input>;
+  },
   call: Call,
   raw: unknown,
 ): Promise<Output> {
   if (verb.permission !== 'any actor') authorise(call.actor, verb.permission);
+  else if (verb.isOpenBeforePasswordChange !== true) assertPasswordIsOwn(call.actor);
   if (call.group !== undefined && !groupsOf(call.house.configuration()).has(call.group))
     throw notFound('group', call.group);
   const parsed = verb.input.safeParse(raw);

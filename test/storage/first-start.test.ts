@@ -56,6 +56,7 @@ async function begin(path: string) {
       clock: systemClock,
       ids: monotonicIds(systemClock),
       logger: silentLogger,
+      isShared: false,
       settings: () => ({ authTokenTTL: 60, loginRateLimit: { count: 10, perMs: 1000 } }),
     });
   return { storage, identify };

@@ -10,6 +10,7 @@ import { notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
 import { systemRoutes } from './system.ts';
 import { targetRoutes } from './targets.ts';
+import { userRoutes } from './users.ts';
 import { versionRoutes } from './version.ts';
 
 /** Everything below `/api/v1` that needs a token. */
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...groupRoutes,
   ...secretRoutes,
+  ...userRoutes,
   ...versionRoutes,
   ...systemRoutes,
 ];

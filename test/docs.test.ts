@@ -18,6 +18,7 @@ import { readPostedEvents } from '../src/notifications/posted-events.ts';
 import { parseSamples } from '../src/pipelines/formats/samples.ts';
 import type { Monitor } from '../src/pipelines/monitor.ts';
 import type { House } from '../src/resources/verb.ts';
+import { notedAudit } from './helpers/audit.ts';
 import { testClock } from './helpers/clock.ts';
 import { configFolder } from './helpers/config-folder.ts';
 import { codeBlocks, exampleOf, readText, sectionOf, tableRows } from './helpers/markdown.ts';
@@ -48,6 +49,7 @@ const house: House = {
   get users() {
     return untouched();
   },
+  audit: notedAudit(),
   transaction: untouched,
   clock: { now: untouched },
   facts: untouched,

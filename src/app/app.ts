@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
+import { createAudit } from '../auth/audit.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity } from '../auth/identity.ts';
 import { checkTexts } from '../config/apart.ts';
@@ -97,8 +98,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
+    const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });
+    teardown.add('audit', audit.stop);
     const identity = meteredIdentity(
       await createIdentity({
+        audit,
         storage,
         keyRing,
         clock,
@@ -174,6 +178,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         checkTexts: texts => checkTexts(sources, texts, clock),
         secrets,
         users: identity.users,
+        audit,
         async requeue(filter, now) {
           if (led === undefined) throw notLeading();
           return led.requeue(filter, now);

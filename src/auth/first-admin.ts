@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Audit } from './audit.ts';
 import { SHORTEST_PASSWORD } from './password-rules.ts';
 import { isAtMost, isPasswordLength, type Passwords } from './passwords.ts';
 import { newUserRow } from './users.ts';
@@ -37,6 +38,7 @@ interface Dependencies {
   readonly passwords: Passwords;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly audit: Pick<Audit, 'record'>;
   readonly logger: Logger;
 }
 
@@ -95,12 +97,12 @@ async function generateAdmin(
 
 /** Counts again inside the transaction: of two starts at the same moment one makes the admin. */
 async function addAdmin(
-  { storage, passwords, clock, ids }: Dependencies,
+  { storage, passwords, clock, ids, audit }: Dependencies,
   password: string,
   { mustChange, place }: { mustChange: boolean; place?: () => Promise<void> },
 ): Promise<boolean> {
   const hash = await passwords.hash(password);
-  return storage.transaction(async tx => {
+  const isMade = await storage.transaction(async tx => {
     const version = await tx.numberUserChange();
     if ((await tx.countUsers()) > 0) return false;
     await tx.addUser(
@@ -118,6 +120,9 @@ async function addAdmin(
     await place?.();
     return true;
   });
+  const entry = { actor: 'headgate', action: 'users.create', target: USERNAME, address: 'local' };
+  if (isMade) await audit.record({ ...entry, reason: 'first admin' });
+  return isMade;
 }
 
 function generatePassword(): string {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as argon2 from '@node-rs/argon2';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { notedAudit } from '../../test/helpers/audit.ts';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { AppError } from '../lib/errors.ts';
@@ -55,6 +56,7 @@ async function start(): Promise<Identity> {
     clock,
     ids: monotonicIds(clock),
     logger: recorder(),
+    audit: notedAudit(),
     isShared: false,
     settings: () => settings,
   });

@@ -3,6 +3,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Audit } from './audit.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import type { RateLimit } from './failure-count.ts';
 import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './first-admin.ts';
@@ -40,12 +41,13 @@ export async function createIdentity(options: {
   keyRing: KeyRing;
   clock: Clock;
   ids: Ids;
+  audit: Audit;
   logger: Logger;
   /** Whether other processes have the same store. */
   isShared: boolean;
   settings: () => IdentitySettings;
 }): Promise<Identity> {
-  const { storage, keyRing, clock, ids, isShared, settings } = options;
+  const { storage, keyRing, clock, ids, audit, isShared, settings } = options;
   const { users } = storage;
   const logger = options.logger.child({ component: 'auth' });
   const keys = await openTokenKeys({ storage, keyRing, clock });
@@ -62,12 +64,13 @@ export async function createIdentity(options: {
       tokens,
       limits,
       log: createLoginLog({ clock, logger }),
+      audit,
       logger,
       tokenTtl,
     }),
     authenticate: createAuthenticate({ tokens, directory }),
     users: createUsers({ storage, passwords, tokens, limits, directory, clock, ids, tokenTtl }),
     stop: directory.stop,
-    ensureFirstAdmin: request => ensureFirstAdmin({ storage, passwords, clock, ids, logger }, request),
+    ensureFirstAdmin: request => ensureFirstAdmin({ storage, passwords, clock, ids, audit, logger }, request),
   };
 }

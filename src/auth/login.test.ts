@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { notedAudit } from '../../test/helpers/audit.ts';
 import { AppError } from '../lib/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { UserRow } from '../storage/storage.ts';
@@ -43,6 +44,7 @@ function setup(
       }),
     },
     log: { refused: () => {} },
+    audit: notedAudit(),
     logger: silentLogger,
     tokenTtl: () => 60,
   });

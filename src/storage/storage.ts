@@ -1,5 +1,6 @@
 import type {
   AttemptTable,
+  AuditTable,
   ConfigVersionTable,
   DeliveryState,
   DeliveryTable,
@@ -32,6 +33,7 @@ export type EventRow = Scoped<EventTable>;
 export type DeliveryRow = Scoped<DeliveryTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
+export type AuditRow = Scoped<AuditTable>;
 export type SecretRow = Scoped<SecretTable>;
 export type KeptTargetRow = Scoped<KeptTargetTable>;
 export type ConfigVersionRow = Scoped<ConfigVersionTable>;
@@ -84,8 +86,15 @@ export interface BatchOperation {
   readonly deliveryIds: readonly string[];
 }
 
+/** Says what was done or refused. */
+export interface AuditOperation {
+  readonly kind: 'audit';
+  readonly workspace: string;
+  readonly row: AuditRow;
+}
+
 /** Hot writes are data, from this closed list. */
-export type Operation = TransitionOperation | SettleOperation | BatchOperation;
+export type Operation = TransitionOperation | SettleOperation | BatchOperation | AuditOperation;
 
 export interface IncidentStore {
   /** Every open incident; the engine reads them once at start. */
@@ -182,8 +191,25 @@ export interface VersionStore {
   count(): Promise<number>;
 }
 
+export interface AuditFilter {
+  readonly actor?: string;
+  readonly action?: string;
+  readonly target?: string;
+  readonly result?: AuditRow['result'];
+  /** Epoch ms: then or later. */
+  readonly since?: number;
+  /** Epoch ms: before. */
+  readonly until?: number;
+}
+
+/** What was done and refused. There is no way to change it. */
+export interface AuditStore {
+  /** Newest first. */
+  list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;
+}
+
 /** What is kept for a time only; `deliveries` with their attempts. */
-export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages';
+export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages' | 'audit';
 
 export interface AgeingStore {
   /**
@@ -205,6 +231,7 @@ export interface WorkspaceStorage {
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
   readonly versions: VersionStore;
+  readonly audit: AuditStore;
   readonly ageing: AgeingStore;
 }
 

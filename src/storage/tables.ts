@@ -170,6 +170,27 @@ export interface ConfigVersionTable {
   files: string;
 }
 
+/** Something that was done, or that was refused so often from one address in a minute. Rows are never changed. */
+export interface AuditTable {
+  workspace: string;
+  /** Time-ordered. */
+  id: string;
+  created_at: number;
+  /** Name of whoever did it; '' when nobody knows. */
+  actor: string;
+  /** The operation, as in `users.update`. */
+  action: string;
+  /** Id or name of what it was done to; '' for none. */
+  target: string;
+  result: 'ok' | 'refused';
+  /** What was changed, or why it was refused; '' for nothing more to say. */
+  reason: string;
+  address: string;
+  /** Of the first request of them. */
+  request_id: string;
+  count: number;
+}
+
 /** `until` is a time of the database's own clock, here and below; 0 once it is over. */
 interface LeaseTable {
   name: string;
@@ -201,6 +222,7 @@ export interface Database {
   kept_targets: KeptTargetTable;
   secrets: SecretTable;
   config_versions: ConfigVersionTable;
+  audit: AuditTable;
   leases: LeaseTable;
   nodes: NodeTable;
 }

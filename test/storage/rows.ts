@@ -1,6 +1,7 @@
 import { monotonicIds } from '../../src/lib/ids.ts';
 import type {
   AttemptRow,
+  AuditRow,
   ConfigVersionRow,
   DeliveryRow,
   IncidentRow,
@@ -186,6 +187,20 @@ export const versionRow = (facts: Partial<ConfigVersionRow> = {}): ConfigVersion
   message: null,
   created_at: TIME,
   files: '{"notifications.yml":"targets: []\\n"}',
+  ...facts,
+});
+
+export const auditRow = (facts: Partial<AuditRow> = {}): AuditRow => ({
+  id: ids.next(),
+  created_at: TIME,
+  actor: 'admin',
+  action: 'users.update',
+  target: 'ann',
+  result: 'ok',
+  reason: '',
+  address: '192.0.2.1',
+  request_id: 'r1',
+  count: 1,
   ...facts,
 });
 

@@ -9,6 +9,7 @@ import { openKeyRing } from '../../src/lib/keyring.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { openStorage } from '../../src/storage/open.ts';
+import { notedAudit } from '../helpers/audit.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
 
 const PASSWORD = 'violet-giraffes-mend-9-clocks';
@@ -35,6 +36,7 @@ beforeEach(async () => {
       clock: systemClock,
       ids: monotonicIds(systemClock),
       logger: silentLogger,
+      audit: notedAudit(),
       isShared: true,
       settings: () => ({ authTokenTTL: 60, loginRateLimit: { count: 100, perMs: 1000 } }),
     });

@@ -943,6 +943,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List who did what and what was refused, newest first */
+        get: operations["audit.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/version": {
         parameters: {
             query?: never;
@@ -1461,6 +1478,25 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AuditEntry: {
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @description Name of whoever did it; empty when nobody knows. */
+            actor: string;
+            /** @description The operation, as in `users.update`. */
+            action: string;
+            /** @description Id or name of what it was done to; empty for none. */
+            target: string;
+            /** @enum {string} */
+            result: "ok" | "refused";
+            /** @description What was changed, or why it was refused. */
+            reason: string;
+            address: string;
+            requestId: string;
+            /** @description How often it was refused in the minute before `time`; 1 for what was done. */
+            count: number;
+        };
         Branch: {
             id: string;
         };
@@ -3516,6 +3552,12 @@ export interface components {
                  * @example 30s
                  */
                 messages: string;
+                /**
+                 * @description How long is kept who did what.
+                 * @default 400d
+                 * @example 30s
+                 */
+                audit: string;
             };
             /**
              * @description Metrics of Headgate itself.
@@ -3805,6 +3847,7 @@ export interface components {
                 incidents?: string | null;
                 versions?: string | null;
                 messages?: string | null;
+                audit?: string | null;
             } | null;
             metrics?: {
                 token?: string | null;
@@ -8263,6 +8306,51 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Role"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "audit.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                /** @description Name of a user. */
+                actor?: string;
+                /** @description An operation, as in `users.update`. */
+                action?: string;
+                /** @description Id or name of what it was done to. */
+                target?: string;
+                result?: "ok" | "refused";
+                /** @description Then or later. */
+                since?: string;
+                /** @description Before. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AuditEntry"][];
                         count: number;
                         offset?: number;
                         limit?: number;

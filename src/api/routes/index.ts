@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts';
+import { auditRoutes } from './audit.ts';
 import { authRoutes } from './auth.ts';
 import { componentRoutes } from './components.ts';
 import { conditionRoutes } from './conditions.ts';
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...groupRoutes,
   ...secretRoutes,
   ...userRoutes,
+  ...auditRoutes,
   ...versionRoutes,
   ...systemRoutes,
 ];

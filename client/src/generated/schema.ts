@@ -3016,7 +3016,7 @@ export interface components {
             /** @description After a change of password, which ends every token: a fresh one, with its word Bearer. */
             token?: string;
         };
-        ProfileChangeChange: {
+        ProfileChange: {
             email?: (string | null) | null;
             first?: (string | null) | null;
             last?: (string | null) | null;
@@ -4607,7 +4607,7 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
-        UserChangeChange: {
+        UserChange: {
             id?: string | null;
             username?: string | null;
             password?: string | null;
@@ -8157,7 +8157,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["UserChangeChange"];
+                "application/json": components["schemas"]["UserChange"];
             };
         };
         responses: {
@@ -8258,7 +8258,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProfileChangeChange"];
+                "application/json": components["schemas"]["ProfileChange"];
             };
         };
         responses: {

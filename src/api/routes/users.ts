@@ -63,7 +63,7 @@ export const userRoutes: readonly Route[] = [
     description:
       'Another role, another password and `disabled` end the tokens of the user. The last admin who can log in stays one.',
     verb: updateUser,
-    takes: { shape: { name: 'UserChange' }, kind: 'part' },
+    takes: { shape: { name: 'User' }, kind: 'part' },
     errors: ['conflict', 'rate-limited'],
     example: { ...example, body: { roles: ['reader'] } },
   }),
@@ -101,7 +101,7 @@ export const userRoutes: readonly Route[] = [
     method: 'PATCH',
     summary: 'Change the own names, or with the current password the own password',
     verb: updateProfile,
-    takes: { shape: { name: 'ProfileChange' }, kind: 'part' },
+    takes: { shape: { name: 'Profile' }, kind: 'part' },
     answer: item(profileShape, wireProfile),
     errors: ['conflict', 'rate-limited'],
     example: { params: { id: 'admin' }, body: { first: 'Alex' } },

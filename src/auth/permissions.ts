@@ -34,7 +34,7 @@ export interface Actor {
   readonly token?: PresentedToken;
 }
 
-export interface PresentedToken {
+interface PresentedToken {
   readonly id: string;
   /** Epoch ms. */
   readonly expiresAt: number;

@@ -21,7 +21,7 @@ import type { UserDirectory } from './user-directory.ts';
 import { factsOf, invalidField, parseUsername, type UserFacts } from './users.ts';
 
 /** What somebody changes of themself. */
-export interface OwnChange {
+interface OwnChange {
   readonly first?: string | undefined;
   readonly last?: string | undefined;
   readonly password?: string | undefined;

@@ -41,7 +41,7 @@ export type ConfigVersionRow = Scoped<ConfigVersionTable>;
 export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
 export type KeyRow = KeyTable;
 export type UserRow = UserTable;
-export type RevokedTokenRow = RevokedTokenTable;
+type RevokedTokenRow = RevokedTokenTable;
 export type NodeRow = Omit<NodeTable, 'until'>;
 
 /**

@@ -151,7 +151,10 @@ function asker(url: string, root: string): Ask {
       query,
       ...(body !== undefined && { body: await filled(body) }),
     };
-    return { ...request, answer: settled(operation.id, await send(operation, request)) };
+    const answer = settled(operation.id, await send(operation, request));
+    // It ended the token.
+    if (operation.id === 'auth.logout') token = undefined;
+    return { ...request, answer };
   };
 
   async function login(): Promise<unknown> {

@@ -18,6 +18,7 @@ import { readPostedEvents } from '../src/notifications/posted-events.ts';
 import { parseSamples } from '../src/pipelines/formats/samples.ts';
 import type { Monitor } from '../src/pipelines/monitor.ts';
 import type { House } from '../src/resources/verb.ts';
+import { notedAudit } from './helpers/audit.ts';
 import { testClock } from './helpers/clock.ts';
 import { configFolder } from './helpers/config-folder.ts';
 import { codeBlocks, exampleOf, readText, sectionOf, tableRows } from './helpers/markdown.ts';
@@ -45,16 +46,21 @@ const house: House = {
   get secrets() {
     return untouched();
   },
+  get users() {
+    return untouched();
+  },
+  audit: notedAudit(),
   transaction: untouched,
   clock: { now: untouched },
   facts: untouched,
 };
 
+const origin = { address: '192.0.2.1', requestId: 'r1' };
 const actor = (role: Role): Actor => ({ kind: 'user', id: 'u1', name: 'somebody', role });
 
 /** The refusal of somebody without any permission names the one that is missing. */
 async function permissionOf(route: (typeof routes)[number]): Promise<string> {
-  const refusal = await route.run({ actor: actor('user'), house }, {}).catch(reasonOf);
+  const refusal = await route.run({ actor: actor('user'), house, origin }, {}).catch(reasonOf);
   return /permission '([^']+)'/.exec(String(refusal))?.[1] ?? 'any token';
 }
 
@@ -83,7 +89,15 @@ test('api.md lists every path of the API with the permission it asks for', async
 });
 
 test('api.md lists every path that the server knows', async () => {
-  const identity: Identity = { login: untouched, authenticate: untouched, ensureFirstAdmin: untouched };
+  const identity: Identity = {
+    login: untouched,
+    authenticate: untouched,
+    get users() {
+      return untouched();
+    },
+    ensureFirstAdmin: untouched,
+    stop: untouched,
+  };
   const monitor: Monitor = {
     get components() {
       return untouched();
@@ -156,7 +170,9 @@ test('events.md describes every field of an event, and no other', async () => {
 
 test('the example of errors.md is what a wrong query is answered', async () => {
   const route = routes.find(({ path }) => path === '/incidents');
-  const error: unknown = await route?.run({ actor: actor('admin'), house }, { limit: '0' }).catch(one => one);
+  const error: unknown = await route
+    ?.run({ actor: actor('admin'), house, origin }, { limit: '0' })
+    .catch(one => one);
   if (!(error instanceof AppError)) throw new Error(`not refused: ${reasonOf(error)}`);
   const { code, message, problems: errors } = error;
   expect(exampleOf(readText('docs/reference/errors.md'), 'Errors')).toMatchObject({ code, message, errors });

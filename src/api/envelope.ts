@@ -2,7 +2,7 @@ import type { Listed } from '../resources/paging.ts';
 import type { Answer, Shape } from './shape.ts';
 
 /** `{items, count}`, and with `limit` also where in the whole the page lies. */
-function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object): object {
+function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object | string): object {
   const items = page.items.map(wire);
   const paging =
     page.limit === undefined ? {} : { offset: page.offset, limit: page.limit, totalCount: page.total };
@@ -13,7 +13,7 @@ function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object): objec
 const single = (item: object): object => ({ items: [item], count: 1 });
 
 /** Answers with a page of objects. */
-export const list = <Item>(shape: Shape, wire: (item: Item) => object): Answer<Listed<Item>> => ({
+export const list = <Item>(shape: Shape, wire: (item: Item) => object | string): Answer<Listed<Item>> => ({
   kind: 'list',
   shape,
   make: page => envelope(page, wire),

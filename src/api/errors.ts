@@ -7,6 +7,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   'invalid-request': 400,
   unauthenticated: 401,
   forbidden: 403,
+  'password-change-required': 403,
   'not-found': 404,
   'method-not-allowed': 405,
   conflict: 409,

@@ -34,6 +34,6 @@ export function addLogin(scope: FastifyInstance, identity: Identity): void {
   scope.post(loginOperation.path, { bodyLimit: MOST_BYTES }, async request => {
     const parsed = credentials.safeParse(request.body);
     if (!parsed.success) throw invalidInput(parsed.error);
-    return identity.login({ ...parsed.data, address: request.ip });
+    return identity.login({ ...parsed.data, address: request.ip, requestId: request.id });
   });
 }

@@ -30,9 +30,26 @@ export interface ManagementOptions {
 export async function addManagement(scope: FastifyInstance, options: ManagementOptions): Promise<void> {
   const actors = new WeakMap<FastifyRequest, Actor>();
   readJsonBodies(scope);
+
+  async function actorOf(request: FastifyRequest): Promise<Actor> {
+    try {
+      return await options.identity.authenticate(authorizationOf(request));
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'unauthenticated')
+        options.house.audit.refused({
+          actor: '',
+          action: 'auth.token',
+          reason: error.message,
+          address: request.ip,
+          requestId: request.id,
+        });
+      throw error;
+    }
+  }
+
   scope.addHook('onRequest', async request => {
     if (!request.is404 && PUBLIC_PATHS.has(request.routeOptions.url ?? '')) return;
-    actors.set(request, await options.identity.authenticate(authorizationOf(request)));
+    actors.set(request, await actorOf(request));
   });
   forwardLive(scope, options.leader);
   addHealth(scope, options.health);
@@ -51,7 +68,12 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
       handler: async (request, reply) => {
         const actor = actors.get(request);
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
-        const call = { actor, house: options.house, group: groupOf(request) };
+        const call = {
+          actor,
+          house: options.house,
+          origin: { address: request.ip, requestId: request.id },
+          group: groupOf(request),
+        };
         const { body, etag } = await route.run(call, inputOf(request));
         if (etag !== undefined) void reply.header('etag', etag);
         return body;

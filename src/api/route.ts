@@ -70,7 +70,8 @@ export function route<Input, Output>(options: RouteOptions<Input, Output>): Rout
     errors: options.errors ?? [],
     example: options.example ?? {},
     async run(call, input) {
-      const output = await invoke(accept === undefined ? verb : accepting(verb, accept, call), call, input);
+      const asked = accept === undefined ? verb : accepting(verb, accept, call);
+      const output = await invoke(asked, { call, called: { id, method }, raw: input });
       const tag = etag?.(output);
       return { body: answer.make(output), ...(tag !== undefined && { etag: tag }) };
     },

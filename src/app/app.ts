@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
+import { createAudit } from '../auth/audit.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity } from '../auth/identity.ts';
 import { checkTexts } from '../config/apart.ts';
@@ -75,6 +76,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const metrics = createMetrics();
     const meters = createMeters(metrics, clock);
     const { url } = storageSettings;
+    const isShared = typeof url !== 'string';
     const opened = await openStorage({ url, dataFolder, logger, clock, batched: meters.batch });
     const storage = meteredStorage(opened, metrics, clock);
     teardown.add('storage', () => storage.close());
@@ -96,10 +98,22 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
+    const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });
+    teardown.add('audit', audit.stop);
     const identity = meteredIdentity(
-      await createIdentity({ storage, keyRing, clock, ids, logger, settings: () => settings().api }),
+      await createIdentity({
+        audit,
+        storage,
+        keyRing,
+        clock,
+        ids,
+        logger,
+        isShared,
+        settings: () => settings().api,
+      }),
       metrics,
     );
+    teardown.add('identity', async () => identity.stop());
     const generatedPassword = await identity.ensureFirstAdmin({
       dataFolder,
       password: firstPassword(options),
@@ -109,7 +123,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     const forward = createHttpForward();
     teardown.add('forwarding', forward.close);
     const node = ids.next();
-    const isShared = typeof storageSettings.url !== 'string';
     let led: Led | undefined;
     const leadership = createLeadership({
       storage,
@@ -164,6 +177,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         save: configuration.save,
         checkTexts: texts => checkTexts(sources, texts, clock),
         secrets,
+        users: identity.users,
+        audit,
         async requeue(filter, now) {
           if (led === undefined) throw notLeading();
           return led.requeue(filter, now);

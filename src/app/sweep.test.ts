@@ -13,7 +13,13 @@ import { createSweep, type Keeping, type Sweep } from './sweep.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 1);
-const KEEPING: Keeping = { deliveries: DAY_MS, incidents: DAY_MS, versions: DAY_MS, messages: DAY_MS };
+const KEEPING: Keeping = {
+  deliveries: DAY_MS,
+  incidents: DAY_MS,
+  versions: DAY_MS,
+  messages: DAY_MS,
+  audit: DAY_MS,
+};
 
 let store: TestStorage;
 let clock: TestClock;

@@ -12,6 +12,7 @@ export const keepingOf = (settings: Settings['retention']): Keeping => ({
   incidents: settings.incidents.ms,
   versions: settings.versions.ms,
   messages: settings.messages.ms,
+  audit: settings.audit.ms,
 });
 
 export interface SweepOptions {
@@ -41,7 +42,7 @@ const BATCH = 250;
 const PAUSE_MS = 10;
 
 /** Deliveries before the events they hold on to, and incidents last, when nothing refers to them any more. */
-const ORDER: readonly Ageing[] = ['deliveries', 'events', 'incidents', 'versions', 'messages'];
+const ORDER: readonly Ageing[] = ['deliveries', 'events', 'incidents', 'versions', 'messages', 'audit'];
 
 export function createSweep(options: SweepOptions): Sweep {
   const { clock, logger, storage, workspace } = options;

@@ -1,20 +1,21 @@
 import { AppError } from '../lib/errors.ts';
-import type { UserStore } from '../storage/storage.ts';
 import { bearerToken } from './bearer.ts';
-import { type Actor, isRole } from './permissions.ts';
+import type { Actor } from './permissions.ts';
 import type { Tokens } from './tokens.ts';
+import type { UserDirectory } from './user-directory.ts';
+import { roleOf } from './users.ts';
 
 /**
- * Who calls, by the value of the Authorization header. The user is read at each call, so a change of role or a
- * removed user counts at once. Throws `unauthenticated`.
+ * Who calls, by the value of the Authorization header. The user is looked at for each call, so a change of role or a
+ * removed user counts at once. Throws `unauthenticated`, and `unavailable` while the store does not answer.
  */
 export type Authenticate = (authorization: string | undefined) => Promise<Actor>;
 
 export function createAuthenticate(options: {
   tokens: Tokens;
-  users: Pick<UserStore, 'byId'>;
+  directory: Pick<UserDirectory, 'find' | 'isRevoked'>;
 }): Authenticate {
-  const { tokens, users } = options;
+  const { tokens, directory } = options;
   return async authorization => {
     if (authorization === undefined)
       throw refusal('No token was sent; log in and send "Authorization: Bearer <token>"');
@@ -27,14 +28,19 @@ export function createAuthenticate(options: {
           ? 'The token has expired; log in again'
           : 'The token is not valid here; log in again',
       );
-    const user = await users.byId(verified.claims.sub);
-    if (user === undefined) throw refusal('The token is not valid here; log in again');
-    if (!isRole(user.role))
-      throw new AppError(
-        'internal',
-        `User '${user.username}' has the unknown role '${user.role}' in the store`,
-      );
-    return { kind: 'user', id: user.id, name: user.username, role: user.role };
+    const { sub, ver, jti, exp } = verified.claims;
+    const user = await directory.find(sub);
+    if (user === undefined || user.disabled === 1 || user.version !== ver)
+      throw refusal('The token is not valid here; log in again');
+    if (await directory.isRevoked(jti)) throw refusal('The token was given back; log in again');
+    return {
+      kind: 'user',
+      id: user.id,
+      name: user.username,
+      role: roleOf(user),
+      token: { id: jti, expiresAt: exp * 1000 },
+      ...(user.force_password_change === 1 && { mustChangePassword: true }),
+    };
   };
 }
 

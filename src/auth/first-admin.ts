@@ -8,12 +8,13 @@ import type { Logger } from '../lib/logger.ts';
 import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Audit } from './audit.ts';
+import { SHORTEST_PASSWORD } from './password-rules.ts';
 import { isAtMost, isPasswordLength, type Passwords } from './passwords.ts';
+import { newUserRow } from './users.ts';
 
 const USERNAME = 'admin';
 const FILE = 'initial-admin-password';
-/** NIST SP 800-63B-4: 15 characters where the password is the only factor. */
-const STRONG_FROM = 15;
 /** 100 bits in four groups, without letters and digits that look alike. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const GROUPS = 4;
@@ -37,6 +38,7 @@ interface Dependencies {
   readonly passwords: Passwords;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly audit: Pick<Audit, 'record'>;
   readonly logger: Logger;
 }
 
@@ -64,8 +66,8 @@ async function addGivenAdmin(dependencies: Dependencies, password: string): Prom
   const { logger } = dependencies;
   if (!(await addAdmin(dependencies, password, { mustChange: false }))) return;
   logger.info({ user: USERNAME }, 'first admin created');
-  if (isAtMost(password, STRONG_FROM - 1))
-    logger.warn({ user: USERNAME, shortestStrong: STRONG_FROM }, 'the first admin has a weak password');
+  if (isAtMost(password, SHORTEST_PASSWORD - 1))
+    logger.warn({ user: USERNAME, shortestStrong: SHORTEST_PASSWORD }, 'the first admin has a weak password');
 }
 
 async function generateAdmin(
@@ -95,24 +97,32 @@ async function generateAdmin(
 
 /** Counts again inside the transaction: of two starts at the same moment one makes the admin. */
 async function addAdmin(
-  { storage, passwords, clock, ids }: Dependencies,
+  { storage, passwords, clock, ids, audit }: Dependencies,
   password: string,
   { mustChange, place }: { mustChange: boolean; place?: () => Promise<void> },
 ): Promise<boolean> {
   const hash = await passwords.hash(password);
-  return storage.transaction(async tx => {
+  const isMade = await storage.transaction(async tx => {
+    const version = await tx.numberUserChange();
     if ((await tx.countUsers()) > 0) return false;
-    await tx.addUser({
-      id: ids.next(),
-      username: USERNAME,
-      password: hash,
-      force_password_change: mustChange ? 1 : 0,
-      role: 'admin',
-      created_at: clock.now(),
-    });
+    await tx.addUser(
+      newUserRow({
+        id: ids.next(),
+        username: USERNAME,
+        password: hash,
+        initial_password: mustChange ? hash : null,
+        force_password_change: mustChange ? 1 : 0,
+        role: 'admin',
+        created_at: clock.now(),
+        version,
+      }),
+    );
     await place?.();
     return true;
   });
+  const entry = { actor: 'headgate', action: 'users.create', target: USERNAME, address: 'local' };
+  if (isMade) await audit.record({ ...entry, reason: 'first admin' });
+  return isMade;
 }
 
 function generatePassword(): string {

@@ -1,8 +1,10 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as argon2 from '@node-rs/argon2';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { notedAudit } from '../../test/helpers/audit.ts';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { AppError } from '../lib/errors.ts';
@@ -13,6 +15,7 @@ import { Secret } from '../lib/secret.ts';
 import type { UserRow } from '../storage/storage.ts';
 import { createIdentity, type Identity, type IdentitySettings } from './identity.ts';
 import { createPasswords } from './passwords.ts';
+import { newUserRow } from './users.ts';
 
 const PASSWORD = 'correct horse battery';
 
@@ -53,6 +56,8 @@ async function start(): Promise<Identity> {
     clock,
     ids: monotonicIds(clock),
     logger: recorder(),
+    audit: notedAudit(),
+    isShared: false,
     settings: () => settings,
   });
 }
@@ -67,15 +72,15 @@ const login = (identity: Identity, username: string, password: string, address =
   identity.login({ username, password, address });
 
 async function addUser(change: Partial<UserRow>): Promise<void> {
-  const row: UserRow = {
+  const row = newUserRow({
     id: 'u-1',
     username: 'ann',
     password: await createPasswords().hash(PASSWORD),
-    force_password_change: 0,
     role: 'reader',
     created_at: clock.now(),
+    version: 1,
     ...change,
-  };
+  });
   await store.storage.transaction(tx => tx.addUser(row));
 }
 
@@ -95,7 +100,13 @@ test('the first admin logs in with the given password and is who the token says,
   const { token, forcePasswordChange } = await login(identity, ' ADMIN ', PASSWORD);
   expect(token).toMatch(/^Bearer eyJ[A-Za-z0-9+/]+\.[A-Za-z0-9]+\.[\w-]+$/);
   expect(forcePasswordChange).toBe(false);
-  const actor = { kind: 'user', id: expect.any(String), name: 'admin', role: 'admin' };
+  const actor = {
+    kind: 'user',
+    id: expect.any(String),
+    name: 'admin',
+    role: 'admin',
+    token: { id: expect.any(String), expiresAt: clock.now() + 3_600_000 },
+  };
   expect(await identity.authenticate(token)).toEqual(actor);
   expect(await identity.authenticate(`Bearer ${token}`)).toEqual(actor);
 });
@@ -269,7 +280,7 @@ test('the role is the one in the store, and a role nobody knows opens nothing', 
   const identity = await start();
   await addUser({});
   const { token } = await login(identity, 'ann', PASSWORD);
-  expect(await identity.authenticate(token)).toEqual({
+  expect(await identity.authenticate(token)).toMatchObject({
     kind: 'user',
     id: 'u-1',
     name: 'ann',
@@ -311,4 +322,16 @@ test('a private key moved to another row does not start', async () => {
   if (key === undefined) throw new Error('no key');
   await store.storage.transaction(tx => tx.addKey({ ...key, kid: 'moved', created_at: key.created_at + 1 }));
   expect((await failure(start())).message).toMatch(/keys\|private_key\|moved was changed/);
+});
+
+test('a hash of a lower cost is made anew at the login, and tokens live on', async () => {
+  const identity = await start();
+  const weak = await argon2.hash(PASSWORD, { memoryCost: 8192, timeCost: 1, parallelism: 1 });
+  await addUser({ password: weak });
+  const { token } = await login(identity, 'ann', PASSWORD);
+  const stored = await store.storage.users.byName('ann');
+  expect(stored?.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  expect((await login(identity, 'ann', PASSWORD)).forcePasswordChange).toBe(false);
+  expect((await store.storage.users.byName('ann'))?.password).toBe(stored?.password);
+  await expect(identity.authenticate(token)).resolves.toMatchObject({ name: 'ann' });
 });

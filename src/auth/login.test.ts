@@ -1,17 +1,19 @@
 import { expect, test } from 'vitest';
+import { notedAudit } from '../../test/helpers/audit.ts';
 import { AppError } from '../lib/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { UserRow } from '../storage/storage.ts';
 import { createLogin } from './login.ts';
+import { newUserRow } from './users.ts';
 
-const ANN: UserRow = {
+const ANN: UserRow = newUserRow({
   id: 'u-1',
   username: 'ann',
   password: 'hash of right',
-  force_password_change: 0,
   role: 'reader',
   created_at: 0,
-};
+  version: 3,
+});
 
 /** A login whose parts only note what is asked of them. */
 function setup(
@@ -21,15 +23,17 @@ function setup(
   const outcomes: string[] = [];
   const login = createLogin({
     users: { byName: change.lookUp ?? (async name => (name === 'ann' ? ANN : undefined)) },
+    transaction: () => Promise.reject(new Error('unused')),
     passwords: {
       hash: async () => '',
       async verify(password, hash) {
         compared.push(hash);
         return change.verify?.() ?? hash === `hash of ${password}`;
       },
+      isOutdated: () => false,
     },
     tokens: {
-      issue: async (subject, ttl) => `${subject}/${ttl}`,
+      issue: async (subject, ttl, version) => `${subject}/${ttl}/${version}`,
       verify: () => Promise.reject(new Error('unused')),
     },
     limits: {
@@ -40,6 +44,7 @@ function setup(
       }),
     },
     log: { refused: () => {} },
+    audit: notedAudit(),
     logger: silentLogger,
     tokenTtl: () => 60,
   });
@@ -49,7 +54,7 @@ function setup(
 
 test('a login answers a token for the user, of the lifetime that is set', async () => {
   const { call, outcomes } = setup();
-  expect(await call('ann', 'right')).toEqual({ token: 'Bearer u-1/60', forcePasswordChange: false });
+  expect(await call('ann', 'right')).toEqual({ token: 'Bearer u-1/60/3', forcePasswordChange: false });
   expect(outcomes).toEqual(['succeeded']);
 });
 
@@ -73,6 +78,15 @@ test('an unknown user does not get in even if a comparison says so, nor does an 
   const { call } = setup({ verify: async () => true });
   await expect(call('bob', 'right')).rejects.toMatchObject({ code: 'unauthenticated' });
   await expect(call('ann', '')).rejects.toMatchObject({ code: 'unauthenticated' });
+});
+
+test('a disabled user costs one comparison and is refused like anybody with a wrong password', async () => {
+  const { call, compared, outcomes } = setup({ lookUp: async () => ({ ...ANN, disabled: 1 }) });
+  await expect(call('ann', 'right')).rejects.toMatchObject({
+    code: 'unauthenticated',
+    message: 'The user name or the password is wrong',
+  });
+  expect([compared, outcomes]).toEqual([[ANN.password], ['failed']]);
 });
 
 test('a store or a queue that cannot serve is no failure of the caller', async () => {

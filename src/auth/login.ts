@@ -1,6 +1,7 @@
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { UserStore } from '../storage/storage.ts';
+import type { Storage, UserRow, UserStore } from '../storage/storage.ts';
+import type { Audit } from './audit.ts';
 import type { LoginAttempt, LoginLimits } from './login-limits.ts';
 import type { LoginLog } from './login-log.ts';
 import { isPasswordLength, type Passwords } from './passwords.ts';
@@ -12,6 +13,7 @@ interface LoginRequest {
   readonly password: string;
   /** Where the caller is, as the server sees it. */
   readonly address: string;
+  readonly requestId?: string;
 }
 
 interface LoginAnswer {
@@ -28,23 +30,36 @@ export type Login = (request: LoginRequest) => Promise<LoginAnswer>;
 
 interface Dependencies {
   readonly users: Pick<UserStore, 'byName'>;
+  readonly transaction: Storage['transaction'];
   readonly passwords: Passwords;
   readonly tokens: Tokens;
   readonly limits: LoginLimits;
   readonly log: LoginLog;
+  readonly audit: Pick<Audit, 'record' | 'refused'>;
   readonly logger: Logger;
   /** Seconds, asked at each login. */
   readonly tokenTtl: () => number;
 }
 
-export function createLogin(dependencies: Dependencies): Login {
-  const { users, passwords, tokens, limits, log, logger, tokenTtl } = dependencies;
+interface Place {
+  readonly address: string;
+  readonly requestId: { readonly requestId?: string };
+}
 
-  async function reserve(username: string, address: string): Promise<LoginAttempt> {
+export function createLogin(dependencies: Dependencies): Login {
+  const { users, transaction, passwords, tokens, limits, log, audit, logger, tokenTtl } = dependencies;
+
+  /** `user` is given only when there is one: an unknown name may be a password typed into the wrong field. */
+  function refuse(kind: 'failed' | 'limited', { address, requestId }: Place, user = ''): void {
+    log.refused(kind, address, user === '' ? undefined : user);
+    audit.refused({ actor: user, action: 'auth.login', reason: kind, address, ...requestId });
+  }
+
+  async function reserve(username: string, place: Place): Promise<LoginAttempt> {
     try {
-      return await limits.reserve(address, username);
+      return await limits.reserve(place.address, username);
     } catch (error) {
-      if (error instanceof AppError && error.code === 'rate-limited') log.refused('limited', address);
+      if (error instanceof AppError && error.code === 'rate-limited') refuse('limited', place);
       throw error;
     }
   }
@@ -52,28 +67,42 @@ export function createLogin(dependencies: Dependencies): Login {
   async function compare(username: string, password: string) {
     const user = await users.byName(username);
     const isRight = await passwords.verify(password, user?.password);
-    return { user, isRight: isRight && password !== '' };
+    return { user, isRight: isRight && password !== '' && user?.disabled !== 1 };
   }
 
-  return async ({ username, password, address }) => {
+  /** The same password at today's cost; nobody's tokens end by that. */
+  async function strengthen({ id, password: former }: UserRow, password: string): Promise<void> {
+    const hash = await passwords.hash(password);
+    await transaction(async tx => {
+      await tx.numberUserChange();
+      const user = await tx.userById(id);
+      if (user?.password === former) await tx.updateUser({ ...user, password: hash });
+    });
+  }
+
+  return async ({ username, password, address, requestId }) => {
+    const place = { address, requestId: requestId === undefined ? {} : { requestId } };
     const name = parseUsername(username);
     // An empty password goes on to be refused like any wrong one.
     if (password !== '' && !isPasswordLength(password))
       throw invalidField('password', 'must be at most 256 characters');
 
-    const attempt = await reserve(name, address);
+    const attempt = await reserve(name, place);
     const { user, isRight } = await compare(name, password).catch((error: unknown) => {
       attempt.abandoned();
       throw error;
     });
     if (user === undefined || !isRight) {
       await attempt.failed();
-      log.refused('failed', address, user?.username);
+      refuse('failed', place, user?.username);
       throw new AppError('unauthenticated', 'The user name or the password is wrong');
     }
     attempt.succeeded();
-    const token = await tokens.issue(user.id, tokenTtl());
+    if (passwords.isOutdated(user.password)) await strengthen(user, password);
+    const token = await tokens.issue(user.id, tokenTtl(), user.version);
     logger.info({ user: user.username, address }, 'login succeeded');
+    const entry = { actor: user.username, action: 'auth.login', target: user.id, address };
+    await audit.record({ ...entry, ...place.requestId });
     return { token: `Bearer ${token}`, forcePasswordChange: user.force_password_change === 1 };
   };
 }

@@ -13,6 +13,8 @@ export interface Passwords {
   hash(password: string): Promise<string>;
   /** False for an unknown user (`hash` undefined) too, at the same cost. Throws `unavailable` like `hash`. */
   verify(password: string, hash: string | undefined): Promise<boolean>;
+  /** Whether the hash was made at a lower cost than hashes are now. */
+  isOutdated(hash: string): boolean;
 }
 
 /** Whether a password is 1 to 256 code points, the only rule on what is presented. */
@@ -38,7 +40,15 @@ export function createPasswords(
   return {
     hash: password => inTurn(() => argon2.hash(password, COST)),
     verify: (password, hash) => inTurn(() => argon2.verify(hash ?? nobody, password)),
+    isOutdated: hash => !isOfPresentCost(hash),
   };
+}
+
+function isOfPresentCost(hash: string): boolean {
+  const [memory, time, lanes] =
+    /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$/.exec(hash)?.slice(1).map(Number) ?? [];
+  const { memoryCost, timeCost, parallelism } = COST;
+  return (memory ?? 0) >= memoryCost && (time ?? 0) >= timeCost && (lanes ?? 0) >= parallelism;
 }
 
 /** A hash of the same cost that no password has: its digest is random. */

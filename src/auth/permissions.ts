@@ -28,6 +28,16 @@ export interface Actor {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
+  /** Whether the own password must be changed before anything else. */
+  readonly mustChangePassword?: boolean;
+  /** What was shown to prove it. */
+  readonly token?: PresentedToken;
+}
+
+interface PresentedToken {
+  readonly id: string;
+  /** Epoch ms. */
+  readonly expiresAt: number;
 }
 
 const read = (...resources: readonly Resource[]): Permission[] =>
@@ -58,8 +68,18 @@ export const isRole = (text: string): text is Role => ROLES.some(role => role ==
 
 export const permissionsOf = (role: Role): ReadonlySet<Permission> => PERMISSIONS[role];
 
-/** Throws `forbidden`, naming the permission, unless the actor's role grants it. */
+/** Throws `password-change-required`, naming the remedy, for whoever has to change the password first. */
+export function assertPasswordIsOwn({ id, mustChangePassword }: Actor): void {
+  if (mustChangePassword === true)
+    throw new AppError(
+      'password-change-required',
+      `The password must be changed first: PATCH /api/v1/system/users/${id}/info with password and currentPassword`,
+    );
+}
+
+/** Throws `forbidden`, naming the permission, unless the actor's role grants it, and as `assertPasswordIsOwn`. */
 export function authorise(actor: Actor, permission: Permission): void {
+  assertPasswordIsOwn(actor);
   if (!permissionsOf(actor.role).has(permission))
     throw new AppError('forbidden', `The role '${actor.role}' lacks the permission '${permission}'`);
 }

@@ -57,17 +57,18 @@ const CLAIMS = {
   iat: NOW,
   exp: NOW + 3600,
   jti: 'id-1',
+  ver: 7,
 };
 /** Claims with one left out or in another form. */
 const claims = (change: Record<string, unknown>): unknown => ({ ...CLAIMS, ...change });
 
 test('an issued token has the documented header and claims, and verifies', async () => {
   const { tokens } = setup();
-  const token = await tokens.issue('user-1', 3600);
+  const token = await tokens.issue('user-1', 3600, 7);
   expect(decodeProtectedHeader(token)).toEqual(HEADER);
   expect(decodeJwt(token)).toEqual({ ...CLAIMS, jti: expect.stringMatching(/^[0-9a-f-]{36}$/) });
   expect(await tokens.verify(token)).toEqual({ kind: 'valid', claims: decodeJwt(token) });
-  expect(decodeJwt(await tokens.issue('user-1', 3600)).jti).not.toBe(decodeJwt(token).jti);
+  expect(decodeJwt(await tokens.issue('user-1', 3600, 7)).jti).not.toBe(decodeJwt(token).jti);
 });
 
 test('the control of the attacks: the same form with nothing wrong verifies', async () => {
@@ -78,7 +79,7 @@ test('the payload of any token decodes with plain base64 and holds neither - nor
   const { tokens } = setup();
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }), async name => {
-      const segment = (await tokens.issue(name, 60)).split('.')[1] ?? '';
+      const segment = (await tokens.issue(name, 60, 7)).split('.')[1] ?? '';
       expect(segment).not.toMatch(/[-_]/);
       expect(JSON.parse(atob(segment)).sub).toBe(name);
     }),
@@ -170,7 +171,7 @@ test('an HMAC made with the public key is refused', async () => {
 
 test('a flipped bit anywhere in the signature is refused, also in the bits no decoder reads', async () => {
   const { tokens } = setup();
-  const [header, payload, signature = ''] = (await tokens.issue('user-1', 60)).split('.');
+  const [header, payload, signature = ''] = (await tokens.issue('user-1', 60, 7)).split('.');
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   for (const at of [0, 1, 170, signature.length - 2, signature.length - 1])
     for (const bit of [1, 2, 32]) {
@@ -183,12 +184,12 @@ test('a flipped bit anywhere in the signature is refused, also in the bits no de
 test('a token of another installation with the same key id is refused', async () => {
   const { tokens, clock } = setup();
   const elsewhere = createTokens({ keys: await keysOf(other, 'inst'), clock, ids: monotonicIds(clock) });
-  expect(await tokens.verify(await elsewhere.issue('user-1', 60))).toEqual({
+  expect(await tokens.verify(await elsewhere.issue('user-1', 60, 7))).toEqual({
     kind: 'refused',
     reason: 'bad-signature',
   });
   const sameKey = createTokens({ keys: await keysOf(pair, 'twin'), clock, ids: monotonicIds(clock) });
-  expect(await tokens.verify(await sameKey.issue('user-1', 60))).toEqual({
+  expect(await tokens.verify(await sameKey.issue('user-1', 60, 7))).toEqual({
     kind: 'refused',
     reason: 'wrong-claims',
   });
@@ -201,7 +202,7 @@ test('a token over 4096 characters is refused before anything is decoded', async
 
 test('a token that was verified before still expires, to the second', async () => {
   const { tokens, clock } = setup();
-  const token = await tokens.issue('user-1', 2);
+  const token = await tokens.issue('user-1', 2, 7);
   expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
   await clock.advance(1999);
   expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
@@ -213,7 +214,7 @@ test('a token that was verified before costs no signature check', async () => {
   const clock = testClock(START);
   const verifying = new Map(keys.verifying);
   const tokens = createTokens({ keys: { ...keys, verifying }, clock, ids: monotonicIds(clock) });
-  const token = await tokens.issue('user-1', 60);
+  const token = await tokens.issue('user-1', 60, 7);
   await tokens.verify(token);
   verifying.clear();
   expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
@@ -221,7 +222,7 @@ test('a token that was verified before costs no signature check', async () => {
 
 test('a remembered token stands for itself only', async () => {
   const { tokens } = setup();
-  const token = await tokens.issue('user-1', 60);
+  const token = await tokens.issue('user-1', 60, 7);
   await tokens.verify(token);
   const [header, , signature] = token.split('.');
   const swapped = `${header}.${encode(claims({ sub: 'admin' }))}.${signature}`;
@@ -230,7 +231,7 @@ test('a remembered token stands for itself only', async () => {
 
 test('a clock set back by a minute keeps tokens valid, by more it does not', async () => {
   const { tokens, clock } = setup();
-  const token = await tokens.issue('user-1', 3600);
+  const token = await tokens.issue('user-1', 3600, 7);
   clock.step(-60_000);
   expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
   clock.step(-1000);
@@ -239,7 +240,7 @@ test('a clock set back by a minute keeps tokens valid, by more it does not', asy
 
 test('no lifetime is issued that would not be accepted', async () => {
   const { tokens } = setup();
-  expect(await tokens.verify(await tokens.issue('user-1', 1e9))).toMatchObject({
+  expect(await tokens.verify(await tokens.issue('user-1', 1e9, 7))).toMatchObject({
     kind: 'valid',
     claims: { exp: NOW + MAX_TOKEN_TTL_SECONDS },
   });

@@ -27,6 +27,8 @@ interface Claims {
   readonly iat: number;
   readonly exp: number;
   readonly jti: string;
+  /** The number of the change that last ended the user's tokens: one of another number is over. */
+  readonly ver: number;
 }
 
 type TokenRefusal = 'malformed' | 'unknown-key' | 'bad-signature' | 'wrong-claims' | 'expired';
@@ -36,7 +38,7 @@ type Verification =
 
 export interface Tokens {
   /** A signed token (RFC 7519) that lives `ttlSeconds`, at most MAX_TOKEN_TTL_SECONDS. */
-  issue(subject: string, ttlSeconds: number): Promise<string>;
+  issue(subject: string, ttlSeconds: number, version: number): Promise<string>;
   /** Never throws for a bad token. Accepts nothing that `issue` would not have written (RFC 8725). */
   verify(token: string): Promise<Verification>;
 }
@@ -60,6 +62,7 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
     iat: z.int().positive(),
     exp: z.int().positive(),
     jti: z.string().min(1),
+    ver: z.int().nonnegative(),
   });
   /** By SHA-256 of the whole token: nothing shorter stands for it. */
   const verified = createLru<string, Claims>(REMEMBERED_TOKENS);
@@ -74,10 +77,10 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
   }
 
   return {
-    async issue(subject, ttlSeconds) {
+    async issue(subject, ttlSeconds, version) {
       const iat = nowSeconds();
       const exp = iat + Math.min(ttlSeconds, MAX_TOKEN_TTL_SECONDS);
-      const claims = { iss: issuer, aud: AUDIENCE, sub: subject, iat, exp, jti: ids.next() };
+      const claims = { iss: issuer, aud: AUDIENCE, sub: subject, iat, exp, jti: ids.next(), ver: version };
       const { algorithm, kid, privateKey } = keys.signing;
       return await new CompactSign(Buffer.from(asciiJson(claims)))
         .setProtectedHeader({ alg: algorithm, typ: TYPE, kid })

@@ -67,7 +67,8 @@ async function login(flags: LoginFlags): Promise<void> {
   const file = profilesFile(process.env);
   const { profiles } = await readProfiles(file);
   await writeProfiles(file, { current: profile, profiles: { ...profiles, [profile]: at } });
-  if (mustChangePassword) complain('This password was made by the server and should be changed.');
+  if (mustChangePassword)
+    complain('This password must be changed before anything else: headgate users change-password');
   print(`logged in at ${url} as ${me.name}`);
 }
 

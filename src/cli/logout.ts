@@ -1,8 +1,11 @@
+import { HeadgateError } from '@headgate/client';
 import { Command } from 'commander';
+import { reasonOf } from '../lib/errors.ts';
 import { EXIT, type Finish } from './exit.ts';
 import { explain } from './explain.ts';
-import { print } from './output.ts';
-import { profilesFile, readProfiles, writeProfiles } from './profiles.ts';
+import { complain, print } from './output.ts';
+import { type Profile, profilesFile, readProfiles, writeProfiles } from './profiles.ts';
+import { clientOf } from './session.ts';
 
 interface LogoutFlags {
   readonly profile?: string;
@@ -10,18 +13,32 @@ interface LogoutFlags {
 
 export const logoutCommand = (finish: Finish): Command =>
   new Command('logout')
-    .description('forget the token of a login on this machine; elsewhere it is good until its time is over')
-    .option('--profile <name>', 'the login to forget, the current one by default')
+    .description('end a login: at the server, and on this machine')
+    .option('--profile <name>', 'the login to end, the current one by default')
     .action(async ({ profile }: LogoutFlags) => {
       try {
         const file = profilesFile(process.env);
         const { current, profiles } = await readProfiles(file);
         const name = profile ?? (process.env.HEADGATE_PROFILE || current);
         const { [name]: gone, ...kept } = profiles;
-        if (gone !== undefined) await writeProfiles(file, { current, profiles: kept });
+        if (gone !== undefined) {
+          await endAt(gone);
+          await writeProfiles(file, { current, profiles: kept });
+        }
         print(gone === undefined ? `nobody was logged in (profile '${name}')` : `logged out of ${gone.url}`);
         finish(EXIT.ok);
       } catch (error) {
         finish(explain(error));
       }
     });
+
+/** Forgotten here it is in any case: a server that is not there must keep nobody logged in. */
+async function endAt(profile: Profile): Promise<void> {
+  if (profile.token === undefined) return;
+  try {
+    await clientOf(profile).auth.logout();
+  } catch (error) {
+    if (error instanceof HeadgateError && error.status === 401) return;
+    complain(`${reasonOf(error)}; the token is forgotten here, and good there until its time is over`);
+  }
+}

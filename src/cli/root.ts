@@ -19,6 +19,7 @@ import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
 import { targetsCommand } from './targets.ts';
+import { usersCommand } from './users.ts';
 import { versionCommand } from './version.ts';
 import { whoamiCommand } from './whoami.ts';
 
@@ -44,6 +45,7 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     deliveriesCommand,
     messagesCommand,
     secretsCommand,
+    usersCommand,
   ],
   'About headgate:': [versionCommand, completionCommand],
 };

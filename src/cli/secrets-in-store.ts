@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { wireSecret } from '../api/wire/secret.ts';
 import { ConfigurationInvalid } from '../app/invalid.ts';
 import { loadConfiguration } from '../config/load.ts';
@@ -8,6 +7,7 @@ import { systemClock } from '../lib/clock.ts';
 import { notFound } from '../lib/errors.ts';
 import { type Folders, withStore } from './offline.ts';
 import type { SecretsKept } from './secrets-kept.ts';
+import { whoRuns } from './who-runs.ts';
 
 export const keptInStore = (folders: Folders): SecretsKept => ({
   set: (name, value) =>
@@ -36,12 +36,3 @@ export const keptInStore = (folders: Folders): SecretsKept => ({
     });
   },
 });
-
-/** The operating system's user, told apart from a user of Headgate's own; a container's may have no name. */
-function whoRuns(): string {
-  try {
-    return `cli:${userInfo().username}`;
-  } catch {
-    return `cli:${process.getuid?.() ?? 'unknown'}`;
-  }
-}

@@ -113,6 +113,7 @@ const retention = z.strictObject({
   messages: age
     .prefault('90d')
     .describe('How long messages of the bulletin stay; those of open incidents stay until these close.'),
+  audit: age.prefault('400d').describe('How long is kept who did what.'),
 });
 
 const metrics = z.strictObject({

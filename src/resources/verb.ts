@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { type Actor, authorise, type Permission } from '../auth/permissions.ts';
+import type { Audit } from '../auth/audit.ts';
+import { type Actor, assertPasswordIsOwn, authorise, type Permission } from '../auth/permissions.ts';
+import type { Users } from '../auth/user-administration.ts';
 import type { Change } from '../config/change.ts';
 import type { CheckFindings } from '../config/check.ts';
 import type { Configuration, Texts } from '../config/load.ts';
@@ -9,6 +11,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
 import type { Fact, RequeueFilter, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
+import { audited, type Called, type Origin } from './audited.ts';
 import { groupsOf } from './groups/groups.ts';
 
 /** What the verbs work on: one workspace of the running product. */
@@ -22,6 +25,8 @@ export interface House {
   /** What the configuration would be if these texts stood on disk. */
   readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
+  readonly users: Users;
+  readonly audit: Pick<Audit, 'record' | 'refused'>;
   readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
   /**
    * Puts deliveries back into the queue of the process that sends; says how many, and how many were left alone because
@@ -40,6 +45,8 @@ export interface House {
 export interface Call {
   readonly actor: Actor;
   readonly house: House;
+  /** Where the call comes from. */
+  readonly origin: Origin;
   /** The one group the call is about; undefined for all of them. */
   readonly group?: string | undefined;
 }
@@ -49,26 +56,36 @@ export interface Verb<Input, Output> {
   readonly permission: Permission | 'any actor';
   /** One map for what the path, the query (`limit`), the body (`body`) and the header (`ifMatch`) bring. */
   readonly input: z.ZodType<Input> & { readonly shape: z.core.$ZodShape };
+  /** Whether it is open to whoever has to change the own password first. */
+  readonly isOpenBeforePasswordChange?: true;
   run(call: Call, input: Input): Promise<Output> | Output;
 }
 
 export const defineVerb = <Input, Output>(verb: Verb<Input, Output>): Verb<Input, Output> => verb;
 
 /**
- * Authorises, parses, acts. Throws `forbidden` before it looks at the input, `not-found` for a group nobody is in,
+ * Authorises, parses, acts, and writes changes and refusals into the audit. Throws `forbidden` before it looks at the input, `not-found` for a group nobody is in,
  * `invalid-request` with every problem.
  */
 export async function invoke<Input, Output>(
-  verb: Pick<Verb<Input, Output>, 'permission' | 'run'> & { readonly input: z.ZodType<Input> },
-  call: Call,
-  raw: unknown,
+  verb: Pick<Verb<Input, Output>, 'permission' | 'isOpenBeforePasswordChange' | 'run'> & {
+    readonly input: z.ZodType<Input>;
+  },
+  { call, called, raw }: { readonly call: Call; readonly called: Called; readonly raw: unknown },
 ): Promise<Output> {
-  if (verb.permission !== 'any actor') authorise(call.actor, verb.permission);
-  if (call.group !== undefined && !groupsOf(call.house.configuration()).has(call.group))
-    throw notFound('group', call.group);
-  const parsed = verb.input.safeParse(raw);
-  if (!parsed.success) throw invalidInput(parsed.error);
-  return verb.run(call, parsed.data);
+  const { actor, origin, house } = call;
+  return audited(
+    { permission: verb.permission, actor: actor.name, origin, called, raw, audit: house.audit },
+    async () => {
+      if (verb.permission !== 'any actor') authorise(call.actor, verb.permission);
+      else if (verb.isOpenBeforePasswordChange !== true) assertPasswordIsOwn(call.actor);
+      if (call.group !== undefined && !groupsOf(call.house.configuration()).has(call.group))
+        throw notFound('group', call.group);
+      const parsed = verb.input.safeParse(raw);
+      if (!parsed.success) throw invalidInput(parsed.error);
+      return verb.run(call, parsed.data);
+    },
+  );
 }
 
 /** A refusal that names every problem; paths in the body are told as its sender knows them. */

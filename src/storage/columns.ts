@@ -1,5 +1,6 @@
 import type {
   AttemptRow,
+  AuditRow,
   ConfigVersionRow,
   DeliveryRow,
   EventRow,
@@ -86,6 +87,19 @@ export const SECRET_COLUMNS = [
   'updated_at',
   'updated_by',
 ] as const satisfies readonly (keyof SecretRow)[];
+
+export const AUDIT_COLUMNS = [
+  'id',
+  'created_at',
+  'actor',
+  'action',
+  'target',
+  'result',
+  'reason',
+  'address',
+  'request_id',
+  'count',
+] as const satisfies readonly (keyof AuditRow)[];
 
 /** All but the files, which may be large. */
 export const VERSION_FACTS = [

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Secret } from '../lib/secret.ts';
+import { auditStore } from './audit.ts';
 import type { Backend } from './backend.ts';
 import { groupCommits } from './commits.ts';
 import { createDataFolder } from './data-folder.ts';
@@ -97,6 +98,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
       versions: versionStore(reader, workspace),
+      audit: auditStore(reader, workspace),
       ageing: ageingStore(reader, workspace),
     }),
     users: userStore(reader),

@@ -1,11 +1,13 @@
 import {
   ATTEMPT_COLUMNS,
+  AUDIT_COLUMNS,
   DELIVERY_COLUMNS,
   EVENT_COLUMNS,
   INCIDENT_COLUMNS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
 import type {
+  AuditOperation,
   BatchOperation,
   Fact,
   Lease,
@@ -55,6 +57,7 @@ const UPDATE_INCIDENT =
 const INSERT_EVENT = insertInto('events', EVENT_COLUMNS);
 const INSERT_DELIVERY = insertInto('deliveries', DELIVERY_COLUMNS);
 const INSERT_HAND_OVER = `${INSERT_DELIVERY} on conflict (workspace, incident_id, target, seq) do nothing`;
+const INSERT_AUDIT = insertInto('audit', AUDIT_COLUMNS);
 const INSERT_ATTEMPT = insertInto('attempts', ATTEMPT_COLUMNS);
 const UPSERT_MESSAGE =
   `${insertInto('messages', MESSAGE_COLUMNS)} on conflict (workspace, id) ` +
@@ -139,6 +142,12 @@ const planBatch = ({ workspace, batch, deliveryIds }: BatchOperation): Unleased 
   facts: [],
 });
 
+const planAudit = ({ workspace, row }: AuditOperation): Unleased => ({
+  steps: [{ sql: INSERT_AUDIT, parameters: values(AUDIT_COLUMNS, row, workspace) }],
+  conflict: () => `the entry '${row.id}' of the audit exists already`,
+  facts: [],
+});
+
 function unleased(operation: Operation): Unleased {
   switch (operation.kind) {
     case 'transition':
@@ -147,6 +156,8 @@ function unleased(operation: Operation): Unleased {
       return planSettle(operation);
     case 'batch':
       return planBatch(operation);
+    case 'audit':
+      return planAudit(operation);
   }
 }
 

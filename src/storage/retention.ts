@@ -77,7 +77,14 @@ const messages: Rule = {
     select 1 from incidents i where i.workspace = r.workspace and i.notification = r.id and i.state = 'open')`,
 };
 
-const RULES: Readonly<Record<Ageing, Rule>> = { deliveries, events, incidents, versions, messages };
+const audit: Rule = {
+  table: 'audit',
+  columns: ['created_at'],
+  isOrdered: true,
+  isOld: before => sql`r.created_at < ${before}`,
+};
+
+const RULES: Readonly<Record<Ageing, Rule>> = { deliveries, events, incidents, versions, messages, audit };
 
 /** Within a `case`, PostgreSQL asks each row by index instead of joining whole tables by what it believes of their size. */
 const asNumber = (condition: RawBuilder<boolean>): RawBuilder<number> =>

@@ -1,5 +1,6 @@
 import type {
   AttemptTable,
+  AuditTable,
   ConfigVersionTable,
   DeliveryState,
   DeliveryTable,
@@ -10,6 +11,7 @@ import type {
   KeyTable,
   MessageTable,
   NodeTable,
+  RevokedTokenTable,
   SecretTable,
   UserTable,
 } from './tables.ts';
@@ -31,6 +33,7 @@ export type EventRow = Scoped<EventTable>;
 export type DeliveryRow = Scoped<DeliveryTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
+export type AuditRow = Scoped<AuditTable>;
 export type SecretRow = Scoped<SecretTable>;
 export type KeptTargetRow = Scoped<KeptTargetTable>;
 export type ConfigVersionRow = Scoped<ConfigVersionTable>;
@@ -38,6 +41,7 @@ export type ConfigVersionRow = Scoped<ConfigVersionTable>;
 export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
 export type KeyRow = KeyTable;
 export type UserRow = UserTable;
+type RevokedTokenRow = RevokedTokenTable;
 export type NodeRow = Omit<NodeTable, 'until'>;
 
 /**
@@ -82,8 +86,15 @@ export interface BatchOperation {
   readonly deliveryIds: readonly string[];
 }
 
+/** Says what was done or refused. */
+export interface AuditOperation {
+  readonly kind: 'audit';
+  readonly workspace: string;
+  readonly row: AuditRow;
+}
+
 /** Hot writes are data, from this closed list. */
-export type Operation = TransitionOperation | SettleOperation | BatchOperation;
+export type Operation = TransitionOperation | SettleOperation | BatchOperation | AuditOperation;
 
 export interface IncidentStore {
   /** Every open incident; the engine reads them once at start. */
@@ -180,8 +191,25 @@ export interface VersionStore {
   count(): Promise<number>;
 }
 
+export interface AuditFilter {
+  readonly actor?: string;
+  readonly action?: string;
+  readonly target?: string;
+  readonly result?: AuditRow['result'];
+  /** Epoch ms: then or later. */
+  readonly since?: number;
+  /** Epoch ms: before. */
+  readonly until?: number;
+}
+
+/** What was done and refused. There is no way to change it. */
+export interface AuditStore {
+  /** Newest first. */
+  list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;
+}
+
 /** What is kept for a time only; `deliveries` with their attempts. */
-export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages';
+export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages' | 'audit';
 
 export interface AgeingStore {
   /**
@@ -203,6 +231,7 @@ export interface WorkspaceStorage {
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
   readonly versions: VersionStore;
+  readonly audit: AuditStore;
   readonly ageing: AgeingStore;
 }
 
@@ -210,6 +239,12 @@ export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserRow | undefined>;
   byId(id: string): Promise<UserRow | undefined>;
+  /** By name. */
+  list(page: PageRequest): Promise<Page<UserRow>>;
+  /** Whether a token was given back before its time. */
+  isRevoked(tokenId: string): Promise<boolean>;
+  /** How many changes of users there have been: another number says that something is not as it was. */
+  changes(): Promise<number>;
 }
 
 /** The leave to do what only one process may do. `epoch` grows with every change of owner. */
@@ -250,11 +285,20 @@ export interface NodeStore {
   get(id: string): Promise<NodeRow | undefined>;
 }
 
-export const FACT_NOUNS = ['incidents', 'deliveries', 'messages', 'secrets', 'versions', 'leases'] as const;
+export const FACT_NOUNS = [
+  'incidents',
+  'deliveries',
+  'messages',
+  'secrets',
+  'versions',
+  'leases',
+  'users',
+  'tokens',
+] as const;
 
 /**
  * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
- * of them, and for leases, which belong to the whole installation.
+ * of them, and for leases, users and tokens, which belong to the whole installation.
  */
 export interface Fact {
   readonly workspace: string;
@@ -296,8 +340,21 @@ export interface WorkspaceTransaction {
 export interface Transaction {
   in(workspace: string): WorkspaceTransaction;
   countUsers(): Promise<number>;
-  /** Refused with `conflict` when the name is taken. */
+  /**
+   * Numbers a change of users, which every change of them begins with: it keeps other processes from changing users
+   * until this transaction has ended, so that what is read afterwards still holds then.
+   */
+  numberUserChange(): Promise<number>;
+  userById(id: string): Promise<UserRow | undefined>;
+  userByName(username: string): Promise<UserRow | undefined>;
+  countEnabledAdmins(): Promise<number>;
+  /** Refused with `conflict` when the name or the id is taken. */
   addUser(user: UserRow): Promise<void>;
+  /** Replaces the row of that id. */
+  updateUser(user: UserRow): Promise<void>;
+  removeUser(id: string): Promise<void>;
+  /** Keeps a token in mind until it is over; forgets those that are over at `now` (epoch ms). */
+  revokeToken(token: RevokedTokenRow, now: number): Promise<void>;
   addKey(key: KeyRow): Promise<void>;
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;

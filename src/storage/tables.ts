@@ -1,6 +1,6 @@
 /**
  * Rows as they lie in the database. Times are epoch milliseconds UTC, JSON is text, booleans are 0 and 1.
- * Every key starts with the workspace; `instance`, `keys`, `users`, `leases` and `nodes` belong to the whole
+ * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `leases` and `nodes` belong to the whole
  * installation.
  */
 interface InstanceTable {
@@ -27,6 +27,24 @@ export interface UserTable {
   force_password_change: number;
   role: string;
   created_at: number;
+  updated_at: number;
+  email: string;
+  first: string;
+  last: string;
+  disabled: number;
+  kind: 'person' | 'machine';
+  /** Of the change of users that last ended this one's tokens; a token of another number is over. */
+  version: number;
+  /** The last password that an admin chose, as `password`; the user may not go back to it. */
+  initial_password: string | null;
+}
+
+/** A token that was given back before its time. */
+export interface RevokedTokenTable {
+  /** Its `jti`. */
+  id: string;
+  /** When it would have ended anyway. */
+  expires_at: number;
 }
 
 export type IncidentState = 'open' | 'closed';
@@ -152,6 +170,27 @@ export interface ConfigVersionTable {
   files: string;
 }
 
+/** Something that was done, or that was refused so often from one address in a minute. Rows are never changed. */
+export interface AuditTable {
+  workspace: string;
+  /** Time-ordered. */
+  id: string;
+  created_at: number;
+  /** Name of whoever did it; '' when nobody knows. */
+  actor: string;
+  /** The operation, as in `users.update`. */
+  action: string;
+  /** Id or name of what it was done to; '' for none. */
+  target: string;
+  result: 'ok' | 'refused';
+  /** What was changed, or why it was refused; '' for nothing more to say. */
+  reason: string;
+  address: string;
+  /** Of the first request of them. */
+  request_id: string;
+  count: number;
+}
+
 /** `until` is a time of the database's own clock, here and below; 0 once it is over. */
 interface LeaseTable {
   name: string;
@@ -174,6 +213,7 @@ export interface Database {
   instance: InstanceTable;
   keys: KeyTable;
   users: UserTable;
+  revoked_tokens: RevokedTokenTable;
   incidents: IncidentTable;
   events: EventTable;
   deliveries: DeliveryTable;
@@ -182,6 +222,7 @@ export interface Database {
   kept_targets: KeptTargetTable;
   secrets: SecretTable;
   config_versions: ConfigVersionTable;
+  audit: AuditTable;
   leases: LeaseTable;
   nodes: NodeTable;
 }

@@ -13,7 +13,15 @@ import { countSecrets, putSecret, removeSecret } from './secrets.ts';
 import type { Fact, Lease, Storage, Transaction, WorkspaceTransaction } from './storage.ts';
 import type { Database } from './tables.ts';
 import type { Turns } from './turns.ts';
-import { addUser, userStore } from './users.ts';
+import {
+  addUser,
+  countEnabledAdmins,
+  numberUserChange,
+  removeUser,
+  revokeToken,
+  updateUser,
+  userStore,
+} from './users.ts';
 import { addVersion, lastVersion } from './versions.ts';
 
 /** All commits wait while a transaction is open, so one that hangs is ended. */
@@ -49,10 +57,21 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
 }
 
 function transactionOn(db: Kysely<Database>, note: Note): Transaction {
+  function ofInstallation(noun: Fact['noun'], id: string, written: Promise<void>): Promise<void> {
+    note({ workspace: '*', noun, id });
+    return written;
+  }
   return {
     in: workspace => transactionIn(db, workspace, note),
     countUsers: userStore(db).count,
-    addUser: user => addUser(db, user),
+    numberUserChange: () => numberUserChange(db),
+    userById: userStore(db).byId,
+    userByName: userStore(db).byName,
+    countEnabledAdmins: () => countEnabledAdmins(db),
+    addUser: user => ofInstallation('users', user.id, addUser(db, user)),
+    updateUser: user => ofInstallation('users', user.id, updateUser(db, user)),
+    removeUser: id => ofInstallation('users', id, removeUser(db, id)),
+    revokeToken: (token, now) => ofInstallation('tokens', token.id, revokeToken(db, token, now)),
     async addKey(key) {
       await db.insertInto('keys').values(key).execute();
     },

@@ -1,22 +1,88 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { orConflict } from './conflicts.ts';
 import { countOf } from './counting.ts';
 import type { UserStore } from './storage.ts';
-import type { Database, UserTable } from './tables.ts';
+import type { Database, RevokedTokenTable, UserTable } from './tables.ts';
+
+/** Name of the instance value that counts the changes of users. */
+const CHANGES = 'user_changes';
 
 export function userStore(db: Kysely<Database>): UserStore {
+  const users = () => db.selectFrom('users');
   return {
-    count: () => countOf(db.selectFrom('users')),
-    byName: username =>
-      db.selectFrom('users').where('username', '=', username).selectAll().executeTakeFirst(),
-    byId: id => db.selectFrom('users').where('id', '=', id).selectAll().executeTakeFirst(),
+    count: () => countOf(users()),
+    byName: username => users().where('username', '=', username).selectAll().executeTakeFirst(),
+    byId: id => users().where('id', '=', id).selectAll().executeTakeFirst(),
+    async list({ offset, limit }) {
+      const [rows, total] = await Promise.all([
+        users().selectAll().orderBy('username').offset(offset).limit(limit).execute(),
+        countOf(users()),
+      ]);
+      return { rows, total };
+    },
+    async isRevoked(tokenId) {
+      const row = await db
+        .selectFrom('revoked_tokens')
+        .where('id', '=', tokenId)
+        .select('id')
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+    async changes() {
+      const row = await db
+        .selectFrom('instance')
+        .where('name', '=', CHANGES)
+        .select('value')
+        .executeTakeFirst();
+      return Number(row?.value ?? 0);
+    },
   };
 }
 
-/** Refused with `conflict` when the name is taken. */
+/** One row that everybody who changes users has to write first: on PostgreSQL they wait for each other there. */
+export async function numberUserChange(db: Kysely<Database>): Promise<number> {
+  const { value } = await db
+    .insertInto('instance')
+    .values({ name: CHANGES, value: '1' })
+    .onConflict(conflict =>
+      conflict
+        .column('name')
+        .doUpdateSet({ value: sql<string>`cast(cast(instance.value as bigint) + 1 as text)` }),
+    )
+    .returning('value')
+    .executeTakeFirstOrThrow();
+  return Number(value);
+}
+
+/** Refused with `conflict` when the name or the id is taken. */
 export async function addUser(db: Kysely<Database>, user: UserTable): Promise<void> {
   await orConflict(
     db.insertInto('users').values(user).execute(),
     `user '${user.username}' exists already; choose another name`,
   );
+}
+
+export async function updateUser(db: Kysely<Database>, { id, ...columns }: UserTable): Promise<void> {
+  await db.updateTable('users').set(columns).where('id', '=', id).execute();
+}
+
+export async function removeUser(db: Kysely<Database>, id: string): Promise<void> {
+  await db.deleteFrom('users').where('id', '=', id).execute();
+}
+
+export const countEnabledAdmins = (db: Kysely<Database>): Promise<number> =>
+  countOf(db.selectFrom('users').where('role', '=', 'admin').where('disabled', '=', 0));
+
+/** Those that are over anyway go at the same time. */
+export async function revokeToken(
+  db: Kysely<Database>,
+  token: RevokedTokenTable,
+  now: number,
+): Promise<void> {
+  await db.deleteFrom('revoked_tokens').where('expires_at', '<=', now).execute();
+  await db
+    .insertInto('revoked_tokens')
+    .values(token)
+    .onConflict(conflict => conflict.column('id').doNothing())
+    .execute();
 }

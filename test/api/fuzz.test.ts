@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlainMap } from '../../src/config/plain.ts';
+import { login } from '../acceptance/client.ts';
 import { noData } from '../acceptance/files.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 import { valuesOf } from './arbitrary.ts';
@@ -104,9 +105,9 @@ const requestOf = (operation: Documented) =>
     ),
   });
 
-async function send({ method, path, access }: Documented, request: Awaited<ReturnType<typeof drawn>>) {
+async function send({ id, method, path, access }: Documented, request: Awaited<ReturnType<typeof drawn>>) {
   const token =
-    access === 'pipeline' ? `Bearer ${path.endsWith('impstats') ? `${TOKEN}-2` : TOKEN}` : server.token;
+    access === 'pipeline' ? `Bearer ${path.endsWith('impstats') ? `${TOKEN}-2` : TOKEN}` : await tokenFor(id);
   return server.call(method, `${pathWith(path, request.places)}?${request.query}`, {
     headers: [
       ['authorization', token],
@@ -116,6 +117,10 @@ async function send({ method, path, access }: Documented, request: Awaited<Retur
     ...(request.body !== undefined && { body: request.body }),
   });
 }
+
+/** A logout must not take away the token that the others need. */
+const tokenFor = async (id: string): Promise<string> =>
+  id === 'auth.logout' ? (await login(server.url)).token : server.token;
 
 /** Only its type is of use. */
 async function drawn(operation: Documented) {

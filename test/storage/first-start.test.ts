@@ -10,6 +10,7 @@ import { openKeyRing } from '../../src/lib/keyring.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { notedAudit } from '../helpers/audit.ts';
 import { createPostgresDatabase, type TestPostgresDatabase } from '../helpers/postgres.ts';
 
 const HOUR_MS = 3_600_000;
@@ -56,6 +57,8 @@ async function begin(path: string) {
       clock: systemClock,
       ids: monotonicIds(systemClock),
       logger: silentLogger,
+      audit: notedAudit(),
+      isShared: false,
       settings: () => ({ authTokenTTL: 60, loginRateLimit: { count: 10, perMs: 1000 } }),
     });
   return { storage, identify };

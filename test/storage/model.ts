@@ -104,6 +104,8 @@ export function createModel(): Model {
           return bind(operation);
         case 'transition':
           return transition(operation);
+        case 'audit':
+          return true;
       }
     },
   };

@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely';
+import { auditStore } from '../../src/storage/audit.ts';
 import { deliveryStore } from '../../src/storage/deliveries.ts';
 import { eventStore } from '../../src/storage/events.ts';
 import { incidentStore } from '../../src/storage/incidents.ts';
 import { messageStore } from '../../src/storage/messages.ts';
 import { ageingStore } from '../../src/storage/retention.ts';
 import { secretsStore } from '../../src/storage/secrets.ts';
-import type { Ageing } from '../../src/storage/storage.ts';
+import type { Ageing, AuditFilter } from '../../src/storage/storage.ts';
 import type { Database } from '../../src/storage/tables.ts';
 import { versionStore } from '../../src/storage/versions.ts';
 
@@ -44,8 +45,13 @@ export const READS: readonly (readonly [string, Read])[] = [
   ['versions', reader => versions(reader).list(page)],
   ['one version', reader => versions(reader).get('v')],
   ['the last version', reader => versions(reader).last()],
+  ['the audit', reader => audit(reader, {})],
+  ['the audit of an actor', reader => audit(reader, { actor: 'a', result: 'ok', since: 1 })],
   ['the number of versions', reader => versions(reader).count()],
 ];
+
+const audit = (reader: Kysely<Database>, filter: AuditFilter) =>
+  auditStore(reader, 'default').list(filter, page);
 
 const old = (reader: Kysely<Database>, kind: Ageing) =>
   ageingStore(reader, 'default').find(kind, { before: 4_000_000_000_000, after: '', limit: 10 });

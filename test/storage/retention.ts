@@ -18,7 +18,7 @@ const ALL = { offset: 0, limit: 500 };
 const DAY_MS = 86_400_000;
 /** After everything that `rows.ts` makes, the ids included. */
 const LATER = Date.UTC(2026, 0, 1) + 40 * DAY_MS;
-const KINDS: readonly Ageing[] = ['deliveries', 'events', 'incidents', 'versions', 'messages'];
+const KINDS: readonly Ageing[] = ['deliveries', 'events', 'incidents', 'versions', 'messages', 'audit'];
 
 /** What a storage forgets and what it must not, asked of one dialect. */
 export function describeRetention(dialect: TestDialect): void {

@@ -1,6 +1,7 @@
 import { monotonicIds } from '../../src/lib/ids.ts';
 import type {
   AttemptRow,
+  AuditRow,
   ConfigVersionRow,
   DeliveryRow,
   IncidentRow,
@@ -141,6 +142,14 @@ export const userRow = (username: string): UserRow => ({
   force_password_change: 0,
   role: 'admin',
   created_at: TIME,
+  updated_at: TIME,
+  email: '',
+  first: '',
+  last: '',
+  disabled: 0,
+  kind: 'person',
+  version: 1,
+  initial_password: null,
 });
 
 export const keyRow = (kid: string, createdAt: number): KeyRow => ({
@@ -178,6 +187,20 @@ export const versionRow = (facts: Partial<ConfigVersionRow> = {}): ConfigVersion
   message: null,
   created_at: TIME,
   files: '{"notifications.yml":"targets: []\\n"}',
+  ...facts,
+});
+
+export const auditRow = (facts: Partial<AuditRow> = {}): AuditRow => ({
+  id: ids.next(),
+  created_at: TIME,
+  actor: 'admin',
+  action: 'users.update',
+  target: 'ann',
+  result: 'ok',
+  reason: '',
+  address: '192.0.2.1',
+  request_id: 'r1',
+  count: 1,
   ...facts,
 });
 

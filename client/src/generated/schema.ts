@@ -71,6 +71,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the token that is shown */
+        post: operations["auth.logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/authorize/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what the caller may do with each kind of resource */
+        get: operations["auth.policy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/authorize/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the names of the caller's roles */
+        get: operations["auth.roles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system/inputs": {
         parameters: {
             query?: never;
@@ -800,6 +851,115 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the local users by name */
+        get: operations["users.list"];
+        put?: never;
+        /** Add a user, who must choose another password at the first login unless told otherwise */
+        post: operations["users.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a user, by id or by name */
+        get: operations["users.get"];
+        put?: never;
+        post?: never;
+        /** Remove a user, whose tokens end */
+        delete: operations["users.remove"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a user: what is left out stays
+         * @description Another role, another password and `disabled` end the tokens of the user. The last admin who can log in stays one.
+         */
+        patch: operations["users.update"];
+        trace?: never;
+    };
+    "/auth/users/{id}/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End all tokens of a user, who can log in again */
+        delete: operations["users.endTokens"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/users/{id}/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the own profile */
+        get: operations["profile.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change the own names, or with the current password the own password */
+        patch: operations["profile.update"];
+        trace?: never;
+    };
+    "/system/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the roles and what each may do */
+        get: operations["roles.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List who did what and what was refused, newest first */
+        get: operations["audit.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/version": {
         parameters: {
             query?: never;
@@ -1318,6 +1478,25 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AuditEntry: {
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @description Name of whoever did it; empty when nobody knows. */
+            actor: string;
+            /** @description The operation, as in `users.update`. */
+            action: string;
+            /** @description Id or name of what it was done to; empty for none. */
+            target: string;
+            /** @enum {string} */
+            result: "ok" | "refused";
+            /** @description What was changed, or why it was refused. */
+            reason: string;
+            address: string;
+            requestId: string;
+            /** @description How often it was refused in the minute before `time`; 1 for what was done. */
+            count: number;
+        };
         Branch: {
             id: string;
         };
@@ -1987,6 +2166,37 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             }[];
+        };
+        NewUser: {
+            /** @description Left out, one is made. */
+            id?: string;
+            /** @description Trimmed and in lower case; at most 254 characters. */
+            username: string;
+            /** @description 15 to 256 characters, none of the common ones, without the user name. */
+            password: string;
+            /** @description Where mail reaches the user. */
+            email?: string | null;
+            first?: string | null;
+            last?: string | null;
+            /**
+             * @description Each role holds the ones after it: admin, editor, notification_admin, reader, user. The strongest counts.
+             * @default [
+             *       "user"
+             *     ]
+             */
+            roles?: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
+            /** @description There are no teams: always empty. */
+            teams?: string[] | null;
+            /** @default false */
+            disabled?: boolean;
+            /**
+             * @description A machine is a job or a program.
+             * @default person
+             * @enum {string}
+             */
+            kind?: "person" | "machine";
+            /** @description Whether the first login may do nothing but choose another password; for people it does, by default. */
+            forcePasswordChange?: boolean;
         };
         Notification: {
             /** @description Unique identifier of the notification. */
@@ -2744,6 +2954,11 @@ export interface components {
              */
             responseHonorRetryAfterHeader?: boolean;
         };
+        PolicyRule: {
+            /** @enum {string} */
+            object: "inputs" | "outputs" | "notifications" | "targets" | "messages" | "incidents" | "silences" | "deliveries" | "users" | "settings" | "audit" | "credentials" | "members" | "workspaces";
+            readonly actions: ("read" | "update")[];
+        };
         PostedEvents: {
             /**
              * @description Which condition it tells of.
@@ -2783,6 +2998,36 @@ export interface components {
             /** @description The sender's own: the same one twice counts once. */
             id?: string;
         }[];
+        Profile: {
+            id: string;
+            username: string;
+            email: string;
+            first: string;
+            last: string;
+            readonly roles: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
+            disabled: boolean;
+            /** @enum {string} */
+            kind: "person" | "machine";
+            forcePasswordChange: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description After a change of password, which ends every token: a fresh one, with its word Bearer. */
+            token?: string;
+        };
+        ProfileChange: {
+            email?: (string | null) | null;
+            first?: (string | null) | null;
+            last?: (string | null) | null;
+            password?: string | null;
+            currentPassword?: string | null;
+            id?: string | null;
+            username?: string | null;
+            roles?: ("admin" | "editor" | "notification_admin" | "reader" | "user")[] | null;
+            teams?: (string[] | null) | null;
+            disabled?: boolean | null;
+        };
         Replay: {
             /** @description How many wait again; the ends that were skipped for their sake among them. */
             requeued: number;
@@ -2832,6 +3077,14 @@ export interface components {
             message?: string;
             force?: boolean;
         };
+        Role: {
+            /** @enum {string} */
+            id: "admin" | "editor" | "notification_admin" | "reader" | "user";
+            /** @description As in `read:inputs`. */
+            readonly permissions: string[];
+        };
+        /** @enum {string} */
+        RoleName: "admin" | "editor" | "notification_admin" | "reader" | "user";
         RouterTarget: {
             /** @description Unique identifier of the target. */
             id: string;
@@ -3299,6 +3552,12 @@ export interface components {
                  * @example 30s
                  */
                 messages: string;
+                /**
+                 * @description How long is kept who did what.
+                 * @default 400d
+                 * @example 30s
+                 */
+                audit: string;
             };
             /**
              * @description Metrics of Headgate itself.
@@ -3588,6 +3847,7 @@ export interface components {
                 incidents?: string | null;
                 versions?: string | null;
                 messages?: string | null;
+                audit?: string | null;
             } | null;
             metrics?: {
                 token?: string | null;
@@ -4292,6 +4552,10 @@ export interface components {
              */
             rejectUnauthorized?: boolean;
         };
+        Success: {
+            /** @constant */
+            success: true;
+        };
         SystemInfo: {
             hostname: string;
             version: string;
@@ -4327,6 +4591,36 @@ export interface components {
         Target: components["schemas"]["WebhookTarget"] | components["schemas"]["SlackTarget"] | components["schemas"]["PagerDutyTarget"] | components["schemas"]["SnsTarget"] | components["schemas"]["SmtpTarget"] | components["schemas"]["RouterTarget"] | components["schemas"]["BulletinMessageTarget"] | components["schemas"]["NotificationsLogTarget"] | components["schemas"]["DefaultTarget"];
         TargetChange: components["schemas"]["WebhookTargetChange"] | components["schemas"]["SlackTargetChange"] | components["schemas"]["PagerDutyTargetChange"] | components["schemas"]["SnsTargetChange"] | components["schemas"]["SmtpTargetChange"] | components["schemas"]["RouterTargetChange"] | components["schemas"]["BulletinMessageTargetChange"] | components["schemas"]["NotificationsLogTargetChange"] | components["schemas"]["DefaultTargetChange"];
         TargetSettings: components["schemas"]["WebhookTargetSettings"] | components["schemas"]["SlackTargetSettings"] | components["schemas"]["PagerDutyTargetSettings"] | components["schemas"]["SnsTargetSettings"] | components["schemas"]["SmtpTargetSettings"] | components["schemas"]["RouterTargetSettings"] | components["schemas"]["BulletinMessageTargetSettings"] | components["schemas"]["NotificationsLogTargetSettings"] | components["schemas"]["DefaultTargetSettings"];
+        User: {
+            id: string;
+            username: string;
+            email: string;
+            first: string;
+            last: string;
+            readonly roles: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
+            disabled: boolean;
+            /** @enum {string} */
+            kind: "person" | "machine";
+            forcePasswordChange: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        UserChange: {
+            id?: string | null;
+            username?: string | null;
+            password?: string | null;
+            currentPassword?: string | null;
+            email?: (string | null) | null;
+            first?: (string | null) | null;
+            last?: (string | null) | null;
+            roles?: ("admin" | "editor" | "notification_admin" | "reader" | "user")[] | null;
+            teams?: (string[] | null) | null;
+            disabled?: boolean | null;
+            kind?: ("person" | "machine") | null;
+            forcePasswordChange?: boolean | null;
+        };
         Version: {
             /** @description Id of the version. */
             hash: string;
@@ -4976,7 +5270,7 @@ export interface components {
             /** @description For people; names the place and the remedy. */
             message: string;
             /** @enum {string} */
-            code: "invalid-request" | "unauthenticated" | "forbidden" | "not-found" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "internal";
+            code: "invalid-request" | "unauthenticated" | "forbidden" | "password-change-required" | "not-found" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "internal";
             /** @description Stands in the log and in the header X-Request-Id as well. */
             requestId: string;
             errors?: {
@@ -5004,7 +5298,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `forbidden`: The caller lacks the permission named in the message. */
+        /** @description `forbidden`: The caller lacks the permission named in the message. `password-change-required`: The token may only change the password of its user; the message says how. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -5218,6 +5512,101 @@ export interface operations {
                     };
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "auth.logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Success"][];
+                        count: number;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "auth.policy": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["PolicyRule"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "auth.roles": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["RoleName"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             500: components["responses"]["InternalServerError"];
@@ -7611,6 +8000,357 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Secret"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "users.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["User"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "users.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewUser"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["User"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "users.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["User"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "users.remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["User"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "users.update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["User"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "users.endTokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Success"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "profile.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["User"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "profile.update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProfileChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Profile"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "roles.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Role"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "audit.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                /** @description Name of a user. */
+                actor?: string;
+                /** @description An operation, as in `users.update`. */
+                action?: string;
+                /** @description Id or name of what it was done to. */
+                target?: string;
+                result?: "ok" | "refused";
+                /** @description Then or later. */
+                since?: string;
+                /** @description Before. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AuditEntry"][];
                         count: number;
                         offset?: number;
                         limit?: number;

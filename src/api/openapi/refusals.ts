@@ -56,6 +56,7 @@ export function refusalsOf(operation: Operation): readonly ErrorCode[] {
     (isScoped || Object.keys(query).length > 0 || body !== undefined) && 'invalid-request',
     access !== 'public' && 'unauthenticated',
     access !== 'public' && 'forbidden',
+    access !== 'public' && access !== 'pipeline' && 'password-change-required',
     isScoped && (answer.kind !== 'optional' || 'group' in params) && 'not-found',
     takesIfMatch && 'precondition-failed',
     body !== undefined && 'body-too-large',

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts';
+import { auditRoutes } from './audit.ts';
 import { authRoutes } from './auth.ts';
 import { componentRoutes } from './components.ts';
 import { conditionRoutes } from './conditions.ts';
@@ -10,6 +11,7 @@ import { notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
 import { systemRoutes } from './system.ts';
 import { targetRoutes } from './targets.ts';
+import { userRoutes } from './users.ts';
 import { versionRoutes } from './version.ts';
 
 /** Everything below `/api/v1` that needs a token. */
@@ -24,6 +26,8 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...groupRoutes,
   ...secretRoutes,
+  ...userRoutes,
+  ...auditRoutes,
   ...versionRoutes,
   ...systemRoutes,
 ];

@@ -4,6 +4,8 @@ import { secretsAndVersions } from './20260102000000-secrets-and-versions.ts';
 import { leasesAndNodes } from './20260103000000-leases-and-nodes.ts';
 import { deliveriesByEvent } from './20260104000000-deliveries-by-event.ts';
 import { retriesAndKeptTargets } from './20260105000000-retries-and-kept-targets.ts';
+import { users } from './20260106000000-users.ts';
+import { audit } from './20260107000000-audit.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -12,4 +14,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260103000000-leases-and-nodes': leasesAndNodes,
   '20260104000000-deliveries-by-event': deliveriesByEvent,
   '20260105000000-retries-and-kept-targets': retriesAndKeptTargets,
+  '20260106000000-users': users,
+  '20260107000000-audit': audit,
 };

@@ -1,0 +1,153 @@
+import { addressPrefix } from '../lib/address-prefix.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { AuditRow, Storage } from '../storage/storage.ts';
+
+/** What somebody did, or was refused. Nothing in it may be a secret. */
+export interface AuditEntry {
+  /** Name of whoever did it; '' when nobody knows. */
+  readonly actor: string;
+  /** The operation, as in `users.update`. */
+  readonly action: string;
+  /** Id or name of what it was done to. */
+  readonly target?: string;
+  /** What was changed, or why it was refused. */
+  readonly reason?: string;
+  readonly address: string;
+  readonly requestId?: string;
+}
+
+/** Who did what. */
+export interface Audit {
+  /** On disk when it resolves. While the store cannot write, entries are kept in memory and written later. */
+  record(entry: AuditEntry): Promise<void>;
+  /**
+   * The first of its kind from an address is written at once, what follows within the minute as one entry with its
+   * count: a flood of refusals is no flood of writes.
+   */
+  refused(entry: AuditEntry & { readonly reason: string }): void;
+  /** Writes what has been counted. */
+  stop(): Promise<void>;
+}
+
+interface Dependencies {
+  readonly storage: Pick<Storage, 'commit'>;
+  readonly workspace: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+const SPAN_MS = 60_000;
+const MOST_COUNTED = 1000;
+const MOST_WAITING = 10_000;
+const AGAIN_MS = 5000;
+/** Bounds of what an entry holds, in characters. */
+const LONGEST_TEXT = 512;
+const REST = 'other addresses';
+
+export function createAudit({ storage, workspace, clock, ids, logger }: Dependencies): Audit {
+  const faults = createFaultLog(logger.child({ component: 'audit' }), {
+    fields: {},
+    message: 'the audit cannot be written; its entries wait in memory',
+    over: 'the audit is written again',
+  });
+  const waiting: AuditRow[] = [];
+  const writing = new Set<Promise<void>>();
+  const counted = createCounts(clock, (entry, count) => void write(rowOf(entry, 'refused', count)));
+  let cancel: (() => void) | undefined;
+
+  function rowOf(entry: AuditEntry, result: AuditRow['result'], count = 1): AuditRow {
+    const { actor, action, target = '', reason = '', address, requestId = '' } = entry;
+    return {
+      id: ids.next(),
+      created_at: clock.now(),
+      actor,
+      action,
+      target: target.slice(0, LONGEST_TEXT),
+      result,
+      reason: reason.slice(0, LONGEST_TEXT),
+      address,
+      request_id: requestId,
+      count,
+    };
+  }
+
+  function write(row: AuditRow): Promise<void> {
+    const written = storage.commit({ kind: 'audit', workspace, row }).then(faults.passed, error => {
+      faults.failed(error);
+      if (waiting.length < MOST_WAITING) waiting.push(row);
+      cancel ??= clock.after(AGAIN_MS, again);
+    });
+    writing.add(written);
+    return written.finally(() => writing.delete(written));
+  }
+
+  function again(): void {
+    cancel = undefined;
+    for (const row of waiting.splice(0)) void write(row);
+  }
+
+  return {
+    record: entry => write(rowOf(entry, 'ok')),
+    refused(entry) {
+      if (counted.isFirst(entry)) void write(rowOf(entry, 'refused'));
+    },
+    async stop() {
+      counted.stop();
+      cancel?.();
+      again();
+      await Promise.all(writing);
+    },
+  };
+}
+
+type Refusal = AuditEntry & { readonly reason: string };
+
+/** Counts what is alike for a minute; `tell` gets what came after the first. */
+function createCounts(clock: Clock, tell: (entry: Refusal, count: number) => void) {
+  const entries = new Map<string, { readonly entry: Refusal; count: number }>();
+  let cancel = (): void => {};
+
+  /** Who was quiet for a whole span is forgotten; of who goes on, the next entry is again a span away. */
+  function flush(): void {
+    for (const [key, one] of entries) {
+      if (one.count === 0) entries.delete(key);
+      else tell(one.entry, one.count);
+      one.count = 0;
+    }
+    if (entries.size > 0) cancel = clock.after(SPAN_MS, flush);
+  }
+
+  /** Once there are too many callers, they are told apart by what they were refused only. */
+  function settled(entry: Refusal): Refusal {
+    const { action, reason } = entry;
+    if (entries.has(keyOf(entry)) || entries.size < MOST_COUNTED) return entry;
+    return { actor: '', action, reason, address: REST };
+  }
+
+  return {
+    isFirst(given: Refusal): boolean {
+      const entry = settled(given);
+      const key = keyOf(entry);
+      const known = entries.get(key);
+      if (known !== undefined) {
+        known.count += 1;
+        return false;
+      }
+      if (entries.size === 0) cancel = clock.after(SPAN_MS, flush);
+      entries.set(key, { entry, count: 0 });
+      return true;
+    },
+    stop(): void {
+      cancel();
+      for (const { entry, count } of entries.values()) if (count > 0) tell(entry, count);
+      entries.clear();
+    },
+  };
+}
+
+const keyOf = ({ action, reason, actor, address }: Refusal): string =>
+  [action, reason, actor, addressPrefix(address)].join('\n');

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { Fact, UserRow } from '../storage/storage.ts';
+import { openUserDirectory } from './user-directory.ts';
+import { newUserRow } from './users.ts';
+
+const ANN = newUserRow({
+  id: 'u-1',
+  username: 'ann',
+  password: '',
+  role: 'reader',
+  created_at: 0,
+  version: 1,
+});
+
+/** A store that counts what it is asked, and tells facts only when told to. */
+async function setup({ isShared }: { isShared: boolean }) {
+  const clock = testClock();
+  let row: UserRow | undefined = ANN;
+  let changes = 1;
+  let isDown = false;
+  let reads = 0;
+  let hear: (fact: Fact) => void = () => {};
+  const unused = () => Promise.reject(new Error('unused'));
+  const directory = await openUserDirectory({
+    storage: {
+      users: {
+        count: unused,
+        byName: unused,
+        list: unused,
+        byId: async () => {
+          reads += 1;
+          return row;
+        },
+        isRevoked: async () => false,
+        changes: async () => (isDown ? Promise.reject(new Error('down')) : changes),
+      },
+      subscribe(listener) {
+        hear = listener;
+        return () => {};
+      },
+    },
+    isShared,
+    clock,
+    logger: silentLogger,
+  });
+  return {
+    clock,
+    directory,
+    reads: () => reads,
+    /** What another process commits. */
+    commit(next: UserRow | undefined): void {
+      row = next;
+      changes += 1;
+    },
+    tell: (id: string) => hear({ workspace: '*', noun: 'users', id }),
+    down: (now: boolean) => {
+      isDown = now;
+    },
+  };
+}
+
+test('a user is read once and known from then on', async () => {
+  const { directory, reads } = await setup({ isShared: false });
+  for (let round = 0; round < 5; round++) expect(await directory.find('u-1')).toEqual(ANN);
+  expect(reads()).toBe(1);
+});
+
+test.each(['u-1', '*'])('a change that is told counts at once (%s)', async id => {
+  const { directory, commit, tell } = await setup({ isShared: false });
+  await directory.find('u-1');
+  commit({ ...ANN, disabled: 1 });
+  tell(id);
+  expect(await directory.find('u-1')).toMatchObject({ disabled: 1 });
+});
+
+test('an answer that was under way while the user changed is not remembered', async () => {
+  const { directory, commit, tell } = await setup({ isShared: false });
+  const early = directory.find('u-1');
+  tell('u-1');
+  commit({ ...ANN, disabled: 1 });
+  await early;
+  expect(await directory.find('u-1')).toMatchObject({ disabled: 1 });
+});
+
+test('a change of another process that nobody told of counts within a second', async () => {
+  const { clock, directory, commit } = await setup({ isShared: true });
+  await directory.find('u-1');
+  commit(undefined);
+  await clock.advance(1000);
+  expect(await directory.find('u-1')).toBeUndefined();
+});
+
+test('while the store does not say what changed nobody is let in after two seconds, until it does again', async () => {
+  const { clock, directory, down } = await setup({ isShared: true });
+  await directory.find('u-1');
+  down(true);
+  await clock.advance(1400);
+  expect(await directory.find('u-1')).toEqual(ANN);
+  await clock.advance(700);
+  await expect(directory.find('u-1')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
+  await expect(directory.isRevoked('t')).rejects.toMatchObject({ code: 'unavailable' });
+  down(false);
+  await clock.advance(500);
+  expect(await directory.find('u-1')).toEqual(ANN);
+});
+
+test('alone on its store a process asks nothing from time to time, and waits for nobody', async () => {
+  const { clock, directory, down } = await setup({ isShared: false });
+  down(true);
+  await clock.advance(60_000);
+  expect(await directory.find('u-1')).toEqual(ANN);
+  await directory.takenOver();
+});
+
+test('a change is taken over everywhere when what others remember has lost its time', async () => {
+  const { clock, directory } = await setup({ isShared: true });
+  let isOver = false;
+  const waiting = directory.takenOver().then(() => {
+    isOver = true;
+  });
+  await clock.advance(1999);
+  expect(isOver).toBe(false);
+  await clock.advance(1);
+  await waiting;
+  expect(isOver).toBe(true);
+  directory.stop();
+});

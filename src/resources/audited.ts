@@ -1,0 +1,68 @@
+import type { Audit, AuditEntry } from '../auth/audit.ts';
+import { AppError } from '../lib/errors.ts';
+
+const MOST_FIELDS = 20;
+
+export interface Origin {
+  /** As the server sees it. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** By which operation of the API a verb is run. */
+export interface Called {
+  /** As in `users.update`. */
+  readonly id: string;
+  readonly method: string;
+}
+
+interface Audited {
+  readonly permission: string;
+  /** Name of whoever calls. */
+  readonly actor: string;
+  readonly origin: Origin;
+  readonly called: Called;
+  readonly raw: unknown;
+  readonly audit: Pick<Audit, 'record' | 'refused'>;
+}
+
+/** What everybody may look at is not worth a line, but that somebody was not let is. */
+const ALWAYS: readonly string[] = ['forbidden', 'password-change-required'];
+
+/**
+ * Runs a verb and writes into the audit what came of it: of each that changes something, whatever its file says, and
+ * of every refusal for want of a right.
+ */
+export async function audited<Output>(
+  { permission, actor, origin, called, raw, audit }: Audited,
+  run: () => Promise<Output>,
+): Promise<Output> {
+  const isChange = called.method !== 'GET' && !permission.startsWith('read:');
+  const entry: AuditEntry = { actor, action: called.id, ...origin };
+  try {
+    const output = await run();
+    if (isChange) await audit.record({ ...entry, target: targetOf(raw, output), reason: fieldsOf(raw) });
+    return output;
+  } catch (error) {
+    const reason = error instanceof AppError ? error.code : 'internal';
+    if (isChange || ALWAYS.includes(reason))
+      audit.refused({ ...entry, target: targetOf(raw, undefined), reason });
+    throw error;
+  }
+}
+
+const valuesOf = (value: unknown): ReadonlyMap<string, unknown> =>
+  new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
+
+function targetOf(raw: unknown, output: unknown): string {
+  const given = valuesOf(raw);
+  const made = valuesOf(output);
+  const names = [given.get('id'), given.get('name'), made.get('id'), valuesOf(given.get('body')).get('id')];
+  return names.find(name => typeof name === 'string') ?? '';
+}
+
+/** The names of what was sent, never a value. */
+function fieldsOf(raw: unknown): string {
+  const body = valuesOf(raw).get('body');
+  return Array.isArray(body) ? '' : [...valuesOf(body).keys()].slice(0, MOST_FIELDS).join(', ');
+}

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PREFIX, served } from '../../src/api/operations.ts';
+import { type Permission, permissionsOf, ROLES } from '../../src/auth/permissions.ts';
+import { addedUser, callerWith, GOOD_PASSWORD, loginAt } from '../helpers/users.ts';
+import { type ApiServer, startApiServer } from './api-server.ts';
+
+let server: ApiServer;
+const tokens = new Map<string, string>();
+
+beforeAll(async () => {
+  server = await startApiServer({ settings: { api: { loginRateLimit: '1000/second' } } });
+  for (const role of ROLES)
+    tokens.set(role, (await addedUser(server, `sweep-${role}`, { roles: [role] })).token);
+  await addedUser(server, 'sweep-forced', { roles: ['admin'], forcePasswordChange: true });
+});
+afterAll(() => server.stop());
+
+/** Nothing is called so, so that whoever may do it changes nothing. */
+const pathOf = (path: string): string => path.replace(/:(\w+)/g, 'no-such-thing');
+
+const isPermission = (access: string): access is Permission => /^(read|update):/.test(access);
+const guarded = served.flatMap(({ id, method, path, access }) =>
+  isPermission(access) ? [{ id, method, path: pathOf(path), access }] : [],
+);
+/** What whoever must choose another password may do. */
+const OPEN_BEFORE = ['auth.me', 'auth.logout', 'profile.get', 'profile.update'];
+
+describe.each(ROLES)('the role %s', role => {
+  it.each(guarded.map(one => [one.id, one] as const))('and %s', async (_, { method, path, access }) => {
+    const call = callerWith(server, tokens.get(role) ?? '');
+    const { status, body } = await call(method, path, method === 'GET' ? undefined : {});
+    if (permissionsOf(role).has(access)) expect(status).not.toBe(403);
+    else
+      expect([status, body.code, body.message]).toEqual([
+        403,
+        'forbidden',
+        expect.stringContaining(`'${access}'`),
+      ]);
+  });
+});
+
+it.each(served.map(one => [one.id, one] as const))('lets nobody without a token do %s', async (_, row) => {
+  const { status } = await server.call(row.method, PREFIX + pathOf(row.path), { headers: [] });
+  expect(status).toBe(401);
+});
+
+it.each(served.filter(({ id }) => !OPEN_BEFORE.includes(id)).map(one => [one.id, one] as const))(
+  'keeps whoever must choose another password from %s',
+  async (_, { method, path }) => {
+    const { token } = (await loginAt(server, 'sweep-forced', GOOD_PASSWORD)).body;
+    const answer = await callerWith(server, token)(method, pathOf(path), method === 'GET' ? undefined : {});
+    expect([answer.status, answer.body.code]).toEqual([403, 'password-change-required']);
+  },
+);

@@ -150,19 +150,19 @@ export function createLane(options: LaneOptions): Lane {
   function begin(entries: readonly Waiting[], now: number): void {
     sending += 1;
     pace.begun(now);
-    const work: Promise<void> = handle(entries)
+    const work: Promise<void> = handle(entries, now)
       .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
       .finally(() => underWay.delete(work));
     underWay.add(work);
   }
 
-  async function handle(entries: readonly Waiting[]): Promise<void> {
+  async function handle(entries: readonly Waiting[], began: number): Promise<void> {
     const sentTo = target;
     const flown = await flights.fly(entries, sentTo);
     sending -= 1;
     seat.release();
     if (flown === 'stopped') return;
-    if (flown === 'put back' || flown.end === undefined) pace.unused();
+    if (flown === 'put back' || flown.end === undefined) pace.unused(began);
     if (flown !== 'put back') await land(flown, sentTo);
     pump();
   }

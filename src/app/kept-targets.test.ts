@@ -150,6 +150,7 @@ it('knows one whose incident ends while it looks what is owed', async () => {
     settledAt: 1,
     attempt: null,
     handOver: null,
+    batch: null,
   });
   between = () => test.storage.commit(closing(alarm).operation);
   await kept.keep([]);

@@ -111,7 +111,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
   return {
     add(row, event) {
       if (state === 'reading') missed = true;
-      else if (!hasMore && row.id > cursor) {
+      else if (rewound === undefined && !hasMore && row.id > cursor) {
         if (queue.size < most) take(row, event);
         else hasMore = true;
       }

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createSlots, type Seat } from './slots.ts';
+import { createSlots } from './slots.ts';
 
 /** A lane that takes what it gets as long as it wants more. */
-function lane(seatOf: (wake: () => void) => Seat) {
+function lane(seatOf: ReturnType<typeof createSlots>['seat']) {
   let held = 0;
   let wanted = 0;
   let served = 0;

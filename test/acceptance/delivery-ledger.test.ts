@@ -142,6 +142,7 @@ it('shows no secret that a receiver gives back, and keeps the pace of each targe
   });
   const server = await serve(folders);
   const api = await logIn(server.url);
+  const posted = performance.now();
   await post(server, keys(15).map(alarm));
   await until(async () => (await count(api, 'state=refused')()) === 15 * 4, 'the refusals');
   await until(async () => (await count(api, 'state=sent')()) === 15, 'what is paced');
@@ -158,10 +159,10 @@ it('shows no secret that a receiver gives back, and keeps the pace of each targe
   for (const secret of [...hidden, 'hidden-in-the-path', 'hidden-in-the-query'])
     expect([secret, text.includes(secret)]).toEqual([secret, false]);
 
-  const starts = paced.calls.map(({ at }) => at);
-  expect(starts).toHaveLength(15);
-  // Six begin in no second, but for what a busy machine is late with the first of them.
-  for (let index = 5; index < starts.length; index++)
-    expect((starts[index] ?? 0) - (starts[index - 5] ?? 0)).toBeGreaterThan(900);
+  // However late a busy machine is with some, none comes before its time.
+  const waits = paced.calls.map(({ at }) => at - posted);
+  expect(waits).toHaveLength(15);
+  for (const [index, wait] of waits.entries())
+    expect(wait).toBeGreaterThanOrEqual(Math.floor(index / 5) * 1000);
   expect(await stop(server)).toEqual({ code: 0, signal: null });
 });

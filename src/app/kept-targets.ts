@@ -32,6 +32,8 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
   /** Settings as JSON, by id. */
   const kept = new Map<string, string>();
   const unsaved = new Set<string>();
+  /** Ids that are configured now: a write may still be under way for a configuration before. */
+  let present: ReadonlySet<string> = new Set();
   let running: Promise<void> = Promise.resolve();
   const faults = createFaultLog(logger, {
     fields: {},
@@ -50,6 +52,7 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
 
   /** In memory at once: what the next configuration removes must be known. */
   function remember(configured: readonly Target[]): void {
+    present = new Set(configured.map(({ settings }) => settings.id));
     for (const { settings } of configured) {
       const text = revealedJson(settings);
       if (kept.get(settings.id) === text) continue;
@@ -60,33 +63,38 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
 
   async function save(): Promise<void> {
     if (unsaved.size === 0) return;
-    const ids = [...unsaved];
+    const texts = [...unsaved].map(id => [id, kept.get(id) ?? ''] as const);
     await storage.transaction(async tx => {
-      for (const id of ids) {
-        const sealed = keyRing.encrypt(kept.get(id) ?? '', contextOf(id));
-        await tx.in(workspace).keepTarget({ id, sealed });
-      }
+      for (const [id, text] of texts)
+        await tx.in(workspace).keepTarget({ id, sealed: keyRing.encrypt(text, contextOf(id)) });
     });
-    for (const id of ids) unsaved.delete(id);
+    for (const [id, text] of texts) if (kept.get(id) === text) unsaved.delete(id);
   }
 
-  async function forget(configured: readonly Target[]): Promise<void> {
+  async function forget(): Promise<void> {
     const gone = new Set(kept.keys());
-    for (const { settings } of configured) gone.delete(settings.id);
+    const without = (ids: Iterable<string>): void => {
+      for (const id of ids) gone.delete(id);
+    };
+    without(present);
     if (gone.size === 0) return;
+    // In this order: an incident that ends meanwhile has its deliveries waiting by then.
+    for (const row of await stores.incidents.open()) without(toldTargets(row));
     for (const { target } of await stores.deliveries.waitingByTarget()) gone.delete(target);
-    for (const row of await stores.incidents.open()) for (const id of toldTargets(row)) gone.delete(id);
+    without(present);
     if (gone.size === 0) return;
     await storage.transaction(async tx => {
       for (const id of gone) await tx.in(workspace).dropTarget(id);
     });
-    for (const id of gone) kept.delete(id);
+    for (const id of gone)
+      if (present.has(id)) unsaved.add(id);
+      else kept.delete(id);
   }
 
-  async function write(configured: readonly Target[]): Promise<void> {
+  async function write(): Promise<void> {
     try {
       await save();
-      await forget(configured);
+      await forget();
       faults.passed();
     } catch (error) {
       faults.failed(error);
@@ -100,7 +108,7 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
     },
     keep(configured) {
       remember(configured);
-      running = running.then(() => write(configured));
+      running = running.then(write);
       return running;
     },
     idle: () => running,

@@ -70,6 +70,8 @@ function lane() {
       }
       return true;
     },
+    /** To the beginning, or behind one that was committed. */
+    rewind: (which: number) => backlog.rewind([...store.keys()][which - 1] ?? ''),
     async answer() {
       const answer = answers.shift();
       answer?.();
@@ -86,6 +88,7 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ end: fc.constantFrom(0, 1000, 2000, 5000, 60_000) }) },
   { weight: 2, arbitrary: fc.constant({ answer: true }) },
   { weight: 1, arbitrary: fc.record({ advance: fc.constantFrom(100, 1000, 5000) }) },
+  { weight: 1, arbitrary: fc.record({ rewind: fc.nat(30) }) },
 );
 
 it('sends everything once and in order and never holds too much, however answers, commits and retries fall', async () => {
@@ -98,6 +101,7 @@ it('sends everything once and in order and never holds too much, however answers
         else if ('end' in one) does.end(one.end);
         else if ('answer' in one) await does.answer();
         else if ('advance' in one) await clock.advance(one.advance);
+        else if ('rewind' in one) does.rewind(one.rewind);
         else does.take();
         expect(queue.size).toBeLessThanOrEqual(MOST);
       }
@@ -136,4 +140,110 @@ it('does not bring back what was booked while the store was being read again', a
   expect(sent).toHaveLength(5);
   await answer();
   expect(queue.size).toBe(0);
+});
+
+const rowsOf = (subject: string, count: number): DeliveryRow[] =>
+  Array.from({ length: count }, () => opening({ subject }).operation.deliveries[0]).filter(
+    row => row !== undefined,
+  );
+
+/** A queue before a store that answers at once, unless it is told to wait. */
+function simple(store: DeliveryRow[]) {
+  const clock = testClock();
+  const queue = createQueue();
+  let held: (() => void) | undefined;
+  let isHeld = false;
+  const backlog = createBacklog({
+    queue,
+    clock,
+    most: 100,
+    faults: { failed: () => {}, passed: () => {} },
+    read(after, limit) {
+      const rows = store.filter(row => row.id > after).slice(0, limit);
+      if (!isHeld) return Promise.resolve(rows);
+      return new Promise(resolve => {
+        held = () => resolve(rows);
+      });
+    },
+    dueOf: row => clock.monotonic() + (row.next_at ?? 0),
+    changed: () => {},
+  });
+  const drain = (): string[] => {
+    const ids: string[] = [];
+    for (let taken = queue.take(clock.monotonic()); taken; taken = queue.take(clock.monotonic())) {
+      ids.push(taken.row.id);
+      queue.settle(taken);
+    }
+    return ids;
+  };
+  return {
+    backlog,
+    queue,
+    clock,
+    drain,
+    async fill() {
+      backlog.fill(false);
+      await letRun();
+    },
+    hold: () => {
+      isHeld = true;
+    },
+    async answer() {
+      isHeld = false;
+      held?.();
+      await letRun();
+    },
+  };
+}
+
+it('lets go of a chain that must not be sent, with all that is added to it, until it is read from the beginning', async () => {
+  const [alarm, end, later] = rowsOf('a', 3);
+  const [other] = rowsOf('b', 1);
+  if (!alarm || !end || !later || !other) throw new Error('no deliveries were made');
+  const store = [alarm, end, other];
+  const { backlog, queue, clock, drain, fill } = simple(store);
+  await fill();
+  const taken = queue.take(clock.monotonic());
+  if (taken === undefined) throw new Error('nothing is due');
+  expect(taken.row).toBe(alarm);
+  backlog.hold(taken);
+  store.push(later);
+  backlog.add(later, opening().event);
+  expect(drain()).toEqual([other.id]);
+  await fill();
+  expect(drain()).toEqual([]);
+  expect(backlog.nextDue()).toBe(Number.POSITIVE_INFINITY);
+  backlog.rewind('');
+  await fill();
+  expect(drain().filter(id => id !== other.id)).toEqual([alarm.id, end.id, later.id]);
+});
+
+it('reads what lies behind a place it has passed, and nothing of it twice', async () => {
+  const [first, missed, last] = rowsOf('a', 3);
+  if (!first || !missed || !last) throw new Error('no deliveries were made');
+  const store = [first, last];
+  const { backlog, queue, drain, fill } = simple(store);
+  await fill();
+  store.splice(1, 0, missed);
+  await fill();
+  expect(queue.size).toBe(2);
+  backlog.rewind(first.id);
+  backlog.rewind(missed.id);
+  await fill();
+  expect(drain()).toEqual([first.id, missed.id, last.id]);
+});
+
+it('does not take an answer that is older than what it is told to read again', async () => {
+  const [row] = rowsOf('a', 1);
+  if (row === undefined) throw new Error('no delivery was made');
+  const store: DeliveryRow[] = [{ ...row, next_at: 3_600_000 }];
+  const { backlog, drain, fill, hold, answer } = simple(store);
+  hold();
+  await fill();
+  store[0] = row;
+  backlog.rewind('');
+  await answer();
+  expect(drain()).toEqual([]);
+  await fill();
+  expect(drain()).toEqual([row.id]);
 });

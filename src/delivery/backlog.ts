@@ -31,7 +31,10 @@ export interface Backlog {
   add(row: DeliveryRow, event: HeadgateEvent): void;
   /** A delivery is booked: an answer of the store that is older must not bring it back. */
   settled(id: string): void;
-  /** The store has something with an id after `after` that memory may lack. */
+  /**
+   * The store has something with an id after `after` that memory may lack. From the beginning it may also differ from what
+   * is in memory: all of that is let go of but for the chains that are under way.
+   */
   rewind(after: string): void;
   /** Lets go of a chain whose head was taken and must not be sent, until `rewind` to the beginning. */
   hold(taken: Waiting): void;
@@ -66,7 +69,8 @@ export function createBacklog(options: BacklogOptions): Backlog {
     try {
       const rows = await options.read(cursor, room);
       faults.passed();
-      for (const row of rows) take(row, undefined);
+      // What was asked before may be older than what is to be read.
+      if (rewound !== '') for (const row of rows) take(row, undefined);
       hasMore = rows.length === room || missed;
       state = 'idle';
     } catch (error) {
@@ -107,7 +111,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
   return {
     add(row, event) {
       if (state === 'reading') missed = true;
-      else if (!hasMore && row.id > cursor) {
+      else if (rewound === undefined && !hasMore && row.id > cursor) {
         if (queue.size < most) take(row, event);
         else hasMore = true;
       }
@@ -120,6 +124,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
       parked.add(chainKey(taken.row));
     },
     rewind(after) {
+      if (after === '') queue.shed(0);
       if (rewound === undefined || after < rewound) rewound = after;
     },
     fill(isNothingDue) {

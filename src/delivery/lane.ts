@@ -54,7 +54,7 @@ export function createLane(options: LaneOptions): Lane {
   const { deliveries } = storage.in(options.workspace);
   const queue = createQueue();
   const pace = createPace();
-  const health = createHealth(clock, options.wasFailing);
+  let health = createHealth(clock, options.wasFailing);
   const seat = options.slots.seat(pump);
   const faultLog = (message: string, over: string) =>
     createFaultLog(logger, { fields: { target: id }, message, over });
@@ -85,9 +85,11 @@ export function createLane(options: LaneOptions): Lane {
   pace.limit(target.settings.pacing);
 
   /** Never later than the schedule could have put it: the wall clock may have been set back since. */
-  function dueOf({ next_at: nextAt, attempts }: DeliveryRow): number {
+  function dueOf({ next_at: nextAt, attempts, retried_from: from }: DeliveryRow): number {
     const waitMs = nextAt === null ? 0 : Math.max(0, nextAt - clock.now());
-    return clock.monotonic() + Math.min(waitMs, longestDelay(options.settings().retrySchedule, attempts));
+    return (
+      clock.monotonic() + Math.min(waitMs, longestDelay(options.settings().retrySchedule, attempts - from))
+    );
   }
 
   const hasRoom = (): boolean => sending < target.concurrency && settling < MOST_UNSETTLED;
@@ -149,19 +151,19 @@ export function createLane(options: LaneOptions): Lane {
   function begin(entries: readonly Waiting[], now: number): void {
     sending += 1;
     pace.begun(now);
-    const work: Promise<void> = handle(entries)
+    const work: Promise<void> = handle(entries, now)
       .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
       .finally(() => underWay.delete(work));
     underWay.add(work);
   }
 
-  async function handle(entries: readonly Waiting[]): Promise<void> {
+  async function handle(entries: readonly Waiting[], began: number): Promise<void> {
     const sentTo = target;
     const flown = await flights.fly(entries, sentTo);
     sending -= 1;
     seat.release();
     if (flown === 'stopped') return;
-    if (flown === 'put back' || flown.end === undefined) pace.unused();
+    if (flown === 'put back' || flown.end === undefined) pace.unused(began);
     if (flown !== 'put back') await land(flown, sentTo);
     pump();
   }
@@ -190,7 +192,11 @@ export function createLane(options: LaneOptions): Lane {
     if (written === 'booked') options.booked?.(row, settlement, durationMs);
     if (written === 'booked' && settlement.handOver !== null)
       options.handedOver(settlement.handOver.target, settlement.handOver.id);
-    if (written === 'gone' || settlement.state !== 'waiting') queue.settle(entry);
+    if (written === 'gone') {
+      // The store has it otherwise than memory, settled or with this attempt, and that is what counts.
+      queue.forget(entry);
+      backlog.rewind('');
+    } else if (settlement.state !== 'waiting') queue.settle(entry);
     else queue.settle(entry, { row: afterAttempt(row, settlement), event: entry.event, due, isAlone });
   }
 
@@ -213,12 +219,13 @@ export function createLane(options: LaneOptions): Lane {
       pump();
     },
     lookAnew() {
-      queue.shed(0);
       backlog.rewind('');
       pump();
     },
     use(next, nowFormer) {
       if (isFormer && !nowFormer) backlog.rewind('');
+      // What was told of it ended with its removal.
+      if (isFormer !== nowFormer) health = createHealth(clock, false);
       target = next;
       isFormer = nowFormer;
       pace.limit(next.settings.pacing);

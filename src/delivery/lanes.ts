@@ -35,6 +35,8 @@ export function createLanes(options: LanesOptions): Lanes {
   const lanes = new Map<string, Lane>();
   const ending = new Map<string, Promise<void>>();
   const slots = createSlots(() => options.settings().concurrency);
+  /** Only until a target is removed: one that comes back begins anew. */
+  const failing = new Set(options.failing);
   const abort = new AbortController();
   setMaxListeners(0, abort.signal);
 
@@ -53,7 +55,7 @@ export function createLanes(options: LanesOptions): Lanes {
       signal: abort.signal,
       target,
       slots,
-      wasFailing: options.failing.has(id),
+      wasFailing: failing.has(id),
       handedOver: (other, delivery) => lanes.get(other)?.look(delivery.slice(0, -1)),
     });
     lanes.set(id, lane);
@@ -68,7 +70,9 @@ export function createLanes(options: LanesOptions): Lanes {
 
   return {
     configure(targets, former = []) {
-      const kept = new Set([...targets, ...former].map(target => target.settings.id));
+      const present = new Set(targets.map(target => target.settings.id));
+      const kept = new Set([...present, ...former.map(target => target.settings.id)]);
+      for (const id of failing) if (!present.has(id)) failing.delete(id);
       for (const [id, lane] of lanes) {
         if (kept.has(id)) continue;
         lanes.delete(id);

@@ -11,8 +11,8 @@ export interface Pace {
   freeAt(): number;
   /** An attempt begins. */
   begun(now: number): void;
-  /** The attempt that began last sends nothing after all. */
-  unused(): void;
+  /** The attempt that began then sends nothing after all. */
+  unused(began: number): void;
   /** Nothing is sent before `until`. */
   pause(until: number): void;
 }
@@ -32,23 +32,26 @@ export function createPace(): Pace {
       if (next?.text === text) return;
       text = next?.text;
       rate = next && inMemory(next);
-      begins = [];
     },
     freeAt() {
-      const oldest = rate && begins.length >= rate.count ? begins[0] : undefined;
+      const oldest = rate && begins[begins.length - rate.count];
       return rate === undefined || oldest === undefined
         ? pausedUntil
         : Math.max(pausedUntil, oldest + rate.perMs);
     },
     begun(now) {
-      if (rate === undefined) return;
+      if (rate === undefined) {
+        begins = [];
+        return;
+      }
       const { perMs } = rate;
       const passed = begins.findIndex(time => time + perMs > now);
       if (passed !== 0) begins = passed < 0 ? [] : begins.slice(passed);
       begins.push(now);
     },
-    unused() {
-      begins.pop();
+    unused(began) {
+      const place = begins.lastIndexOf(began);
+      if (place >= 0) begins.splice(place, 1);
     },
     pause(until) {
       pausedUntil = Math.max(pausedUntil, until);

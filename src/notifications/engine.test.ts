@@ -552,6 +552,24 @@ it('tells of a failing target once the disk takes it', async () => {
   expect(health()).toMatchObject([{ target: 'hook', status: 'ALARM' }]);
 });
 
+it('closes the incident of a failing target that is removed and back at once, and tells of none that is removed', async () => {
+  await start();
+  news('failing');
+  await pass(1);
+  const [rules, all] = [[silent()], [target('hook'), target('second')]];
+  engine.configure(rules, [target('second')]);
+  news('failing');
+  engine.configure(rules, all);
+  await pass(1);
+  expect(health().map(({ text }) => text)).toEqual([
+    'Target hook is failing: status 410',
+    'Closed, target hook was removed',
+  ]);
+  news('failing');
+  await pass(1);
+  expect(health().at(-1)).toMatchObject({ text: 'Target hook is failing: status 410', status: 'ALARM' });
+});
+
 it('takes a failing target up after a restart, and closes its incident when it is removed', async () => {
   await start();
   news('failing');

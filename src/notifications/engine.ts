@@ -212,6 +212,8 @@ export function createEngine(options: EngineOptions): Engine {
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
       posts.configure();
+      // Closed at once: a target that is back before the next evaluation begins anew.
+      targetHealth.evaluate();
     },
     targetNews: targetHealth.tell,
     post: posts.post,

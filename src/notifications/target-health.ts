@@ -17,7 +17,7 @@ export interface TargetHealthOptions {
 /** Opens an incident when a target begins to fail, and closes it when a delivery arrives again. */
 export interface TargetHealth {
   readonly book: Book;
-  /** `row` is the delivery whose attempt told it. */
+  /** `row` is the delivery whose attempt told it. Of a target that was removed nobody is told that it fails. */
   tell(target: string, news: HealthNews, row: Pick<DeliveryRow, 'notification'>): void;
   /** An open incident of the store. */
   takeUp(row: IncidentRow): void;

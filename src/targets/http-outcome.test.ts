@@ -22,7 +22,9 @@ function outcome(
     body = '',
     secrets = [],
     retries = {},
+    url = URL,
   }: {
+    url?: string;
     headers?: HttpAnswer['headers'];
     body?: string;
     secrets?: string[];
@@ -30,7 +32,7 @@ function outcome(
   } = {},
 ): Outcome {
   const answer = { status, headers, body: Buffer.from(body), truncated: false };
-  return outcomeOfAnswer(answer, { url: URL, retries: { ...STANDARD, ...retries }, secrets, now: NOW });
+  return outcomeOfAnswer(answer, { url, retries: { ...STANDARD, ...retries }, secrets, now: NOW });
 }
 
 /** Written down apart from the code, status by status. */
@@ -177,4 +179,10 @@ test('secrets and the path of the address are masked however the receiver echoes
   const answer = refused.kind === 'refused' ? (refused.answer ?? '') : '';
   expect(answer).toContain(`${MASK}\n{"echo":"${MASK}"}\n?key=${MASK}\nCannot POST ${MASK}\nxxx`);
   for (const part of ['p"ss', 'p\\"ss', 'rd', 'B000', '%22']) expect(answer).not.toContain(part);
+});
+
+test('the part of an address that may be the key is masked where it stands alone, a word of it is not', () => {
+  const url = 'https://hooks.example/webhooks/0123456789abcdef0123?key=by-the-query&format=json';
+  const body = 'webhooks: no 0123456789abcdef0123, key by-the-query, json';
+  expect(outcome(404, { url, body })).toMatchObject({ answer: `webhooks: no ${MASK}, key ${MASK}, json` });
 });

@@ -112,11 +112,9 @@ function parseRetryAfter(value: string | undefined, now: number): number | undef
   return Number.isNaN(time) ? undefined : Math.max(0, time - now);
 }
 
-/** Secrets as receivers echo them: plain, inside JSON, inside an address. A path is one where the address is the key. */
+/** Secrets as receivers echo them: plain, inside JSON, inside an address. */
 function secretForms(exchange: Exchange): readonly string[] {
-  const url = new URL(exchange.url);
-  const path = url.pathname + url.search;
-  const secrets = path.length < SHORTEST_SECRET_PATH ? exchange.secrets : [...exchange.secrets, path];
+  const secrets = [...exchange.secrets, ...secretPieces(new URL(exchange.url))];
   const forms = secrets.flatMap(secret => [
     secret,
     JSON.stringify(secret).slice(1, -1),
@@ -125,7 +123,15 @@ function secretForms(exchange: Exchange): readonly string[] {
   return [...new Set(forms)].filter(form => form !== '').sort((a, b) => b.length - a.length);
 }
 
-const SHORTEST_SECRET_PATH = 8;
+/** An address may be the key: receivers give back all of it, or the part that is one. */
+const secretPieces = ({ pathname, search, searchParams }: URL): readonly string[] => [
+  ...[pathname + search, ...searchParams.values()].filter(({ length }) => length >= SHORTEST_SECRET_PIECE),
+  ...pathname.split('/').filter(({ length }) => length >= SHORTEST_SECRET_SEGMENT),
+];
+
+const SHORTEST_SECRET_PIECE = 8;
+/** A shorter one is mostly a word, such as `webhooks`. */
+const SHORTEST_SECRET_SEGMENT = 16;
 
 /** Masked before it is cut, so that no half of a secret is left; without characters that steer a terminal. */
 function readable(body: Buffer, secrets: readonly string[]): string {

@@ -32,6 +32,30 @@ export const deliveryItem = z.object({
   lastStatus: z.number().optional(),
   lastError: z.string().optional(),
 });
+export const ledgerItem = deliveryItem.extend({
+  id: z.string(),
+  subject: z.string(),
+  status: z.enum(['ALARM', 'OK']),
+  createdAt: z.string(),
+  nextAt: z.string().optional(),
+  settledAt: z.string().optional(),
+  retriedAt: z.string().optional(),
+  heldBecause: z.string().optional(),
+  insteadOf: z.string().optional(),
+});
+export const ledgerDetail = ledgerItem.extend({
+  log: z.array(
+    z.object({
+      number: z.number(),
+      startedAt: z.string(),
+      durationMs: z.number(),
+      outcome: z.enum(['sent', 'retry', 'refused']),
+      status: z.number().optional(),
+      reason: z.string().optional(),
+      answer: z.string().optional(),
+    }),
+  ),
+});
 export const messageItem = z.object({ id: z.string(), severity: z.string(), text: z.string() });
 export const notificationItem = z.object({ id: z.string(), disabled: z.boolean() });
 
@@ -58,6 +82,8 @@ export interface Api {
   items<Item>(path: string, item: z.ZodType<Item>): Promise<Item[]>;
   /** How many there are in all, whatever the page holds. */
   total(path: string): Promise<number>;
+  /** What a change answers, its status included. */
+  change(path: string, body?: object): Promise<{ readonly status: number; readonly text: string }>;
 }
 
 export async function login(
@@ -86,6 +112,14 @@ export async function logIn(url: string): Promise<Api> {
       const { totalCount } = await read(`${path}${path.includes('?') ? '&' : '?'}limit=1`);
       if (totalCount === undefined) throw new Error(`${path} has no totalCount`);
       return totalCount;
+    },
+    async change(path, body) {
+      const answer = await fetch(`${url}/api/v1${path}`, {
+        method: 'POST',
+        headers: { authorization: token, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, text: await answer.text() };
     },
   };
 }

@@ -3,7 +3,9 @@ import { auditStore } from '../../src/storage/audit.ts';
 import { deliveryStore } from '../../src/storage/deliveries.ts';
 import { eventStore } from '../../src/storage/events.ts';
 import { incidentStore } from '../../src/storage/incidents.ts';
+import { keptTargetStore } from '../../src/storage/kept-targets.ts';
 import { messageStore } from '../../src/storage/messages.ts';
+import { requeue } from '../../src/storage/requeue.ts';
 import { ageingStore } from '../../src/storage/retention.ts';
 import { secretsStore } from '../../src/storage/secrets.ts';
 import type { Ageing, AuditFilter } from '../../src/storage/storage.ts';
@@ -38,6 +40,10 @@ export const READS: readonly (readonly [string, Read])[] = [
   ['waiting deliveries', reader => deliveries(reader).waiting('t', 'd', 10)],
   ['what waits for each target', reader => deliveries(reader).waitingByTarget()],
   ['whether a target was reached', reader => deliveries(reader).reached('i', 't')],
+  ['deliveries in a range of time', reader => deliveries(reader).list({ since: 1, until: 2 ** 41 }, page)],
+  ['whether a target has later news', reader => deliveries(reader).overtaken('i', 't', 1)],
+  ['whether a target was given anything', reader => deliveries(reader).isGiven('i', 't')],
+  ['kept settings of targets', reader => keptTargetStore(reader, 'default').list()],
   ['attempts', reader => deliveries(reader).attempts('d')],
   ['messages', reader => messageStore(reader, 'default').list(page)],
   ['one message', reader => messageStore(reader, 'default').get('m')],
@@ -66,6 +72,21 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
     'the deliveries of an incident',
     reader => deliveries(reader).list({ incident: 'i' }, page),
     'deliveries_by_incident_id',
+  ],
+  [
+    'whether a target has later news of an incident',
+    reader => deliveries(reader).overtaken('i', 't', 1),
+    'incident_id',
+  ],
+  [
+    'whether a target was given anything of an incident',
+    reader => deliveries(reader).isGiven('i', 't'),
+    'incident_id',
+  ],
+  [
+    'what was given up and is to be put back',
+    reader => requeue(reader, 'default', { states: ['refused'] }, { now: 1, after: 'd', limit: 10 }),
+    'deliveries_by_state',
   ],
   [
     'the deliveries in a state',

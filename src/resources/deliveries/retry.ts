@@ -20,12 +20,13 @@ export const retryDelivery = defineVerb({
     if (before === undefined) throw notFound('delivery', id);
     assertUnsettled(before);
     const now = house.clock.now();
-    const { overtaken } = await house.requeue({ id, states: STATES }, now);
+    const { requeued, overtaken } = await house.requeue({ id, states: STATES }, now);
     if (overtaken > 0)
       throw new AppError(
         'conflict',
         `target '${before.target}' has got later news of the incident; this delivery would come after it`,
       );
+    if (requeued === 0) assertUnsettled((await deliveries.get(id)) ?? before);
     const after = { state: 'waiting', next_at: null, settled_at: null, retried_at: now } as const;
     return describedDelivery(house, { ...before, ...after });
   },

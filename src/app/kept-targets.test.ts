@@ -1,0 +1,175 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { closing, opening } from '../../test/helpers/transitions.ts';
+import { type KeyRing, openKeyRing } from '../lib/keyring.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Target } from '../targets/target.ts';
+import { webhook } from '../targets/webhook.ts';
+import { type KeptTargets, openKeptTargets } from './kept-targets.ts';
+
+let test: TestStorage;
+let keyRing: KeyRing;
+let kept: KeptTargets;
+let logged: string[];
+/** Called before each transaction, which waits for it. */
+let before: () => Promise<void> | void;
+/** Called after each transaction, before whoever asked for it learns that. */
+let after: () => void;
+/** Called once, after the first look at what is owed. */
+let between: (() => Promise<void>) | undefined;
+
+beforeEach(async () => {
+  test = await openTestStorage();
+  keyRing = await openKeyRing({ path: join(test.folder, 'keys'), mayCreate: true });
+  logged = [];
+  before = () => {};
+  after = () => {};
+  between = undefined;
+  kept = await open();
+});
+afterEach(async () => {
+  await kept.idle();
+  await test.close();
+});
+
+const note = (_: object, message: string): void => void logged.push(message);
+
+function open(ring = keyRing): Promise<KeptTargets> {
+  const storage: Pick<Storage, 'in' | 'transaction'> = {
+    in(workspace) {
+      const stores = test.storage.in(workspace);
+      const { deliveries, incidents } = stores;
+      return {
+        ...stores,
+        deliveries: { ...deliveries, waitingByTarget: () => look(deliveries.waitingByTarget) },
+        incidents: { ...incidents, open: () => look(incidents.open) },
+      };
+    },
+    async transaction(work, lease) {
+      await before();
+      const done = await test.storage.transaction(work, lease);
+      after();
+      return done;
+    },
+  };
+  const logger = { ...silentLogger, warn: note, error: note };
+  return openKeptTargets({ workspace: 'default', storage, keyRing: ring, logger });
+}
+
+async function look<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  const answer = await read();
+  const then = between;
+  between = undefined;
+  await then?.();
+  return answer;
+}
+
+const hook = (url = 'https://a.example/', more: object = {}): Target =>
+  webhook.configure({ id: 'hook', type: 'webhook', url, ...more });
+
+/** The addresses of targets that are known and not configured, as another process would find them. */
+async function formerUrls(): Promise<unknown[]> {
+  await kept.idle();
+  return (await open()).former([]).map(({ settings }) => String(Reflect.get(settings, 'url')));
+}
+
+const owe = (): Promise<void> => test.storage.commit(opening().operation);
+
+it('knows a removed target to whom an end is owed by its last settings, its secrets in no clear text', async () => {
+  await owe();
+  await kept.keep([hook('https://a.example/', { authType: 'token', token: 'a-secret-token' })]);
+  await kept.keep([]);
+  const rows = await test.storage.in('default').keptTargets.list();
+  expect(rows).toHaveLength(1);
+  expect(JSON.stringify(rows)).not.toMatch(/a-secret-token|a\.example/);
+  const [former] = (await open()).former([]);
+  expect(former?.settings).toEqual(
+    hook('https://a.example/', { authType: 'token', token: 'a-secret-token' }).settings,
+  );
+  expect((await open()).former([hook()])).toEqual([]);
+});
+
+it('forgets a removed target to whom nothing is owed', async () => {
+  await kept.keep([hook()]);
+  await kept.keep([]);
+  expect(await formerUrls()).toEqual([]);
+  expect(kept.former([])).toEqual([]);
+  expect(await test.storage.in('default').keptTargets.list()).toEqual([]);
+});
+
+it('knows a target as long as something waits for it, though its incident is over', async () => {
+  const alarm = opening();
+  await test.storage.commit(alarm.operation);
+  await test.storage.commit(closing(alarm).operation);
+  await kept.keep([hook()]);
+  await kept.keep([]);
+  expect(kept.former([])).toHaveLength(1);
+});
+
+it('knows it by settings that were changed while those before were being written', async () => {
+  await owe();
+  let second: Promise<void> | undefined;
+  after = () => {
+    second ??= kept.keep([hook('https://b.example/')]);
+  };
+  await kept.keep([hook('https://a.example/')]);
+  await second;
+  expect(await formerUrls()).toEqual(['https://b.example/']);
+});
+
+it('knows one that came back while it was being forgotten', async () => {
+  await kept.keep([hook()]);
+  let back: Promise<void> | undefined;
+  before = () => {
+    back ??= kept.keep([hook()]);
+  };
+  await kept.keep([]);
+  await back;
+  await owe();
+  expect(kept.former([])).toHaveLength(1);
+  expect(await test.storage.in('default').keptTargets.list()).toHaveLength(1);
+});
+
+it('knows one whose incident ends while it looks what is owed', async () => {
+  const alarm = opening();
+  await test.storage.commit(alarm.operation);
+  await kept.keep([hook()]);
+  const deliveries = test.storage.in('default').deliveries;
+  const [waiting] = await deliveries.waiting('hook', '', 1);
+  await test.storage.commit({
+    kind: 'settle',
+    workspace: 'default',
+    deliveryId: waiting?.id ?? '',
+    state: 'sent',
+    attempts: 1,
+    nextAt: null,
+    lastStatus: 200,
+    lastError: null,
+    settledAt: 1,
+    attempt: null,
+    handOver: null,
+    batch: null,
+  });
+  between = () => test.storage.commit(closing(alarm).operation);
+  await kept.keep([]);
+  expect(kept.former([])).toHaveLength(1);
+});
+
+it('goes on with the settings it can read, says of the others that it cannot, and tries a refused write again', async () => {
+  await owe();
+  await kept.keep([hook()]);
+  const other = await openKeyRing({ path: join(test.folder, 'others'), mayCreate: true });
+  expect((await open(other)).former([])).toEqual([]);
+  expect(logged).toEqual(['kept settings of a target cannot be read']);
+  before = () => Promise.reject(new Error('the disk is full'));
+  await kept.keep([hook('https://b.example/')]);
+  expect(logged.at(-1)).toBe('settings of targets cannot be kept for their removal');
+  expect(kept.former([]).map(({ settings }) => String(Reflect.get(settings, 'url')))).toEqual([
+    'https://b.example/',
+  ]);
+  before = () => {};
+  await kept.keep([]);
+  expect(await formerUrls()).toEqual(['https://b.example/']);
+});

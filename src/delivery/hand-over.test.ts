@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { closing, opening } from '../../test/helpers/transitions.ts';
+import { settle } from '../../test/storage/rows.ts';
+import type { DeliveryRow, DeliveryStore, SettleOperation } from '../storage/storage.ts';
+import { handedOver } from './hand-over.ts';
+
+type State = NonNullable<Awaited<ReturnType<DeliveryStore['get']>>>['state'];
+
+const [ALARM] = opening().operation.deliveries;
+const [OK] = closing(opening()).operation.deliveries;
+
+function after(
+  row: DeliveryRow | undefined,
+  state: State,
+  facts: { isFailing?: boolean; isGiven?: boolean },
+) {
+  if (row === undefined) throw new Error('there is no delivery');
+  const before = settle(row.id, {
+    state,
+    lastError: 'status 503',
+    nextAt: state === 'waiting' ? 900 : null,
+    settledAt: state === 'waiting' ? null : 700,
+  });
+  const tried: DeliveryRow = { ...row, attempts: 4, next_at: 5, last_error: 'before', retried_at: 3 };
+  const more = { isFailing: false, isGiven: false, ...facts };
+  const result = handedOver(before, { row: tried, fallback: 'spare', id: 'new', now: 800, ...more });
+  return { before, result, row: tried };
+}
+
+it.each<[string, State, boolean, State | undefined]>([
+  ['that arrived', 'sent', false, undefined],
+  ['that is tried again', 'waiting', false, undefined],
+  ['that is tried again by a target that fails', 'waiting', true, 'exhausted'],
+  ['that was refused', 'refused', false, 'refused'],
+  ['that was given up', 'exhausted', true, 'exhausted'],
+  ['that was skipped', 'skipped', true, undefined],
+])('does with an alarm %s what the fallback needs', (_what, state, isFailing, expected) => {
+  const { before, result } = after(ALARM, state, { isFailing });
+  if (expected === undefined) expect(result).toBe(before);
+  else
+    expect(result).toMatchObject<Partial<SettleOperation>>({
+      state: expected,
+      nextAt: null,
+      settledAt: state === 'waiting' ? 800 : 700,
+      lastError: "status 503; handed over to its fallback 'spare'",
+    });
+});
+
+it('gives the fallback the same event anew, in the place of its target', () => {
+  const { result, row } = after(ALARM, 'refused', {});
+  expect(result.handOver).toEqual({
+    ...row,
+    id: 'new',
+    target: 'spare',
+    state: 'waiting',
+    attempts: 0,
+    next_at: null,
+    last_status: null,
+    last_error: null,
+    created_at: 800,
+    settled_at: null,
+    retried_from: 0,
+    retried_at: null,
+    instead_of: 'hook',
+  });
+});
+
+it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
+  'gives the end that is %s to a fallback that was told the alarm and to no other, and leaves it to its target as it is',
+  state => {
+    const told = after(OK, state, { isGiven: true, isFailing: true });
+    expect(told.result).toEqual({ ...told.before, handOver: told.result.handOver });
+    expect(told.result.handOver).toMatchObject({ target: 'spare', status: 'OK', instead_of: 'hook' });
+    const { before, result } = after(OK, state, { isFailing: true });
+    expect(result).toBe(before);
+  },
+);

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { testClock } from '../../../test/helpers/clock.ts';
+import { testComponents } from '../../../test/helpers/components.ts';
+import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
+import { deliveryOf, incidentRow, settle, transition } from '../../../test/storage/rows.ts';
+import type { House } from '../verb.ts';
+import { retryDelivery } from './retry.ts';
+
+const notUsed = (): never => {
+  throw new Error('not used');
+};
+
+let test: TestStorage;
+beforeEach(async () => {
+  test = await openTestStorage();
+});
+afterEach(() => test.close());
+
+function house(requeue: House['requeue']): House {
+  const clock = testClock();
+  return {
+    stores: test.storage.in('default'),
+    components: testComponents(clock),
+    configuration: notUsed,
+    configurationStatus: notUsed,
+    save: notUsed,
+    checkTexts: notUsed,
+    secrets: {
+      get: notUsed,
+      list: notUsed,
+      put: notUsed,
+      remove: notUsed,
+      reread: notUsed,
+      subscribe: notUsed,
+    },
+    transaction: notUsed,
+    requeue,
+    clock,
+    facts: notUsed,
+  };
+}
+
+it('does not say of a delivery that it waits when it arrived while that was asked for', async () => {
+  const operation = transition(incidentRow());
+  const id = deliveryOf(operation);
+  await test.storage.commit(operation);
+  const late = house(async () => {
+    await test.storage.commit(settle(id));
+    return { requeued: 0, overtaken: 0 };
+  });
+  const actor = { kind: 'user', id: 'a', name: 'admin', role: 'admin' } as const;
+  await expect(retryDelivery.run({ actor, house: late }, { id })).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('has arrived'),
+  });
+});

@@ -1,0 +1,234 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { idFloor } from '../../src/lib/ids.ts';
+import type { DeliveryRow, RequeueFilter, Storage, TransitionOperation } from '../../src/storage/storage.ts';
+import type { DeliveryState } from '../../src/storage/tables.ts';
+import { testClock } from '../helpers/clock.ts';
+import type { TestDatabase, TestDialect } from './contract.ts';
+import { attemptRow, closed, deliveryOf, incidentRow, repeated, settle, transition } from './rows.ts';
+
+const ALL = { offset: 0, limit: 1000 };
+const NOW = Date.UTC(2026, 5, 1);
+
+/** What storage promises of deliveries that are handed over, put back and kept, asked of one dialect. */
+export function describeDeliveries(dialect: TestDialect): void {
+  describe(`deliveries on ${dialect.name}`, () => {
+    let database: TestDatabase;
+    let storage: Storage;
+
+    beforeEach(async () => {
+      database = await dialect.create();
+      storage = await database.open(testClock());
+    });
+    afterEach(async () => {
+      await storage.close();
+      await database.remove();
+    });
+
+    const stores = () => storage.in('default');
+    const get = async (id: string) => await stores().deliveries.get(id);
+    const all = async () => (await stores().deliveries.list({}, ALL)).rows;
+
+    async function committed(operation: TransitionOperation): Promise<TransitionOperation> {
+      await storage.commit(operation);
+      return operation;
+    }
+
+    const end = (id: string, state: DeliveryState, attempts = 3): Promise<void> =>
+      storage.commit(settle(id, { state, attempts, lastError: state }));
+
+    /** A delivery in the given state. */
+    async function one(state: DeliveryState, facts = {}, targets = ['hook']): Promise<string> {
+      const id = deliveryOf(await committed(transition(incidentRow(facts), { targets })));
+      if (state !== 'waiting') await end(id, state);
+      return id;
+    }
+
+    const requeue = (filter: Partial<RequeueFilter>, { after = '', limit = 100 } = {}) =>
+      storage.transaction(tx =>
+        tx.in('default').requeue({ states: ['refused', 'exhausted'], ...filter }, { now: NOW, after, limit }),
+      );
+
+    describe('a settlement that hands over', () => {
+      const standIn = (row: DeliveryRow | undefined, target = 'spare'): DeliveryRow => {
+        if (row === undefined) throw new Error('there is no delivery');
+        return { ...row, id: `${row.id}-for-${target}`, target, instead_of: row.target };
+      };
+
+      it('writes what the fallback gets with it, which then waits', async () => {
+        const { deliveries } = await committed(transition(incidentRow()));
+        const handOver = standIn(deliveries[0]);
+        await storage.commit(settle(deliveries[0]?.id ?? '', { state: 'exhausted', handOver }));
+        expect(await get(handOver.id)).toEqual(handOver);
+        expect(await stores().deliveries.waiting('spare', '', 10)).toEqual([handOver]);
+        expect(await stores().deliveries.waiting('hook', '', 10)).toEqual([]);
+        expect(await stores().deliveries.isGiven(handOver.incident_id, 'spare')).toBe(true);
+        expect(await stores().deliveries.isGiven(handOver.incident_id, 'other')).toBe(false);
+      });
+
+      it('is booked although the fallback has that event already, and gives it nothing twice', async () => {
+        const operation = await committed(transition(incidentRow(), { targets: ['hook', 'spare'] }));
+        const [first, second] = operation.deliveries;
+        await storage.commit(settle(first?.id ?? '', { state: 'refused', handOver: standIn(first) }));
+        expect(await get(first?.id ?? '')).toMatchObject({ state: 'refused' });
+        expect(await get(second?.id ?? '')).toEqual(second);
+        expect(await all()).toHaveLength(2);
+      });
+
+      it('hands over nothing when it is refused', async () => {
+        const { deliveries } = await committed(transition(incidentRow()));
+        const [row] = deliveries;
+        const attempt = attemptRow(row?.id ?? '', 1);
+        await storage.commit(settle(row?.id ?? '', { state: 'waiting', attempt }));
+        const again = settle(row?.id ?? '', { state: 'exhausted', attempt, handOver: standIn(row) });
+        await expect(storage.commit(again)).rejects.toMatchObject({ code: 'conflict' });
+        expect(await all()).toHaveLength(1);
+        expect(await get(row?.id ?? '')).toMatchObject({ state: 'waiting' });
+      });
+    });
+
+    it('knows whether a target has got something later of the incident', async () => {
+      const incident = incidentRow();
+      const first = await committed(transition(incident));
+      const second = await committed(transition(repeated(incident)));
+      const { overtaken } = stores().deliveries;
+      expect(await overtaken(incident.id, 'hook', 1)).toBe(false);
+      await end(deliveryOf(first), 'sent');
+      expect(await overtaken(incident.id, 'hook', 1)).toBe(false);
+      await end(deliveryOf(second), 'sent');
+      expect(await overtaken(incident.id, 'hook', 1)).toBe(true);
+      expect(await overtaken(incident.id, 'hook', 2)).toBe(false);
+      expect(await overtaken(incident.id, 'log', 1)).toBe(false);
+      expect(await overtaken('another', 'hook', 1)).toBe(false);
+    });
+
+    it('lists and puts back what was made in a range of time, its end left out', async () => {
+      const times = [1000, 2000, 2000, 3000];
+      const ids = times.map((ms, index) => `${idFloor(ms)}-7000-8000-00000000000${index}`);
+      for (const [index, id] of ids.entries()) {
+        const operation = transition(incidentRow({ subject: id }));
+        await storage.commit({ ...operation, deliveries: operation.deliveries.map(row => ({ ...row, id })) });
+        await end(ids[index] ?? '', 'refused');
+      }
+      const list = async (filter: object) =>
+        (await stores().deliveries.list(filter, ALL)).rows.map(row => row.id).reverse();
+      expect(await list({ since: 1000 })).toEqual(ids);
+      expect(await list({ since: 1001 })).toEqual(ids.slice(1));
+      expect(await list({ since: 2000, until: 3000 })).toEqual(ids.slice(1, 3));
+      expect(await list({ until: 2000 })).toEqual(ids.slice(0, 1));
+      expect((await stores().deliveries.list({ since: 1001 }, { offset: 1, limit: 1 })).total).toBe(3);
+      const { rows } = await requeue({ since: 2000, until: 3000 });
+      expect(rows.map(row => row.id)).toEqual(ids.slice(1, 3));
+    });
+
+    describe('putting back', () => {
+      it('makes those in the given states wait for nothing, with a schedule that begins anew', async () => {
+        const states = ['waiting', 'sent', 'refused', 'exhausted', 'skipped'] as const;
+        const ids: string[] = [];
+        for (const state of states) ids.push(await one(state, { subject: state }));
+        const done = await requeue({});
+        expect(done).toMatchObject({ overtaken: 0, next: undefined });
+        expect(done.rows.map(row => row.id).sort()).toEqual(ids.slice(2, 4));
+        for (const id of ids.slice(2, 4))
+          expect(await get(id)).toMatchObject({
+            state: 'waiting',
+            attempts: 3,
+            retried_from: 3,
+            retried_at: NOW,
+            next_at: null,
+            settled_at: null,
+          });
+        const left = await Promise.all([0, 1, 4].map(index => get(ids[index] ?? '')));
+        expect(left.map(row => [row?.state, row?.retried_at])).toEqual([
+          ['waiting', null],
+          ['sent', null],
+          ['skipped', null],
+        ]);
+      });
+
+      it('takes only what fits the filter', async () => {
+        const hook = await one('refused', { subject: 'a', notification: 'n1' });
+        const log = await one('exhausted', { subject: 'b', notification: 'n1' }, ['log']);
+        const other = await one('refused', { subject: 'c', notification: 'n2' });
+        const ids = async (filter: Partial<RequeueFilter>) => {
+          const { rows } = await requeue(filter);
+          for (const { id } of rows) await end(id, id === log ? 'exhausted' : 'refused');
+          return rows.map(row => row.id).sort();
+        };
+        expect(await ids({ target: 'log' })).toEqual([log]);
+        expect(await ids({ notification: 'n2' })).toEqual([other]);
+        expect(await ids({ states: ['exhausted'] })).toEqual([log]);
+        expect(await ids({ id: hook })).toEqual([hook]);
+        expect(await ids({ since: NOW + 400 * 86_400_000 })).toEqual([]);
+        expect(await ids({ until: 1 })).toEqual([]);
+        expect(await ids({ incident: 'none' })).toEqual([]);
+        expect(await ids({})).toEqual([hook, log, other].sort());
+      });
+
+      it('takes the end along that was skipped for its sake, at its own target only', async () => {
+        const incident = incidentRow();
+        const alarm = await committed(transition(incident, { targets: ['hook', 'log'] }));
+        const over = await committed(transition(closed(incident), { targets: ['hook', 'log'] }));
+        for (const row of alarm.deliveries) await end(row.id, 'refused');
+        for (const row of over.deliveries) await end(row.id, 'skipped', 0);
+        const { rows } = await requeue({ target: 'hook' });
+        const ids = [alarm.deliveries[0]?.id, over.deliveries[0]?.id];
+        expect(rows.map(row => row.id).sort()).toEqual(ids);
+        expect(rows.map(row => row.target)).toEqual(['hook', 'hook']);
+        expect((await stores().deliveries.waiting('hook', '', 10)).map(row => row.id)).toEqual(ids);
+        expect(await get(over.deliveries[1]?.id ?? '')).toMatchObject({ state: 'skipped' });
+      });
+
+      it('leaves alone and counts what the target has got later news of', async () => {
+        const incident = incidentRow();
+        const first = await committed(transition(incident));
+        const second = await committed(transition(repeated(incident)));
+        await end(deliveryOf(first), 'exhausted');
+        await end(deliveryOf(second), 'sent');
+        expect(await requeue({})).toEqual({ rows: [], overtaken: 1, next: undefined });
+        expect(await get(deliveryOf(first))).toMatchObject({ state: 'exhausted', retried_at: null });
+      });
+
+      it('goes through any number in slices, each once', async () => {
+        const ids: string[] = [];
+        for (let made = 0; made < 7; made++) ids.push(await one('refused', { subject: `s${made}` }));
+        const seen: string[] = [];
+        let after: string | undefined = '';
+        let slices = 0;
+        while (after !== undefined) {
+          const { rows, next }: Awaited<ReturnType<typeof requeue>> = await requeue({}, { after, limit: 3 });
+          seen.push(...rows.map(row => row.id));
+          after = next;
+          slices += 1;
+        }
+        expect(seen).toEqual(ids);
+        expect(slices).toBe(3);
+      });
+
+      it('is one workspace’s own', async () => {
+        const id = await one('refused');
+        const { rows } = await storage.transaction(tx =>
+          tx.in('another').requeue({ states: ['refused'] }, { now: NOW, after: '', limit: 10 }),
+        );
+        expect(rows).toEqual([]);
+        expect(await get(id)).toMatchObject({ state: 'refused' });
+      });
+    });
+
+    it('keeps the settings of targets, replaces and drops them, for each workspace', async () => {
+      const keep = (workspace: string, id: string, sealed: string): Promise<void> =>
+        storage.transaction(tx => tx.in(workspace).keepTarget({ id, sealed }));
+      await keep('default', 'b', 'one');
+      await keep('default', 'a', 'two');
+      await keep('default', 'b', 'three');
+      await keep('another', 'b', 'four');
+      expect(await stores().keptTargets.list()).toEqual([
+        { id: 'a', sealed: 'two' },
+        { id: 'b', sealed: 'three' },
+      ]);
+      await storage.transaction(tx => tx.in('default').dropTarget('b'));
+      await storage.transaction(tx => tx.in('default').dropTarget('unknown'));
+      expect(await stores().keptTargets.list()).toEqual([{ id: 'a', sealed: 'two' }]);
+      expect(await storage.in('another').keptTargets.list()).toHaveLength(1);
+    });
+  });
+}

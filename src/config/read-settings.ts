@@ -4,7 +4,7 @@ import { type PipelineSettings, pipelineSchema } from '../pipelines/settings.ts'
 import type { ConfigDocument } from './document.ts';
 import { type Origin, problemsOf } from './issues.ts';
 import { originIn } from './origin.ts';
-import { applyOverrides, type Flags, readOverrides, unknownVariables } from './overrides.ts';
+import { applyOverrides, type Flags, type Overridden, readOverrides, unknownVariables } from './overrides.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import { childOf, layers, type Schema } from './schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
@@ -17,6 +17,7 @@ export interface SettingsReading {
   /** The pipelines that can be read, whatever is wrong with other settings. */
   readonly pipelines: readonly PipelineSettings[];
   readonly origin: Origin;
+  readonly overridden: readonly Overridden[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
   /** Files that settings refer to. */
@@ -44,6 +45,7 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
     settings: parsed.success ? parsed.data : undefined,
     pipelines,
     origin,
+    overridden: overrides.map(({ path, name }) => ({ path, name })),
     problems: [
       ...unresolved,
       ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { authSchema } from '../auth/sso/settings.ts';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens.ts';
 import { createAddressGuard } from '../lib/address-guard.ts';
 import { rate } from '../lib/rate.ts';
@@ -126,6 +127,7 @@ const metrics = z.strictObject({
 export const settingsSchema = z.strictObject({
   instance: instance.prefault({}).describe('This installation.'),
   api: api.prefault({}).describe('The management API.'),
+  auth: authSchema.prefault({}).describe('How people sign in.'),
   storage: storage.prefault({}).describe('Where state is kept.'),
   pipelines: z.array(pipelineSchema).default([]).describe('The pipelines to read.'),
   delivery: delivery.prefault({}).describe('How messages are delivered.'),

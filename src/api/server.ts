@@ -4,6 +4,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { TlsServers } from '../lib/tls-servers.ts';
 import type { Posts } from '../notifications/posts.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
@@ -27,6 +28,8 @@ export interface ServerOptions extends ManagementOptions {
   /** What is told of this server at /metrics. */
   readonly metrics: Metrics;
   readonly metricsToken: () => Secret | undefined;
+  /** Makes what speaks https; without it http is spoken. */
+  readonly createListener?: TlsServers['create'] | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -40,8 +43,9 @@ const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The management API, the ingest doors and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { clock, ids, logger, metrics } = options;
+  const { clock, ids, logger, metrics, createListener } = options;
   const server = fastify({
+    ...(createListener && { serverFactory: createListener }),
     logger: false,
     bodyLimit: MOST_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,

@@ -14,6 +14,7 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 #   port: 9000                 # needs a restart
 #   authTokenTTL: 3600         # seconds, for new tokens
 #   loginRateLimit: 2/second   # failed logins; N/second, minute, hour or day
+#   tls: { certPath: tls/server.pem, privKeyPath: tls/server.key }   # https in place of http
 
 # storage:                     # below the data folder; needs a restart
 #   url: sqlite:headgate.db

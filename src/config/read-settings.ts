@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Duration } from '../lib/duration.ts';
+import { isLoopback } from '../lib/loopback.ts';
 import { type PipelineSettings, pipelineSchema } from '../pipelines/settings.ts';
 import type { ConfigDocument } from './document.ts';
 import { type Origin, problemsOf } from './issues.ts';
@@ -55,10 +56,19 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
     warnings: [
       ...unknown,
       ...unknownVariables(schema, environment),
+      ...(parsed.success ? unencrypted(parsed.data.api, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
     files: resolved.files,
   };
+}
+
+/** On this machine alone nobody listens in between. */
+function unencrypted({ host, tls }: Settings['api'], origin: Origin): ConfigProblem[] {
+  if (tls !== undefined || host === 'localhost' || isLoopback(host)) return [];
+  const message =
+    'passwords and tokens come over the network in clear; set api.tls, or put a proxy in front that speaks TLS';
+  return [{ ...origin.place(['api', 'host']), message }];
 }
 
 export const clearText = (origin: Origin, path: Path): ConfigProblem => ({

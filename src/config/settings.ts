@@ -5,6 +5,7 @@ import { createAddressGuard } from '../lib/address-guard.ts';
 import { rate } from '../lib/rate.ts';
 import { duration, httpUrl, identifier, secretText, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
+import { tlsSchema } from './tls-settings.ts';
 
 const addressRange = z.string().refine(isAddressRange, 'must be an address or a range such as 10.0.0.0/8');
 
@@ -46,6 +47,11 @@ const api = z.strictObject({
   loginRateLimit: rate
     .prefault('2/second')
     .describe('Failed logins that are answered before others have to wait: N/second, minute, hour or day.'),
+  tls: tlsSchema
+    .optional()
+    .describe(
+      'The certificate the API speaks https with; without it, it speaks http. To set or remove it needs a restart.',
+    ),
 });
 
 const storage = z.strictObject({

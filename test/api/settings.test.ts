@@ -118,6 +118,19 @@ describe('/system/settings/conf', () => {
     expect(noteOf(back, 'storage.url')).toBeUndefined();
   });
 
+  it('says of a certificate that https waits for a restart, and shows it where the family looks', async () => {
+    await given();
+    const tls = { certPath: 'a.pem', privKeyPath: 'a.key', passphrase: 'open-sesame' };
+    const answer = await call('PATCH', PATH, { api: { tls } });
+    expect(noteOf(answer, 'api.tls')).toBe('takes effect after a restart; until then http is spoken');
+    const ssl = { disabled: false, certPath: 'a.pem', privKeyPath: 'a.key', passphrase: '********' };
+    expect(answer.body.items[0]).toMatchObject({ api: { ssl }, tls: { minVersion: 'TLSv1.2' } });
+    expect(answer.text + file()).not.toContain('open-sesame');
+    expect((await call('PATCH', PATH, answer.body.items[0])).etag).toBe(answer.etag);
+    await call('PATCH', PATH, { api: { tls: null } });
+    expect(file()).not.toContain('tls');
+  });
+
   it('says of what a flag or the environment sets that a change waits until that goes', async () => {
     await given();
     const answer = await call('PATCH', PATH, { api: { port: 9001 }, metrics: { token: 'another-token' } });

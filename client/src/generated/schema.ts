@@ -3208,6 +3208,37 @@ export interface components {
                  * @example 2/second
                  */
                 loginRateLimit: string;
+                /** @description The certificate the API speaks https with; without it, it speaks http. To set or remove it needs a restart. */
+                tls?: {
+                    /** @description File of the certificate in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that sign those of clients, for `requestCert`. */
+                    caPath?: string;
+                    /**
+                     * @description The oldest version of TLS that is spoken.
+                     * @default TLSv1.2
+                     * @enum {string}
+                     */
+                    minVersion: "TLSv1.2" | "TLSv1.3";
+                    /**
+                     * @description The newest version of TLS that is spoken.
+                     * @default TLSv1.3
+                     * @enum {string}
+                     */
+                    maxVersion: "TLSv1.2" | "TLSv1.3";
+                    /**
+                     * @description Whether every client must show a certificate that `caPath` has signed. Needs a restart.
+                     * @default false
+                     */
+                    requestCert: boolean;
+                };
                 /**
                  * @description For clients of the family: always false.
                  * @default false
@@ -3215,7 +3246,7 @@ export interface components {
                  */
                 disabled: false;
                 /**
-                 * @description For clients of the family; the same on every server.
+                 * @description For clients of the family; cannot be changed here.
                  * @default {
                  *       "disabled": true
                  *     }
@@ -3559,7 +3590,7 @@ export interface components {
                 token?: string;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "upgrade": "false",
              *       "intercom": false
@@ -3569,7 +3600,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "count": 1,
              *       "minimum": 1,
@@ -3580,7 +3611,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "useEnvVars": false
              *     }
@@ -3589,7 +3620,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "drainTimeout": 10000
              *     }
@@ -3598,7 +3629,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "enabled": false
              *     }
@@ -3607,52 +3638,52 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
-             * @default {}
-             */
-            tls: {
-                [key: string]: unknown;
-            };
-            /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             sni: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             pii: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             upgradeSettings: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             upgradeGroupSettings: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             backups: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             rollback: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; cannot be changed here.
+             * @default {}
+             */
+            tls: {
                 [key: string]: unknown;
             };
             /** @description May be sent back and is ignored. */
@@ -3677,6 +3708,15 @@ export interface components {
                 port?: number | null;
                 authTokenTTL?: number | null;
                 loginRateLimit?: string | null;
+                tls?: {
+                    certPath?: string | null;
+                    privKeyPath?: string | null;
+                    passphrase?: string | null;
+                    caPath?: string | null;
+                    minVersion?: ("TLSv1.2" | "TLSv1.3") | null;
+                    maxVersion?: ("TLSv1.2" | "TLSv1.3") | null;
+                    requestCert?: boolean | null;
+                } | null;
                 disabled?: false | null;
                 ssl?: {
                     [key: string]: unknown;
@@ -3897,9 +3937,6 @@ export interface components {
             apps?: {
                 [key: string]: unknown;
             } | null;
-            tls?: {
-                [key: string]: unknown;
-            } | null;
             sni?: {
                 [key: string]: unknown;
             } | null;
@@ -3916,6 +3953,9 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             rollback?: {
+                [key: string]: unknown;
+            } | null;
+            tls?: {
                 [key: string]: unknown;
             } | null;
         };

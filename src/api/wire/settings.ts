@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { isMap, type PlainMap } from '../../config/plain.ts';
+import { isMap, type PlainMap, plainCopy } from '../../config/plain.ts';
 import { type Settings, settingsSchema } from '../../config/settings.ts';
 import type { SettingsView } from '../../resources/settings/view.ts';
+import type { Call } from '../../resources/verb.ts';
 import type { Shape } from '../shape.ts';
 import { noted, unchangeable, wireNotes, withoutNotes } from './settings-notes.ts';
 
@@ -13,7 +14,6 @@ const FAMILY: Readonly<Record<string, PlainMap>> = {
   proxy: { useEnvVars: false },
   shutdown: { drainTimeout: 10_000 },
   apps: { enabled: false },
-  tls: {},
   sni: {},
   pii: {},
   upgradeSettings: {},
@@ -22,11 +22,14 @@ const FAMILY: Readonly<Record<string, PlainMap>> = {
   rollback: {},
 };
 
-/** What their `api` holds beside ours. */
-const FAMILY_API: PlainMap = {
-  disabled: false,
-  ssl: { disabled: true, privKeyPath: '', passphrase: '', certPath: '', caPath: '' },
-};
+/** What their `api` holds beside ours, and their `tls`: ours is `api.tls`. */
+function familyOf({ api: { tls } }: Settings): { readonly sections: PlainMap; readonly api: PlainMap } {
+  const { certPath = '', privKeyPath = '', caPath = '', passphrase = '' } = tls ?? {};
+  const ssl = { disabled: tls === undefined, privKeyPath, passphrase, certPath, caPath };
+  const { minVersion, maxVersion } = tls ?? {};
+  const sections = { ...FAMILY, tls: plainCopy({ minVersion, maxVersion }) };
+  return { sections, api: plainCopy({ disabled: false, ssl }) };
+}
 
 const { api } = settingsSchema.shape;
 const disabled = z.literal(false).default(false).describe('For clients of the family: always false.');
@@ -34,7 +37,7 @@ const family = (value: PlainMap) =>
   z
     .looseObject({})
     .default({ ...value })
-    .describe('For clients of the family; the same on every server.');
+    .describe('For clients of the family; cannot be changed here.');
 
 export const settingsShape: Shape = {
   name: 'Settings',
@@ -45,25 +48,26 @@ export const settingsShape: Shape = {
       .extend({ disabled, ssl: family({ disabled: true }) })
       .prefault({})
       .describe(api.description ?? ''),
-    ...Object.fromEntries(Object.entries(FAMILY).map(([name, value]) => [name, family(value)])),
+    ...Object.fromEntries(
+      Object.entries({ ...FAMILY, tls: {} }).map(([name, value]) => [name, family(value)]),
+    ),
   }),
   adds: noted,
 };
 
 /** `/system/settings/conf`: our settings under our names beside the family's. */
-export const wireSettings = ({ settings, notes }: SettingsView<Settings>): object => ({
-  ...FAMILY,
-  ...settings,
-  api: { ...settings.api, ...FAMILY_API },
-  ...wireNotes(notes),
-});
+export function wireSettings({ settings, notes }: SettingsView<Settings>): object {
+  const { sections, api: ours } = familyOf(settings);
+  return { ...sections, ...settings, api: { ...settings.api, ...ours }, ...wireNotes(notes) };
+}
 
 /** A body without what is the family's alone, which may be sent back in part or whole and not changed. */
-export function sentSettings(sent: unknown): unknown {
+export function sentSettings(sent: unknown, { house }: Pick<Call, 'house'>): unknown {
   const body = withoutNotes(sent);
   if (!isMap(body)) return body;
-  const sections = without(FAMILY, '', body);
-  return isMap(sections.api) ? { ...sections, api: without(FAMILY_API, 'api.', sections.api) } : sections;
+  const family = familyOf(house.configuration().settings);
+  const sections = without(family.sections, '', body);
+  return isMap(sections.api) ? { ...sections, api: without(family.api, 'api.', sections.api) } : sections;
 }
 
 function without(family: PlainMap, prefix: string, sent: PlainMap): PlainMap {

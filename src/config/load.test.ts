@@ -188,7 +188,9 @@ describe('headgate.yml', () => {
     const line = 'headgate.yml:1:14: passwords and tokens come over the network in clear; set api.tls';
     expect(told).toEqual(isTold ? [expect.stringContaining(line)] : []);
     const tls = 'tls: { certPath: a, privKeyPath: b }';
-    expect(warningsOf({ settings: `api: { host: "${host}", ${tls} }` })).toEqual([]);
+    const proxies = 'trustedProxies: [10.0.0.1]';
+    for (const either of [tls, proxies])
+      expect(warningsOf({ settings: `api: { host: "${host}", ${either} }` })).toEqual([]);
   });
 
   it('shows no password of an address', () => {

@@ -63,11 +63,11 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
   };
 }
 
-/** On this machine alone nobody listens in between. */
-function unencrypted({ host, tls }: Settings['api'], origin: Origin): ConfigProblem[] {
-  if (tls !== undefined || host === 'localhost' || isLoopback(host)) return [];
+/** On this machine alone nobody listens in between, and a proxy in front speaks TLS. */
+function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: Origin): ConfigProblem[] {
+  if (tls !== undefined || trustedProxies.length > 0 || host === 'localhost' || isLoopback(host)) return [];
   const message =
-    'passwords and tokens come over the network in clear; set api.tls, or put a proxy in front that speaks TLS';
+    'passwords and tokens come over the network in clear; set api.tls, or name the proxy in front that speaks TLS in api.trustedProxies';
   return [{ ...origin.place(['api', 'host']), message }];
 }
 

@@ -36,7 +36,14 @@ export function forwardLive(scope: FastifyInstance, { node, url, http }: Leader)
     // Two that each take the other for the leading one must not send a request to and fro.
     if (request.headers[FORWARDED] !== undefined)
       throw new AppError('unavailable', 'this process does not lead any more', { retryAfterSeconds: 1 });
-    const headers = { [FORWARDED]: node, 'x-request-id': request.id };
+    const headers = {
+      [FORWARDED]: node,
+      'x-request-id': request.id,
+      // What the caller says of itself must not reach a process that trusts this one.
+      'x-forwarded-for': request.ip,
+      'x-forwarded-proto': request.protocol,
+      'x-forwarded-host': request.host,
+    };
     await http.forward({ incoming: request.raw, outgoing: reply.raw, origin, headers });
     return reply.hijack();
   });

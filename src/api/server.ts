@@ -1,9 +1,12 @@
+import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { TlsServers } from '../lib/tls-servers.ts';
+import { type TrustedProxies, trustedProxies } from '../lib/trusted-proxies.ts';
 import type { Posts } from '../notifications/posts.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
@@ -27,6 +30,8 @@ export interface ServerOptions extends ManagementOptions {
   /** What is told of this server at /metrics. */
   readonly metrics: Metrics;
   readonly metricsToken: () => Secret | undefined;
+  /** Makes what speaks https; without it http is spoken. */
+  readonly createListener?: TlsServers['create'] | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -40,8 +45,11 @@ const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The management API, the ingest doors and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { clock, ids, logger, metrics } = options;
+  const { clock, ids, logger, metrics, createListener } = options;
+  const proxies = trustedProxies(() => options.house.configuration().settings.api.trustedProxies);
   const server = fastify({
+    trustProxy: proxies.has,
+    ...(createListener && { serverFactory: createListener }),
     logger: false,
     bodyLimit: MOST_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -59,6 +67,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   server.removeAllContentTypeParsers();
   server.setErrorHandler(createErrorWriter(logger, clock));
   server.addHook('onRequest', async (request, reply) => {
+    believe(request.raw, proxies);
+    reply.headers(options.house.configuration().settings.api.headers);
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
@@ -84,6 +94,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await server.register(scope => addManagement(scope, options), { prefix: PREFIX });
   await server.ready();
   return server;
+}
+
+/** Leaves in `X-Forwarded-For` of a trusted proxy whom the request is from, which `request.ip` is then everywhere. */
+function believe({ headers, socket }: IncomingMessage, proxies: TrustedProxies): void {
+  const forwardedFor = headers['x-forwarded-for'];
+  const connected = socket.remoteAddress ?? '';
+  if (forwardedFor === undefined || !proxies.has(connected)) return;
+  headers['x-forwarded-for'] = proxies.callerOf(connected, String(forwardedFor));
 }
 
 /** Escapes that stand for no text are taken literally: the router would refuse them before a token was asked for. */

@@ -11,9 +11,12 @@ const REASONS: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time'],
 };
 
+/** Who speaks no TLS, or another one, cannot read an answer. */
+const NO_TLS = /^(?:ERR_(?:SSL|TLS)_|EPROTO$)/;
+
 /** Answers what never became a request, in the form of every other refusal, and ends the connection. */
 export function refuseUnreadable(error: Error, socket: Socket, ids: Ids): void {
-  if (!socket.writable || codeOf(error) === 'ECONNRESET') {
+  if (!socket.writable || codeOf(error) === 'ECONNRESET' || NO_TLS.test(codeOf(error))) {
     socket.destroy();
     return;
   }

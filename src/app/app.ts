@@ -31,6 +31,7 @@ import { hangUp, listen } from './listen.ts';
 import { createMeters, meteredIdentity, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
 import { createTeardown } from './teardown.ts';
+import { startTls } from './tls.ts';
 
 /** The one workspace of a customer-managed installation. */
 export const WORKSPACE = 'default';
@@ -49,7 +50,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** `http://host:port`, the real port. */
+  /** `http://host:port`, the real port; `https` with `api.tls`. */
   readonly url: string;
   /** The first admin's password, when this start had to invent one. */
   readonly generatedPassword: GeneratedPassword | undefined;
@@ -120,7 +121,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const http = createHttpClient({ ...delivery, clock });
     teardown.add('http', () => http.close());
-    const forward = createHttpForward();
+    const tls = startTls({
+      folder: sources.folder,
+      settings: () => settings().api.tls,
+      clock,
+      logger,
+      metrics,
+    });
+    if (tls !== undefined) teardown.add('certificate', tls.stop);
+    const forward = createHttpForward(() => tls?.identity());
     teardown.add('forwarding', forward.close);
     const node = ids.next();
     let led: Led | undefined;
@@ -204,6 +213,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         http: forward,
         url: leaderUrl({ storage, lease: ENGINE_LEASE, node, isLeading: leadership.isLeading, clock }),
       },
+      createListener: tls?.create,
       metrics,
       metricsToken: () => settings().metrics.token,
       clock,
@@ -212,7 +222,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       logger: logger.child({ component: 'api' }),
     });
     teardown.add('api', () => hangUp(server, clock));
-    const listening = await listen(server, settings().api);
+    const { host, port } = settings().api;
+    const listening = await listen(server, { host, port, isEncrypted: tls !== undefined });
     if (isShared) {
       const url = settings().instance.nodeUrl ?? nodeUrlOf(listening);
       const row = { id: node, url, version: VERSION, started_at: startTime };
@@ -220,7 +231,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     }
     teardown.add(
       'reload',
-      configuration.subscribe(now => led?.apply(now)),
+      configuration.subscribe(now => {
+        led?.apply(now);
+        tls?.reload();
+      }),
     );
     const cannotReread = (error: unknown): void =>
       logger.warn({ reason: reasonOf(error) }, 'secrets that another process has changed cannot be read');

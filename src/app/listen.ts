@@ -9,9 +9,9 @@ interface Listener {
 /** Opens the port and answers the URL with the real one. Throws `conflict` when it is taken. */
 export async function listen(
   server: Listener,
-  where: { readonly host: string; readonly port: number },
+  where: { readonly host: string; readonly port: number; readonly isEncrypted: boolean },
 ): Promise<string> {
-  const { host, port } = where;
+  const { host, port, isEncrypted } = where;
   try {
     await server.listen({ host, port });
   } catch (error) {
@@ -19,7 +19,7 @@ export async function listen(
   }
   const [first] = server.addresses();
   const real = typeof first === 'object' ? first.port : port;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${real}`;
+  return `http${isEncrypted ? 's' : ''}://${host.includes(':') ? `[${host}]` : host}:${real}`;
 }
 
 function cannotListen(code: string, host: string, port: number): AppError | undefined {

@@ -46,9 +46,9 @@ export function announceNode(
 
 /** Where others reach a server that listens there: every address of the machine is one that others can use. */
 export function nodeUrlOf(url: string): string {
-  const { hostname, port } = new URL(url);
+  const { protocol, hostname, port } = new URL(url);
   if (hostname !== '0.0.0.0' && hostname !== '[::]') return url;
   const addresses = Object.values(networkInterfaces()).flatMap(list => list ?? []);
   const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4');
-  return `http://${outside?.address ?? '127.0.0.1'}:${port}`;
+  return `${protocol}//${outside?.address ?? '127.0.0.1'}:${port}`;
 }

@@ -24,7 +24,7 @@ export async function assemble(
   if (!result.ok) return result;
   const { plain, warnings, files, texts } = result;
   const document = readDocument(sources.folder, SETTINGS_FILE, texts[SETTINGS_FILE] ?? '');
-  const { settings, origin } = readSettings(document, sources);
+  const { settings, origin, overridden } = readSettings(document, sources);
   if (settings === undefined) throw new Error('what headgate.yml refers to has changed while it was read');
   const pause = pauses(clock);
   const graph = targetGraph(itemsOf(plain.rawTargets, 'targets'));
@@ -52,6 +52,8 @@ export async function assemble(
       outputs: plain.rawOutputs,
     }),
     warnings: deepFreeze(warnings),
+    overridden,
+    waiting: [],
     loadedAt: new Date(clock.now()).toISOString(),
   });
   const { masked } = result;

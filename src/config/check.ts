@@ -1,9 +1,11 @@
 import { dump } from 'js-yaml';
 import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
 import type { Declared } from './declared.ts';
 import {
   type Configuration,
   INPUTS_FILE,
+  type Loaded,
   NOTIFICATIONS_FILE,
   OUTPUTS_FILE,
   readConfiguration,
@@ -11,6 +13,7 @@ import {
   type Sources,
 } from './load.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
+import { readTls } from './tls-files.ts';
 
 /** What is wrong with files, and what may be. */
 export interface CheckFindings {
@@ -31,9 +34,20 @@ export function checkConfiguration(sources: Sources, clock: Pick<Clock, 'now'>):
   return {
     ok: result.ok,
     errors: result.ok ? [] : result.problems,
-    warnings: result.warnings,
+    warnings: [...result.warnings, ...(result.ok ? badCertificate(result, sources.folder) : [])],
     configuration: result.ok ? result.configuration : undefined,
   };
+}
+
+/** Where the files are checked need not be where the certificate is, so that this is no error here. */
+function badCertificate({ configuration, settingOrigin }: Loaded, folder: string): ConfigProblem[] {
+  const { tls } = configuration.settings.api;
+  try {
+    if (tls !== undefined) readTls(tls, folder);
+    return [];
+  } catch (error) {
+    return [{ ...settingOrigin.place(['api', 'tls']), message: reasonOf(error) }];
+  }
 }
 
 /** The answer for a terminal: a line for each finding and one that sums up. */

@@ -14,6 +14,9 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 #   port: 9000                 # needs a restart
 #   authTokenTTL: 3600         # seconds, for new tokens
 #   loginRateLimit: 2/second   # failed logins; N/second, minute, hour or day
+#   tls: { certPath: tls/server.pem, privKeyPath: tls/server.key }   # https in place of http
+#   trustedProxies: [10.0.0.1]  # whose X-Forwarded-For is believed
+#   headers: { Strict-Transport-Security: max-age=63072000 }   # on every answer
 
 # storage:                     # below the data folder; needs a restart
 #   url: sqlite:headgate.db

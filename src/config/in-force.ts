@@ -15,7 +15,7 @@ import {
 import { reportLoad } from './load-report.ts';
 import { refuseLosses } from './losses.ts';
 import { formatProblem } from './problems.ts';
-import { restartWarnings } from './restart.ts';
+import { restartsOf } from './restart.ts';
 import type { Settings } from './settings.ts';
 import type { ConfigurationStatus } from './status.ts';
 import { isSameFiles, type Signatures, signaturesOf } from './watch.ts';
@@ -133,8 +133,10 @@ function broken(error: unknown, folder: string): LoadResult {
 
 function withRestarts(result: LoadResult, atStart: Settings | undefined): LoadResult {
   if (!result.ok || atStart === undefined) return result;
-  const extra = restartWarnings(result.configuration.settings, atStart, result.settingOrigin);
-  if (extra.length === 0) return result;
-  const warnings = [...result.warnings, ...extra];
-  return { ...result, warnings, configuration: Object.freeze({ ...result.configuration, warnings }) };
+  const { configuration } = result;
+  const restarts = restartsOf(configuration.settings, atStart, result.settingOrigin);
+  if (restarts.notes.length === 0) return result;
+  const warnings = [...result.warnings, ...restarts.warnings];
+  const waiting = restarts.notes;
+  return { ...result, warnings, configuration: Object.freeze({ ...configuration, warnings, waiting }) };
 }

@@ -160,6 +160,8 @@ function oneOf(values: readonly unknown[]): string {
 function nearValue(value: unknown, { path }: Issue, { schema, value: whole, origin }: Reading): string {
   if (typeof value !== 'string' || origin.reference(path) !== undefined) return '';
   const allowed = schemasAt(schema, path, whole).flatMap(fixedValues);
+  // What is refused for another reason is nearest to itself.
+  if (allowed.includes(value)) return '';
   return didYouMean(
     value,
     allowed.filter(candidate => typeof candidate === 'string'),

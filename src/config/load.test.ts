@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configurationOf, errorsOf } from '../../test/helpers/config-folder.ts';
+import { configurationOf, errorsOf, warningsOf } from '../../test/helpers/config-folder.ts';
 import { effectiveText } from './check.ts';
 
 const PULL =
@@ -93,6 +93,22 @@ describe('headgate.yml', () => {
       'api: { loginRateLimit: "2" }',
       /must be a rate such as 2\/second.*, not '2' \(api\.loginRateLimit\)$/,
     ],
+    [
+      'versions of TLS the wrong way round',
+      'api: { tls: { certPath: a, privKeyPath: b, minVersion: TLSv1.3, maxVersion: TLSv1.2 } }',
+      /must not be newer than maxVersion; found 'TLSv1\.3' \(api\.tls\.minVersion\)$/,
+    ],
+    [
+      'a version of TLS that nobody should speak',
+      'api: { tls: { certPath: a, privKeyPath: b, minVersion: TLSv1.1 } }',
+      /must be one of TLSv1\.2, TLSv1\.3, not 'TLSv1\.1'; did you mean 'TLSv1\.2'\? \(api\.tls\.minVersion\)$/,
+    ],
+    [
+      'certificates of clients without whoever signs them',
+      'api: { tls: { certPath: a, privKeyPath: b, requestCert: true } }',
+      /needs 'caPath', the certificates that sign those of clients; found true/,
+    ],
+    ['a certificate without its key', 'api: { tls: { certPath: a } }', /'privKeyPath' is required/],
     ['an empty host', 'api: { host: "" }', /must not be empty \(api\.host\)$/],
     [
       'another store',
@@ -158,6 +174,23 @@ describe('headgate.yml', () => {
   ])('is refused with %s', (_, settings, expected) => {
     const found = errorsOf({ settings });
     expect(found).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it.each([
+    ['0.0.0.0', true],
+    ['10.0.0.5', true],
+    ['headgate.example', true],
+    ['127.0.0.1', false],
+    ['::1', false],
+    ['localhost', false],
+  ])('warns of passwords in clear when it listens on %s without TLS: %s', (host, isTold) => {
+    const told = warningsOf({ settings: `api: { host: "${host}" }` });
+    const line = 'headgate.yml:1:14: passwords and tokens come over the network in clear; set api.tls';
+    expect(told).toEqual(isTold ? [expect.stringContaining(line)] : []);
+    const tls = 'tls: { certPath: a, privKeyPath: b }';
+    const proxies = 'trustedProxies: [10.0.0.1]';
+    for (const either of [tls, proxies])
+      expect(warningsOf({ settings: `api: { host: "${host}", ${either} }` })).toEqual([]);
   });
 
   it('shows no password of an address', () => {

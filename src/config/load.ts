@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
+import type { Problem } from '../lib/errors.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
 import type { Declared, RawItems } from './declared.ts';
@@ -8,6 +9,7 @@ import { type ConfigDocument, readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
 import type { Origin } from './issues.ts';
 import type { Item } from './items.ts';
+import type { Overridden } from './overrides.ts';
 import { isMap, type PlainMap } from './plain.ts';
 import { type ConfigProblem, inOrder } from './problems.ts';
 import { readDeclared } from './read-declared.ts';
@@ -34,6 +36,10 @@ export interface Configuration {
   readonly outputs: readonly Declared[];
   readonly raw: RawItems;
   readonly warnings: readonly ConfigProblem[];
+  /** Settings that flags and environment set, whatever the file says. */
+  readonly overridden: readonly Overridden[];
+  /** Settings that wait for a restart, by their paths. */
+  readonly waiting: readonly Problem[];
   /** ISO time, UTC. */
   readonly loadedAt: string;
 }
@@ -117,6 +123,8 @@ export function readConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
       outputs: rawById(outputs.items),
     },
     warnings,
+    overridden: reading.overridden,
+    waiting: [],
     loadedAt: new Date(clock.now()).toISOString(),
   };
   const { resolvedTargets } = rest;

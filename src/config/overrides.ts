@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { isMap, type PlainMap, plainCopy } from './plain.ts';
 import type { ConfigProblem } from './problems.ts';
-import { childOf, layers, type Schema } from './schema-walk.ts';
+import { childOf, layers, type Schema, valueAt } from './schema-walk.ts';
 import { didYouMean } from './suggest.ts';
 import type { Path } from './yaml-places.ts';
 
@@ -10,13 +11,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Values of flags by the path of the setting they set, as in `{ 'api.port': 9001 }`. */
 export type Flags = Readonly<Record<string, string | number | undefined>>;
 
-/** A setting that is not taken from the file. */
-export interface Override {
+/** Which setting is not taken from the file, and why. */
+export interface Overridden {
   readonly path: Path;
-  readonly value: string | number | boolean;
-  readonly source: 'environment' | 'flags';
   /** The variable or flag that set it. */
   readonly name: string;
+}
+
+/** A setting that is not taken from the file. */
+export interface Override extends Overridden {
+  readonly value: string | number | boolean;
+  readonly source: 'environment' | 'flags';
 }
 
 /** Read elsewhere: where the files are, before any file can say so, or what must not stand in one. */
@@ -68,6 +73,25 @@ export function unknownVariables(schema: Schema, environment: Environment): Conf
 /** A copy of the file's value with the overrides in their places. */
 export function applyOverrides(value: unknown, overrides: readonly Override[]): unknown {
   return overrides.reduce((whole, override) => withValue(whole, override.path, override.value), value);
+}
+
+/**
+ * Settings as they were sent back, for the file: what flags and environment set is what it was in the file where it was
+ * not changed. Otherwise their values would get there, and the masks of their secrets, for which nothing is stored.
+ */
+export function withoutOverrides(
+  sent: PlainMap,
+  overridden: readonly Overridden[],
+  before: { readonly inFile: unknown; readonly inForce: unknown },
+): PlainMap {
+  const kept = overridden.filter(
+    ({ path }) => JSON.stringify(valueAt(sent, path)) === JSON.stringify(valueAt(before.inForce, path)),
+  );
+  const value = kept.reduce<unknown>(
+    (whole, { path }) => withValue(whole, path, valueAt(before.inFile, path)),
+    sent,
+  );
+  return isMap(value) ? plainCopy(value) : sent;
 }
 
 function withValue(value: unknown, path: Path, replacement: unknown): unknown {

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { Duration } from '../lib/duration.ts';
+import { isLoopback } from '../lib/loopback.ts';
 import { type PipelineSettings, pipelineSchema } from '../pipelines/settings.ts';
 import type { ConfigDocument } from './document.ts';
 import { type Origin, problemsOf } from './issues.ts';
 import { originIn } from './origin.ts';
-import { applyOverrides, type Flags, readOverrides, unknownVariables } from './overrides.ts';
+import { applyOverrides, type Flags, type Overridden, readOverrides, unknownVariables } from './overrides.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import { childOf, layers, type Schema } from './schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
@@ -17,6 +18,7 @@ export interface SettingsReading {
   /** The pipelines that can be read, whatever is wrong with other settings. */
   readonly pipelines: readonly PipelineSettings[];
   readonly origin: Origin;
+  readonly overridden: readonly Overridden[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
   /** Files that settings refer to. */
@@ -44,6 +46,7 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
     settings: parsed.success ? parsed.data : undefined,
     pipelines,
     origin,
+    overridden: overrides.map(({ path, name }) => ({ path, name })),
     problems: [
       ...unresolved,
       ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
@@ -53,10 +56,19 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
     warnings: [
       ...unknown,
       ...unknownVariables(schema, environment),
+      ...(parsed.success ? unencrypted(parsed.data.api, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
     files: resolved.files,
   };
+}
+
+/** On this machine alone nobody listens in between, and a proxy in front speaks TLS. */
+function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: Origin): ConfigProblem[] {
+  if (tls !== undefined || trustedProxies.length > 0 || host === 'localhost' || isLoopback(host)) return [];
+  const message =
+    'passwords and tokens come over the network in clear; set api.tls, or name the proxy in front that speaks TLS in api.trustedProxies';
+  return [{ ...origin.place(['api', 'host']), message }];
 }
 
 export const clearText = (origin: Origin, path: Path): ConfigProblem => ({

@@ -1,20 +1,22 @@
 import * as z from 'zod';
+import { authSchema } from '../auth/sso/settings.ts';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens.ts';
-import { createAddressGuard } from '../lib/address-guard.ts';
+import { parseRange } from '../lib/address-ranges.ts';
 import { rate } from '../lib/rate.ts';
 import { duration, httpUrl, identifier, secretText, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
+import { responseHeaders } from './response-headers.ts';
+import { tlsSchema } from './tls-settings.ts';
 
-const addressRange = z.string().refine(isAddressRange, 'must be an address or a range such as 10.0.0.0/8');
+const addressRange = z
+  .string()
+  .refine(text => parseRange(text) !== undefined, 'must be an address or a range such as 10.0.0.0/8');
 
-function isAddressRange(text: string): boolean {
-  try {
-    createAddressGuard({ privateAddresses: 'refuse', allowedAddresses: [text] });
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** Whoever may say who others are must be named more closely than everybody. */
+const proxyRange = addressRange.refine(
+  text => !text.endsWith('/0'),
+  'must not hold every address: anybody could then say who they are',
+);
 
 const instance = z.strictObject({
   name: z.string().min(1).max(255).default('headgate').describe('How this instance is called in events.'),
@@ -45,6 +47,23 @@ const api = z.strictObject({
   loginRateLimit: rate
     .prefault('2/second')
     .describe('Failed logins that are answered before others have to wait: N/second, minute, hour or day.'),
+  tls: tlsSchema
+    .optional()
+    .describe(
+      'The certificate the API speaks https with; without it, it speaks http. To set or remove it needs a restart.',
+    ),
+  trustedProxies: z
+    .array(proxyRange)
+    .max(1000)
+    .default([])
+    .describe(
+      'Addresses and ranges of the proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host count; nobody else is believed.',
+    ),
+  headers: responseHeaders
+    .default({})
+    .describe(
+      'Headers that every answer carries, such as Strict-Transport-Security, beside those of the server.',
+    ),
 });
 
 const storage = z.strictObject({
@@ -127,6 +146,7 @@ const metrics = z.strictObject({
 export const settingsSchema = z.strictObject({
   instance: instance.prefault({}).describe('This installation.'),
   api: api.prefault({}).describe('The management API.'),
+  auth: authSchema.prefault({}).describe('How people sign in.'),
   storage: storage.prefault({}).describe('Where state is kept.'),
   pipelines: z.array(pipelineSchema).default([]).describe('The pipelines to read.'),
   delivery: delivery.prefault({}).describe('How messages are delivered.'),

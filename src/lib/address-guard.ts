@@ -1,8 +1,6 @@
 import ipaddr from 'ipaddr.js';
+import { type Address, type AddressRange, isWithin, parseRange } from './address-ranges.ts';
 import { AppError, type Problem } from './errors.ts';
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Range = [Address, number];
 
 export interface AddressPolicy {
   /** Whether loopback, private and other addresses that are not public may be connected to. */
@@ -21,7 +19,7 @@ export interface AddressGuard {
  * Where clouds hand credentials to whoever asks from inside: never a receiver, whatever is allowed.
  * Link-local (RFC 3927, RFC 4291); AWS IPv6, Google IPv6, Alibaba, Oracle and Azure as their pages give them.
  */
-const METADATA: readonly Range[] = [
+const METADATA: readonly AddressRange[] = [
   '169.254.0.0/16',
   'fe80::/10',
   'fd00:ec2::/32',
@@ -51,9 +49,9 @@ export function createAddressGuard(policy: AddressPolicy): AddressGuard {
   };
 }
 
-function parseRanges(texts: readonly string[]): Range[] {
+function parseRanges(texts: readonly string[]): AddressRange[] {
   const problems: Problem[] = [];
-  const ranges: Range[] = [];
+  const ranges: AddressRange[] = [];
   for (const [index, text] of texts.entries()) {
     const range = parseRange(text);
     if (range !== undefined) ranges.push(range);
@@ -69,21 +67,6 @@ function parseRanges(texts: readonly string[]): Range[] {
     });
   return ranges;
 }
-
-/** The short forms of IPv4 that `ipaddr.js` also reads, such as 10.1, are more often slips than meant. */
-function parseRange(text: string): Range | undefined {
-  const { IPv4, IPv6 } = ipaddr;
-  if (IPv4.isValidCIDRFourPartDecimal(text) || IPv6.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-  if (IPv4.isValidFourPartDecimal(text)) return [IPv4.parse(text), 32];
-  return IPv6.isValid(text) ? [IPv6.parse(text), 128] : undefined;
-}
-
-const isWithin = (address: Address, ranges: readonly Range[]): boolean =>
-  ranges.some(([base, bits]) =>
-    address instanceof ipaddr.IPv4
-      ? base instanceof ipaddr.IPv4 && address.match(base, bits)
-      : base instanceof ipaddr.IPv6 && address.match(base, bits),
-  );
 
 /** The IPv4 addresses a translator or tunnel would read out of an IPv6 address: the packet ends at one of them. */
 function embedded(address: Address): ipaddr.IPv4[] {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Agent } from 'undici';
+import type { SecureContextOptions } from 'node:tls';
+import { Agent, buildConnector } from 'undici';
 import { AppError, reasonOf } from './errors.ts';
 
 interface ForwardedRequest {
@@ -32,9 +33,14 @@ const NOT_PASSED_ON = new Set([
   'expect',
 ]);
 
-export function createHttpForward(): HttpForward {
+/** `identity` is what is shown to a server of https that asks for a certificate. */
+export function createHttpForward(identity: () => SecureContextOptions | undefined): HttpForward {
   const agent = new Agent({
-    connect: { timeout: CONNECT_MS },
+    // Asked for each connection, as certificates are replaced.
+    connect: (options, callback) => {
+      const { cert, key, passphrase } = identity() ?? {};
+      buildConnector({ timeout: CONNECT_MS, cert, key, passphrase })(options, callback);
+    },
     headersTimeout: HEADERS_MS,
     // Events that are streamed come whenever they come.
     bodyTimeout: 0,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { until } from './until.ts';
 
 export const BIN = join(import.meta.dirname, '../../dist/main.js');
-const READY = /^headgate ready on (http:\/\/\S+)$/m;
+const READY = /^headgate ready on (https?:\/\/\S+)$/m;
 const START_BOUND_MS = 30_000;
 
 export const ADMIN_PASSWORD = 'a password for the tests';

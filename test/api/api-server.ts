@@ -38,7 +38,10 @@ interface Answer {
   readonly text: string;
 }
 
-export async function startApiServer(files: Files): Promise<ApiServer> {
+export async function startApiServer(
+  files: Files,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ApiServer> {
   const root = mkdtempSync(join(tmpdir(), 'headgate-api-'));
   const configFolder = join(root, 'config');
   writeConfiguration(configFolder, files);
@@ -48,7 +51,7 @@ export async function startApiServer(files: Files): Promise<ApiServer> {
     configFolder,
     dataFolder: data,
     flags: { 'api.port': '0' },
-    environment: { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD },
+    environment: { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD, ...environment },
     clock: systemClock,
     ids: monotonicIds(systemClock),
     random: Math.random,

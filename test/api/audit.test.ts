@@ -72,6 +72,10 @@ it('has what was refused: changes, missing permissions, logins and tokens', asyn
       'admin auth.login failed',
     ].every(kind => kinds.includes(kind));
   }, 'the refusals in the audit');
+  await eventually(
+    async () => (await entries('action=auth.token&limit=1')).length === 1,
+    'the refused token in the audit',
+  );
   expect((await entries('action=auth.token&limit=1'))[0].reason).toContain('No token was sent');
 });
 

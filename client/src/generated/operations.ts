@@ -109,6 +109,8 @@ export const OPERATIONS = {
   'configuration.check': {"method":"POST","path":"/system/config/check","query":[],"access":"token","answer":"item"},
   'settings.get': {"method":"GET","path":"/system/settings/conf","query":[],"access":"token","answer":"item"},
   'settings.update': {"method":"PATCH","path":"/system/settings/conf","query":[],"access":"token","answer":"item"},
+  'authSettings.get': {"method":"GET","path":"/system/settings/auth","query":[],"access":"token","answer":"item"},
+  'authSettings.update': {"method":"PATCH","path":"/system/settings/auth","query":[],"access":"token","answer":"item"},
   'system.info': {"method":"GET","path":"/system/info","query":[],"access":"token","answer":"item"},
   'engines.list': {"method":"GET","path":"/system/engines","query":["offset","limit"],"access":"token","answer":"list"},
   'ingest.samples': {"method":"POST","path":"/ingest/samples","query":[],"access":"pipeline","answer":"object"},

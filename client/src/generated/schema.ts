@@ -1385,8 +1385,32 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Replace the sections that are sent, each as a whole; null takes one back to its defaults */
+        /**
+         * Change the settings that are sent, in the file and in force
+         * @description Maps are merged, null takes back to the default, and everything else replaces. What waits for a restart, or is set by the environment or a flag, is answered in notes.
+         */
         patch: operations["settings.update"];
+        trace?: never;
+    };
+    "/system/settings/auth": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get how people sign in, secrets masked */
+        get: operations["authSettings.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change how people sign in, in the file and in force
+         * @description Maps are merged, null takes back to the default, and everything else replaces.
+         */
+        patch: operations["authSettings.update"];
         trace?: never;
     };
     "/system/info": {
@@ -1496,6 +1520,144 @@ export interface components {
             requestId: string;
             /** @description How often it was refused in the minute before `time`; 1 for what was done. */
             count: number;
+        };
+        AuthSettings: {
+            /**
+             * @description For clients of the family: a wrong password is never tried elsewhere.
+             * @default false
+             * @constant
+             */
+            fallbackBadLogin: false;
+            /**
+             * @description For clients of the family: no directory is asked.
+             * @default
+             * @constant
+             */
+            host: "";
+            /**
+             * @description For clients of the family: no directory is asked.
+             * @default 0
+             * @constant
+             */
+            port: 0;
+            /**
+             * @description For clients of the family: no directory is asked.
+             * @default false
+             * @constant
+             */
+            ssl: false;
+            /**
+             * @description For clients of the family: nobody is filtered but by groups.
+             * @default
+             * @constant
+             */
+            filter_type: "";
+            /**
+             * @description `local`: with a password of this server; `openid`: with an OpenID Connect provider as well.
+             * @default local
+             * @enum {string}
+             */
+            type: "local" | "openid";
+            /**
+             * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it.
+             * @default true
+             */
+            fallback: boolean;
+            /** @description The provider, for `type: openid`. */
+            openid?: {
+                /**
+                 * @description How the provider is called where people sign in.
+                 * @default single sign-on
+                 */
+                name: string;
+                /** @description The address by which the provider calls itself; the rest is discovered from it. */
+                issuer: string;
+                /** @description As which client Headgate is registered there. */
+                client_id: string;
+                /**
+                 * Format: password
+                 * @description The secret of that client; without it the client is a public one.
+                 */
+                client_secret?: string;
+                /**
+                 * @description What is asked for; many providers want `groups` as well.
+                 * @default openid profile email
+                 */
+                scope: string;
+                /** @description Sent along where a provider asks for it. */
+                audience?: string;
+                /**
+                 * @description The claim that holds the groups of the user.
+                 * @default groups
+                 */
+                groupField: string;
+                /**
+                 * @description Which role whose groups give.
+                 * @default {}
+                 */
+                groups: {
+                    /**
+                     * @description The role of whoever is in no group of `mapping`.
+                     * @default user
+                     * @enum {string}
+                     */
+                    default: "admin" | "editor" | "notification_admin" | "reader" | "user";
+                    /**
+                     * @description Roles of each group, whose names count as they are written; the highest of all that fit holds.
+                     * @default {}
+                     */
+                    mapping: {
+                        [key: string]: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
+                    };
+                };
+                /**
+                 * @description `sync`: each sign-in sets the role anew; `seed`: only the first one does.
+                 * @default sync
+                 * @enum {string}
+                 */
+                mode: "sync" | "seed";
+                /**
+                 * @description Whether those are refused who are in no group of `mapping`.
+                 * @default false
+                 */
+                strict: boolean;
+            };
+            /** @description May be sent back and is ignored. */
+            headgate?: {
+                /** @description Settings that are in force otherwise than the file says, and why. */
+                notes: {
+                    /** @description Of the setting, as in `api.port`. */
+                    path: string;
+                    /** @description For a person. */
+                    message: string;
+                }[];
+            };
+        };
+        AuthSettingsChange: {
+            fallbackBadLogin?: false | null;
+            host?: "" | null;
+            port?: 0 | null;
+            ssl?: false | null;
+            filter_type?: "" | null;
+            type?: ("local" | "openid") | null;
+            fallback?: boolean | null;
+            openid?: {
+                name?: string | null;
+                issuer?: string | null;
+                client_id?: string | null;
+                client_secret?: string | null;
+                scope?: string | null;
+                audience?: string | null;
+                groupField?: string | null;
+                groups?: {
+                    default?: ("admin" | "editor" | "notification_admin" | "reader" | "user") | null;
+                    mapping?: {
+                        [key: string]: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
+                    } | null;
+                } | null;
+                mode?: ("sync" | "seed") | null;
+                strict?: boolean | null;
+            } | null;
         };
         Branch: {
             id: string;
@@ -3299,12 +3461,140 @@ export interface components {
                  * @example 2/second
                  */
                 loginRateLimit: string;
+                /** @description The certificate the API speaks https with; without it, it speaks http. To set or remove it needs a restart. */
+                tls?: {
+                    /** @description File of the certificate in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that sign those of clients, for `requestCert`. */
+                    caPath?: string;
+                    /**
+                     * @description The oldest version of TLS that is spoken.
+                     * @default TLSv1.2
+                     * @enum {string}
+                     */
+                    minVersion: "TLSv1.2" | "TLSv1.3";
+                    /**
+                     * @description The newest version of TLS that is spoken.
+                     * @default TLSv1.3
+                     * @enum {string}
+                     */
+                    maxVersion: "TLSv1.2" | "TLSv1.3";
+                    /**
+                     * @description Whether every client must show a certificate that `caPath` has signed. Needs a restart.
+                     * @default false
+                     */
+                    requestCert: boolean;
+                };
+                /**
+                 * @description Addresses and ranges of the proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host count; nobody else is believed.
+                 * @default []
+                 */
+                trustedProxies: string[];
+                /**
+                 * @description Headers that every answer carries, such as Strict-Transport-Security, beside those of the server.
+                 * @default {}
+                 */
+                headers: {
+                    [key: string]: string;
+                };
                 /**
                  * @description For clients of the family: always false.
                  * @default false
                  * @constant
                  */
                 disabled: false;
+                /**
+                 * @description For clients of the family; cannot be changed here.
+                 * @default {
+                 *       "disabled": true
+                 *     }
+                 */
+                ssl: {
+                    [key: string]: unknown;
+                };
+            };
+            /**
+             * @description How people sign in.
+             * @default {}
+             */
+            auth: {
+                /**
+                 * @description `local`: with a password of this server; `openid`: with an OpenID Connect provider as well.
+                 * @default local
+                 * @enum {string}
+                 */
+                type: "local" | "openid";
+                /**
+                 * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it.
+                 * @default true
+                 */
+                fallback: boolean;
+                /** @description The provider, for `type: openid`. */
+                openid?: {
+                    /**
+                     * @description How the provider is called where people sign in.
+                     * @default single sign-on
+                     */
+                    name: string;
+                    /** @description The address by which the provider calls itself; the rest is discovered from it. */
+                    issuer: string;
+                    /** @description As which client Headgate is registered there. */
+                    client_id: string;
+                    /**
+                     * Format: password
+                     * @description The secret of that client; without it the client is a public one.
+                     */
+                    client_secret?: string;
+                    /**
+                     * @description What is asked for; many providers want `groups` as well.
+                     * @default openid profile email
+                     */
+                    scope: string;
+                    /** @description Sent along where a provider asks for it. */
+                    audience?: string;
+                    /**
+                     * @description The claim that holds the groups of the user.
+                     * @default groups
+                     */
+                    groupField: string;
+                    /**
+                     * @description Which role whose groups give.
+                     * @default {}
+                     */
+                    groups: {
+                        /**
+                         * @description The role of whoever is in no group of `mapping`.
+                         * @default user
+                         * @enum {string}
+                         */
+                        default: "admin" | "editor" | "notification_admin" | "reader" | "user";
+                        /**
+                         * @description Roles of each group, whose names count as they are written; the highest of all that fit holds.
+                         * @default {}
+                         */
+                        mapping: {
+                            [key: string]: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
+                        };
+                    };
+                    /**
+                     * @description `sync`: each sign-in sets the role anew; `seed`: only the first one does.
+                     * @default sync
+                     * @enum {string}
+                     */
+                    mode: "sync" | "seed";
+                    /**
+                     * @description Whether those are refused who are in no group of `mapping`.
+                     * @default false
+                     */
+                    strict: boolean;
+                };
             };
             /**
              * @description Where state is kept.
@@ -3571,7 +3861,7 @@ export interface components {
                 token?: string;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "upgrade": "false",
              *       "intercom": false
@@ -3581,7 +3871,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "count": 1,
              *       "minimum": 1,
@@ -3592,7 +3882,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "useEnvVars": false
              *     }
@@ -3601,7 +3891,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {
              *       "drainTimeout": 10000
              *     }
@@ -3610,53 +3900,72 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
-             * @default {}
+             * @description For clients of the family; cannot be changed here.
+             * @default {
+             *       "enabled": false
+             *     }
              */
-            tls: {
+            apps: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             sni: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             pii: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             upgradeSettings: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             upgradeGroupSettings: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             backups: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; the same on every server.
+             * @description For clients of the family; cannot be changed here.
              * @default {}
              */
             rollback: {
                 [key: string]: unknown;
+            };
+            /**
+             * @description For clients of the family; cannot be changed here.
+             * @default {}
+             */
+            tls: {
+                [key: string]: unknown;
+            };
+            /** @description May be sent back and is ignored. */
+            headgate?: {
+                /** @description Settings that are in force otherwise than the file says, and why. */
+                notes: {
+                    /** @description Of the setting, as in `api.port`. */
+                    path: string;
+                    /** @description For a person. */
+                    message: string;
+                }[];
             };
         };
         SettingsChange: {
@@ -3670,7 +3979,44 @@ export interface components {
                 port?: number | null;
                 authTokenTTL?: number | null;
                 loginRateLimit?: string | null;
+                tls?: {
+                    certPath?: string | null;
+                    privKeyPath?: string | null;
+                    passphrase?: string | null;
+                    caPath?: string | null;
+                    minVersion?: ("TLSv1.2" | "TLSv1.3") | null;
+                    maxVersion?: ("TLSv1.2" | "TLSv1.3") | null;
+                    requestCert?: boolean | null;
+                } | null;
+                trustedProxies?: string[] | null;
+                headers?: {
+                    [key: string]: string;
+                } | null;
                 disabled?: false | null;
+                ssl?: {
+                    [key: string]: unknown;
+                } | null;
+            } | null;
+            auth?: {
+                type?: ("local" | "openid") | null;
+                fallback?: boolean | null;
+                openid?: {
+                    name?: string | null;
+                    issuer?: string | null;
+                    client_id?: string | null;
+                    client_secret?: string | null;
+                    scope?: string | null;
+                    audience?: string | null;
+                    groupField?: string | null;
+                    groups?: {
+                        default?: ("admin" | "editor" | "notification_admin" | "reader" | "user") | null;
+                        mapping?: {
+                            [key: string]: ("admin" | "editor" | "notification_admin" | "reader" | "user")[];
+                        } | null;
+                    } | null;
+                    mode?: ("sync" | "seed") | null;
+                    strict?: boolean | null;
+                } | null;
             } | null;
             storage?: {
                 url?: string | null;
@@ -3864,7 +4210,7 @@ export interface components {
             shutdown?: {
                 [key: string]: unknown;
             } | null;
-            tls?: {
+            apps?: {
                 [key: string]: unknown;
             } | null;
             sni?: {
@@ -3883,6 +4229,9 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             rollback?: {
+                [key: string]: unknown;
+            } | null;
+            tls?: {
                 [key: string]: unknown;
             } | null;
         };
@@ -9212,6 +9561,77 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["Settings"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "authSettings.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Changes with the object. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AuthSettings"][];
+                        count: number;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "authSettings.update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Only if the object still has this ETag. */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuthSettingsChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Changes with the object. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["AuthSettings"][];
                         count: number;
                     };
                 };

@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { digestOf, isSameDigest } from '../../lib/digest.ts';
 import { AppError } from '../../lib/errors.ts';
+import { isLoopback } from '../../lib/loopback.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Secret } from '../../lib/secret.ts';
 import { operatorsToken } from '../authorization.ts';
@@ -24,10 +24,5 @@ function assertMayRead(request: FastifyRequest, token: Secret | undefined): void
   if (token === undefined || shown === undefined || !isSame(shown, token.reveal()))
     throw new AppError('unauthenticated', 'Metrics need the token of metrics.token as Authorization: Bearer');
 }
-
-const isLoopback = (address: string): boolean => {
-  const plain = address.replace(/^::ffff:/, '');
-  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
-};
 
 const isSame = (shown: string, token: string): boolean => isSameDigest(digestOf(shown), digestOf(token));

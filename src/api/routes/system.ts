@@ -3,20 +3,26 @@ import { getConfigStatus } from '../../resources/config/status.ts';
 import { listEngines } from '../../resources/engines/list.ts';
 import { etagOf } from '../../resources/etag.ts';
 import { getSettings } from '../../resources/settings/get.ts';
+import { getAuthSettings } from '../../resources/settings/get-auth.ts';
 import { getSystemInfo } from '../../resources/settings/info.ts';
 import { updateSettings } from '../../resources/settings/update.ts';
+import { updateAuthSettings } from '../../resources/settings/update-auth.ts';
+import type { SettingsView } from '../../resources/settings/view.ts';
 import { item, list } from '../envelope.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
+import { authSettingsShape, sentAuthSettings, wireAuthSettings } from '../wire/auth-settings.ts';
 import { checkShape, statusShape, wireCheck, wireConfigurationStatus } from '../wire/check.ts';
 import { engineShape, wireEngine } from '../wire/engine.ts';
 import { infoShape, wireInfo } from '../wire/info.ts';
 import { sentSettings, settingsShape, wireSettings } from '../wire/settings.ts';
 
-const conf = {
-  path: '/system/settings/conf',
-  answer: item(settingsShape, wireSettings),
-  etag: etagOf,
-};
+/** The tag is that of the settings: what is said beside them may change with a restart. */
+const etag = ({ settings }: SettingsView<object>): string => etagOf(settings);
+
+const conf = { path: '/system/settings/conf', answer: item(settingsShape, wireSettings), etag };
+const auth = { path: '/system/settings/auth', answer: item(authSettingsShape, wireAuthSettings), etag };
+
+const MERGED = 'Maps are merged, null takes back to the default, and everything else replaces.';
 
 export const systemRoutes: readonly Route[] = [
   route({
@@ -49,12 +55,32 @@ export const systemRoutes: readonly Route[] = [
     ...conf,
     id: 'settings.update',
     method: 'PATCH',
-    summary: 'Replace the sections that are sent, each as a whole; null takes one back to its defaults',
+    summary: 'Change the settings that are sent, in the file and in force',
+    description: `${MERGED} What waits for a restart, or is set by the environment or a flag, is answered in notes.`,
     verb: updateSettings,
     takes: { shape: settingsShape, kind: 'part' },
     accept: sentSettings,
     errors: WRITE_ERRORS,
     example: { body: { delivery: { retrySchedule: ['0s', '10s', '1m'] } } },
+  }),
+  route({
+    ...auth,
+    id: 'authSettings.get',
+    method: 'GET',
+    summary: 'Get how people sign in, secrets masked',
+    verb: getAuthSettings,
+  }),
+  route({
+    ...auth,
+    id: 'authSettings.update',
+    method: 'PATCH',
+    summary: 'Change how people sign in, in the file and in force',
+    description: MERGED,
+    verb: updateAuthSettings,
+    takes: { shape: authSettingsShape, kind: 'part' },
+    accept: sentAuthSettings,
+    errors: WRITE_ERRORS,
+    example: { body: { fallback: true } },
   }),
   route({
     id: 'system.info',

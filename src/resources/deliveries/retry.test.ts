@@ -33,6 +33,10 @@ function house(requeue: House['requeue']): House {
       reread: notUsed,
       subscribe: notUsed,
     },
+    get users() {
+      return notUsed();
+    },
+    audit: { record: notUsed, refused: notUsed },
     transaction: notUsed,
     requeue,
     clock,
@@ -48,8 +52,15 @@ it('does not say of a delivery that it waits when it arrived while that was aske
     await test.storage.commit(settle(id));
     return { requeued: 0, overtaken: 0 };
   });
-  const actor = { kind: 'user', id: 'a', name: 'admin', role: 'admin' } as const;
-  await expect(retryDelivery.run({ actor, house: late }, { id })).rejects.toMatchObject({
+  const actor = {
+    kind: 'user',
+    id: 'a',
+    name: 'admin',
+    role: 'admin',
+    token: { id: 't', expiresAt: 0 },
+  } as const;
+  const origin = { address: '127.0.0.1', requestId: 'r' };
+  await expect(retryDelivery.run({ actor, origin, house: late }, { id })).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('has arrived'),
   });

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { defineVerb } from '../verb.ts';
+import { viewSettings } from './view.ts';
 
 /** Effective settings; secrets serialise as masks. */
 export const getSettings = defineVerb({
   permission: 'read:settings',
   input: z.object({}),
-  run: ({ house }) => house.configuration().settings,
+  run: ({ house }) => viewSettings(house.configuration()),
 });

@@ -1,0 +1,20 @@
+import ipaddr from 'ipaddr.js';
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+/** The first address of a range, and how many of its bits count. */
+export type AddressRange = [Address, number];
+
+/** The short forms of IPv4 that `ipaddr.js` also reads, such as 10.1, are more often slips than meant. */
+export function parseRange(text: string): AddressRange | undefined {
+  const { IPv4, IPv6 } = ipaddr;
+  if (IPv4.isValidCIDRFourPartDecimal(text) || IPv6.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (IPv4.isValidFourPartDecimal(text)) return [IPv4.parse(text), 32];
+  return IPv6.isValid(text) ? [IPv6.parse(text), 128] : undefined;
+}
+
+export const isWithin = (address: Address, ranges: readonly AddressRange[]): boolean =>
+  ranges.some(([base, bits]) =>
+    address instanceof ipaddr.IPv4
+      ? base instanceof ipaddr.IPv4 && address.match(base, bits)
+      : base instanceof ipaddr.IPv6 && address.match(base, bits),
+  );

@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** Files of a certificate and its key. */
+export interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Signs certificates, and is trusted by whoever knows its own. */
+export interface Authority extends Pair {
+  /** A certificate for 127.0.0.1 and localhost, for servers and clients; its key is encrypted when a text is given. */
+  issue(name: string, passphrase?: string): Pair;
+}
+
+const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe' });
+const CURVE = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
+
+/** A new authority in a folder that goes when the test has finished. */
+export function certificateAuthority(name = 'the authority'): Authority {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-certificates-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = (text: string): string => join(folder, text);
+  const [cert, key] = [file('ca.pem'), file('ca.key')];
+  openssl(
+    'req',
+    '-x509',
+    ...CURVE,
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    `/CN=${name}`,
+    '-keyout',
+    key,
+    '-out',
+    cert,
+  );
+  return {
+    cert,
+    key,
+    issue(common, passphrase) {
+      const pair = { cert: file(`${common}.pem`), key: file(`${common}.key`) };
+      const encryption = passphrase === undefined ? ['-nodes'] : ['-passout', `pass:${passphrase}`];
+      openssl(
+        ...['req', '-x509', ...CURVE, ...encryption, '-days', '2', '-subj', `/CN=${common}`],
+        ...[
+          '-addext',
+          'subjectAltName=IP:127.0.0.1,DNS:localhost',
+          '-addext',
+          'basicConstraints=critical,CA:FALSE',
+        ],
+        ...['-CA', cert, '-CAkey', key, '-keyout', pair.key, '-out', pair.cert],
+      );
+      return pair;
+    },
+  };
+}

@@ -17,5 +17,5 @@ export function parseUsername(text: string): string {
   return trimmed.normalize('NFC').toLowerCase().normalize('NFC');
 }
 
-export const invalidField = (path: string, message: string): AppError =>
+const invalidField = (path: string, message: string): AppError =>
   new AppError('invalid-request', `${path} ${message}`, { problems: [{ path, message }] });

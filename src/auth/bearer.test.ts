@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bearerToken } from './bearer.ts';
 
@@ -46,4 +47,37 @@ test('a long header of blanks and words is refused in linear time', () => {
   const started = performance.now();
   for (const header of headers) expect(bearerToken(header)).toBeUndefined();
   expect(performance.now() - started).toBeLessThan(500);
+});
+
+test('whatever stands around a token, a header carries it in the two spellings only', () => {
+  const words = fc.constantFrom(
+    'Bearer',
+    'bearer',
+    'Basic',
+    TOKEN,
+    ' ',
+    '  ',
+    '\t',
+    '\n',
+    ',',
+    '"',
+    '\u0000',
+    '=',
+  );
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(words, fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 8 }),
+      parts => {
+        const header = parts.join('');
+        const token = bearerToken(header);
+        if (token === undefined) return;
+        const before = header.slice(0, -token.length).split(/[ \t]+/);
+        expect(header.endsWith(token)).toBe(true);
+        expect(before.filter(word => word !== '').map(word => word.toLowerCase())).toEqual(
+          before.length === 2 ? ['bearer'] : ['bearer', 'bearer'],
+        );
+      },
+    ),
+    { numRuns: 2000 },
+  );
 });

@@ -189,6 +189,8 @@ test('whatever is wrong, the refusal is the same', async () => {
     await failure(login(identity, 'nobody', PASSWORD)),
     await failure(login(identity, 'admin', '')),
     await failure(login(identity, 'nobody', '')),
+    await failure(login(identity, 'admin', 'x'.repeat(257))),
+    await failure(login(identity, 'nobody', 'x'.repeat(257))),
     await failure(login(identity, '', '')),
     await failure(login(identity, 'admin', `${PASSWORD} `)),
   ];
@@ -196,10 +198,8 @@ test('whatever is wrong, the refusal is the same', async () => {
   expect(errors[0]).toMatchObject({ code: 'unauthenticated' });
 });
 
-test('values over their length are refused before any work', async () => {
+test('a name over its length is refused before any work', async () => {
   const identity = await startWithAdmin();
-  const long = await failure(login(identity, 'admin', 'x'.repeat(257)));
-  expect(long).toMatchObject({ code: 'invalid-request', problems: [{ path: 'password' }] });
   const name = await failure(login(identity, 'x'.repeat(255), PASSWORD));
   expect(name).toMatchObject({ code: 'invalid-request', problems: [{ path: 'username' }] });
 });

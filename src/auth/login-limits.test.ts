@@ -75,15 +75,37 @@ test('only failures count: successes and attempts that were not judged do not', 
   await expect(limits.reserve('192.0.2.1', 'ann')).resolves.toBeDefined();
 });
 
-test('of guesses made at the same moment no more than the limit are judged', async () => {
+test('of guesses made at the same moment no more than the limit are judged, and the others hear to wait', async () => {
   const { limits } = setup();
   const guesses = await Promise.allSettled(
-    Array.from({ length: 50 }, () => limits.reserve('192.0.2.1', 'ann')),
+    Array.from({ length: 50 }, () => fail(limits, '192.0.2.1', 'ann')),
   );
-  const judged = guesses.flatMap(guess => (guess.status === 'fulfilled' ? [guess.value] : []));
-  expect(judged).toHaveLength(2);
-  await Promise.all(judged.map(guess => guess.failed()));
-  await expect(limits.reserve('192.0.2.1', 'ann')).rejects.toMatchObject(limited(1));
+  expect(guesses.filter(guess => guess.status === 'fulfilled')).toHaveLength(2);
+  for (const guess of guesses.slice(2)) expect(guess).toMatchObject({ reason: limited(1) });
+});
+
+test('more right logins at the same moment than failures are allowed all get in', async () => {
+  const { limits } = setup();
+  let together = 0;
+  let most = 0;
+  const enter = async (): Promise<void> => {
+    const attempt = await limits.reserve('192.0.2.1', 'ann');
+    together += 1;
+    most = Math.max(most, together);
+    await Promise.resolve();
+    together -= 1;
+    attempt.succeeded();
+  };
+  await Promise.all(Array.from({ length: 50 }, enter));
+  expect(most).toBeLessThanOrEqual(2);
+});
+
+test('an attempt given up lets the next one in', async () => {
+  const { limits } = setup({ count: 1, perMs: 1000 });
+  const first = await limits.reserve('192.0.2.1', 'ann');
+  const second = limits.reserve('192.0.2.1', 'ann');
+  first.abandoned();
+  await expect(second).resolves.toBeDefined();
 });
 
 test('guesses that come while others are being judged never pass the limit', async () => {

@@ -17,7 +17,10 @@ export interface LoginAttempt {
 }
 
 export interface LoginLimits {
-  /** Throws `rate-limited` when the address or the name has failed too often. */
+  /**
+   * Throws `rate-limited` when the address or the name has failed too often, `unavailable` when too many wait for the
+   * outcome of others.
+   */
   reserve(address: string, username: string): Promise<LoginAttempt>;
 }
 
@@ -48,13 +51,16 @@ export function createLoginLimits(options: { clock: Clock; limit: () => RateLimi
       const release = (): void => {
         for (const { count, key } of held) count.release(key);
       };
-      for (const entry of counts) {
-        const waitMs = await entry.count.reserve(entry.key, limit);
-        if (waitMs > 0) {
-          release();
-          throw rateLimited(waitMs);
+      // Always the address first: two attempts never wait for each other.
+      try {
+        for (const entry of counts) {
+          const waitMs = await entry.count.reserve(entry.key, limit);
+          if (waitMs > 0) throw rateLimited(waitMs);
+          held.push(entry);
         }
-        held.push(entry);
+      } catch (error) {
+        release();
+        throw error;
       }
       return {
         async failed() {

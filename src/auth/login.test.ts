@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { notedAudit } from '../../test/helpers/audit.ts';
 import { AppError } from '../lib/errors.ts';
@@ -61,8 +62,10 @@ test('a login answers a token for the user, of the lifetime that is set', async 
 test.each([
   ['ann', 'wrong', ANN.password],
   ['ann', '', ANN.password],
+  ['ann', 'x'.repeat(257), ANN.password],
   ['bob', 'right', undefined],
   ['bob', '', undefined],
+  ['bob', 'x'.repeat(257), undefined],
   ['', '', undefined],
 ])(
   'user %j with password %j costs one comparison and counts as a failure',
@@ -74,10 +77,11 @@ test.each([
   },
 );
 
-test('an unknown user does not get in even if a comparison says so, nor does an empty password', async () => {
+test('an unknown user does not get in even if a comparison says so, nor does an empty or an over-long password', async () => {
   const { call } = setup({ verify: async () => true });
   await expect(call('bob', 'right')).rejects.toMatchObject({ code: 'unauthenticated' });
   await expect(call('ann', '')).rejects.toMatchObject({ code: 'unauthenticated' });
+  await expect(call('ann', 'x'.repeat(257))).rejects.toMatchObject({ code: 'unauthenticated' });
 });
 
 test('a disabled user costs one comparison and is refused like anybody with a wrong password', async () => {
@@ -98,4 +102,19 @@ test('a store or a queue that cannot serve is no failure of the caller', async (
     await expect(broken.call('ann', 'right')).rejects.toBe(busy);
     expect(broken.outcomes).toEqual(['abandoned']);
   }
+});
+
+test('whatever is sent as name and password, a login refuses it with one of its own errors', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.constant('ann'), fc.string({ unit: 'binary', maxLength: 300 })),
+      fc.string({ unit: 'binary', maxLength: 300 }).filter(text => text !== 'right'),
+      async (username, password) => {
+        const { call } = setup();
+        const error = await call(username, password).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(AppError);
+        expect(error).toHaveProperty('code', expect.stringMatching(/^(unauthenticated|invalid-request)$/));
+      },
+    ),
+  );
 });

@@ -6,7 +6,7 @@ import type { LoginAttempt, LoginLimits } from './login-limits.ts';
 import type { LoginLog } from './login-log.ts';
 import { isPasswordLength, type Passwords } from './passwords.ts';
 import type { Tokens } from './tokens.ts';
-import { invalidField, parseUsername } from './users.ts';
+import { parseUsername } from './users.ts';
 
 interface LoginRequest {
   readonly username: string;
@@ -24,7 +24,7 @@ interface LoginAnswer {
 
 /**
  * Throws `unauthenticated` with one text for whatever is wrong, after the same work, so that it does not tell which
- * users exist; `rate-limited` and `unavailable` with the seconds to wait; `invalid-request` for values over their length.
+ * users exist; `rate-limited` and `unavailable` with the seconds to wait; `invalid-request` for a name that cannot be one.
  */
 export type Login = (request: LoginRequest) => Promise<LoginAnswer>;
 
@@ -64,10 +64,12 @@ export function createLogin(dependencies: Dependencies): Login {
     }
   }
 
+  /** What is too long to be anyone's password is refused like any wrong one, at the cost of one; so is an empty one. */
   async function compare(username: string, password: string) {
     const user = await users.byName(username);
-    const isRight = await passwords.verify(password, user?.password);
-    return { user, isRight: isRight && password !== '' && user?.disabled !== 1 };
+    const presented = isPasswordLength(password) ? password : '';
+    const isRight = await passwords.verify(presented, user?.password);
+    return { user, isRight: isRight && presented !== '' && user?.disabled !== 1 };
   }
 
   /** The same password at today's cost; nobody's tokens end by that. */
@@ -83,10 +85,6 @@ export function createLogin(dependencies: Dependencies): Login {
   return async ({ username, password, address, requestId }) => {
     const place = { address, requestId: requestId === undefined ? {} : { requestId } };
     const name = parseUsername(username);
-    // An empty password goes on to be refused like any wrong one.
-    if (password !== '' && !isPasswordLength(password))
-      throw invalidField('password', 'must be at most 256 characters');
-
     const attempt = await reserve(name, place);
     const { user, isRight } = await compare(name, password).catch((error: unknown) => {
       attempt.abandoned();

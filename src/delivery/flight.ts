@@ -23,7 +23,7 @@ export interface Landing {
 }
 
 /** `put back`: all are in the queue again, for a moment. `stopped`: the process ends, and they are sent again later. */
-export type Flown = Landing | 'put back' | 'stopped';
+type Flown = Landing | 'put back' | 'stopped';
 
 /** How long what could not be read, bound or brought together waits. */
 const AGAIN_MS = 1000;

@@ -2,7 +2,7 @@ import type { Plan, Step } from './operations.ts';
 import type { Lease } from './storage.ts';
 
 /** Numbers of a step in `Batch.steps`: its text, the changes it must make, how many values it takes, who replaces it. */
-export const STEP_WIDTH = 4;
+const STEP_WIDTH = 4;
 
 /**
  * Plans as they cross threads: copying one list of values and some numbers is cheaper than copying each step with its

@@ -56,7 +56,12 @@ export function createAudit({ storage, workspace, clock, ids, logger }: Dependen
   });
   const waiting: AuditRow[] = [];
   const writing = new Set<Promise<void>>();
-  const counted = createCounts(clock, (entry, count) => void write(rowOf(entry, 'refused', count)));
+  const counted = createCounts(
+    clock,
+    ({ target: _, ...entry }, count) =>
+      // What they were about may have differed.
+      void write(rowOf(entry, 'refused', count)),
+  );
   let cancel: (() => void) | undefined;
 
   function rowOf(entry: AuditEntry, result: AuditRow['result'], count = 1): AuditRow {

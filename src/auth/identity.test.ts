@@ -335,3 +335,13 @@ test('a hash of a lower cost is made anew at the login, and tokens live on', asy
   expect((await store.storage.users.byName('ann'))?.password).toBe(stored?.password);
   await expect(identity.authenticate(token)).resolves.toMatchObject({ name: 'ann' });
 });
+
+test('a user without a password here can be given none', async () => {
+  const identity = await start();
+  await addUser({ password: '' });
+  const change = failure(identity.users.update('ann', { password: 'seven quiet otters paint a bridge' }));
+  expect(await change).toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('signs in elsewhere'),
+  });
+});

@@ -1,10 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
-import { AppError, notFound } from '../lib/errors.ts';
+import { notFound } from '../lib/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
 import { assertGoodPassword } from './password-rules.ts';
 import { createPasswords } from './passwords.ts';
-import { changeUser, findUser } from './user-changes.ts';
+import { assertHasPassword, changeUser, findUser } from './user-changes.ts';
 import { factsOf, type UserFacts } from './users.ts';
 
 interface Dependencies {
@@ -28,8 +28,7 @@ export async function resetPassword(
   const { users } = storage;
   const user = await findUser({ userById: users.byId, userByName: users.byName }, reference);
   if (user === undefined) throw notFound('user', reference);
-  if (user.password === '')
-    throw new AppError('conflict', `user '${user.username}' signs in elsewhere and has no password here`);
+  assertHasPassword(user);
   assertGoodPassword(password, user.username);
   const hash = await createPasswords().hash(password);
   const { after } = await storage.transaction(tx =>

@@ -9,6 +9,7 @@ import type { Actor } from './permissions.ts';
 import type { Tokens } from './tokens.ts';
 import {
   addNewUser,
+  assertHasPassword,
   changeUser,
   dropUser,
   findUser,
@@ -90,12 +91,14 @@ export function createUsers(dependencies: Dependencies): Users {
   }
 
   async function chosen(password: string, user: UserRow): Promise<NewPassword> {
+    assertHasPassword(user);
     assertGoodPassword(password, user.username);
     return { hash: await passwords.hash(password), isInitial: true };
   }
 
   /** Guesses count like failed logins: a stolen token must not be enough to find the password. */
   async function prove(user: UserRow, password: string | undefined, address: string): Promise<void> {
+    assertHasPassword(user);
     if (password === undefined) throw invalidField('currentPassword', 'is needed to change the password');
     if (!isPasswordLength(password)) throw invalidField('currentPassword', 'is wrong');
     const attempt = await limits.reserve(address, user.username);

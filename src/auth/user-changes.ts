@@ -40,6 +40,12 @@ export interface NewPassword {
   readonly isInitial: boolean;
 }
 
+/** Throws `conflict` for a user of an identity provider. */
+export function assertHasPassword({ username, password }: UserRow): void {
+  if (password === '')
+    throw new AppError('conflict', `user '${username}' signs in elsewhere and has no password here`);
+}
+
 /** By id, else by name. */
 export async function findUser(
   users: Pick<Transaction, 'userById' | 'userByName'>,

@@ -17,6 +17,7 @@ const floorRules = FLOORS.flatMap((rooms, floor) =>
 
 /** Libraries that only one room may know. */
 const KEEPERS = [
+  ['auth', '^node_modules/openid-client/'],
   ['api', '^node_modules/(fastify|@fastify)'],
   ['config', '^node_modules/(js-yaml|yaml)/'],
   ['storage', '^node_modules/(kysely|better-sqlite3|pg)/'],

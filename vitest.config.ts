@@ -12,6 +12,8 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for disks, sockets and intervals, not for a core.
     maxWorkers: 4,
+    // The identity provider of the tests tells how it would be run for good.
+    onConsoleLog: log => !log.startsWith('oidc-provider'),
     testTimeout: 180_000,
     hookTimeout: 180_000,
   },

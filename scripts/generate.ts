@@ -133,10 +133,10 @@ function meaningText({ description = '', aliases, later }: Schema): string {
   return `${description}${other}${later === undefined ? '' : noEffect}`;
 }
 
-/** Lists have no variable: the environment sets single values. */
+/** Lists and maps have no variable: the environment sets single values. */
 const environmentLine = (name: string, schema: Schema): string =>
   `From the environment: ${keysOf(schema, '')
-    .filter(key => key.schema.type !== 'array')
+    .filter(({ schema: { type } }) => type !== 'array' && type !== 'object')
     .map(key => code(variableName([name, ...key.path.split('.')])))
     .join(', ')}.`;
 

@@ -7,7 +7,6 @@ import { addIngest } from '../src/api/ingest.ts';
 import { addManagement } from '../src/api/management.ts';
 import { routes } from '../src/api/routes/index.ts';
 import { streamOperation } from '../src/api/stream.ts';
-import type { Identity } from '../src/auth/identity.ts';
 import type { Actor, Role } from '../src/auth/permissions.ts';
 import { checkConfiguration } from '../src/config/check.ts';
 import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/load.ts';
@@ -89,15 +88,7 @@ test('api.md lists every path of the API with the permission it asks for', async
 });
 
 test('api.md lists every path that the server knows', async () => {
-  const identity: Identity = {
-    login: untouched,
-    authenticate: untouched,
-    get users() {
-      return untouched();
-    },
-    ensureFirstAdmin: untouched,
-    stop: untouched,
-  };
+  const identity = { login: untouched, authenticate: untouched };
   const monitor: Monitor = {
     get components() {
       return untouched();
@@ -194,6 +185,14 @@ test.each(['README.md', 'docs/guide/posted-events.md', 'docs/guide/rsyslog.md', 
     expect(check.configuration?.settings.pipelines.length).toBeGreaterThan(0);
   },
 );
+
+test('the provider that the guide of single sign-on shows can be configured like that', () => {
+  const [block] = codeBlocks(readText('docs/guide/single-sign-on.md')).filter(one => one.language === 'yaml');
+  const folder = configFolder({ [SETTINGS_FILE]: block?.text ?? '' });
+  const check = checkConfiguration({ folder, environment: {}, flags: {} }, systemClock);
+  expect(check.errors).toEqual([]);
+  expect(check.configuration?.settings.auth).toMatchObject({ type: 'openid', fallback: true });
+});
 
 test('the generated references say what the code says', async () => {
   expect(await stalePages('.', await pages())).toEqual([]);

@@ -8,6 +8,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   unauthenticated: 401,
   forbidden: 403,
   'password-change-required': 403,
+  'local-login-disabled': 403,
   'not-found': 404,
   'method-not-allowed': 405,
   conflict: 409,

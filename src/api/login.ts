@@ -4,7 +4,7 @@ import type { Identity } from '../auth/identity.ts';
 import { invalidInput } from '../resources/verb.ts';
 import type { Operation } from './operation.ts';
 
-const credentials = z.object({ username: z.string(), password: z.string() });
+export const credentials = z.object({ username: z.string(), password: z.string() });
 const answer = z.object({
   token: z.string().describe('The whole value of the header Authorization: it begins with the word Bearer.'),
   forcePasswordChange: z.boolean().describe('Whether the password must be changed before anything else.'),
@@ -27,10 +27,10 @@ export const loginOperation: Operation = {
 };
 
 /** Whoever it is, nobody has shown a token yet: a body of megabytes would cost a second of everybody's time. */
-const MOST_BYTES = 16 * 1024;
+export const MOST_BYTES = 16 * 1024;
 
 /** `POST /auth/login`: a bare `{token, forcePasswordChange}`, the token with its word Bearer in front. */
-export function addLogin(scope: FastifyInstance, identity: Identity): void {
+export function addLogin(scope: FastifyInstance, identity: Pick<Identity, 'login'>): void {
   scope.post(loginOperation.path, { bodyLimit: MOST_BYTES }, async request => {
     const parsed = credentials.safeParse(request.body);
     if (!parsed.success) throw invalidInput(parsed.error);

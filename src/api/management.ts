@@ -22,7 +22,7 @@ export interface ManagementOptions {
   readonly clock: Clock;
   readonly leader: Leader;
   readonly house: House;
-  readonly identity: Identity;
+  readonly identity: Pick<Identity, 'login' | 'authenticate'>;
   readonly health: () => Health;
 }
 

@@ -6,6 +6,8 @@ const SCRIPTS = [
   'api.js',
   'drawing.js',
   'rates.js',
+  'session.js',
+  'sign-in.js',
   'tables.js',
   'words.js',
   'reference.js',

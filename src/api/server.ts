@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, fastify } from 'fastify';
+import type { Identity } from '../auth/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -20,9 +21,11 @@ import { addNotFound } from './not-found.ts';
 import { addOpenApi, OPENAPI_ROUTE } from './openapi/served.ts';
 import { PREFIX } from './operations.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
+import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
-export interface ServerOptions extends ManagementOptions {
+export interface ServerOptions extends ManagementOptions, SessionOptions {
+  readonly identity: Pick<Identity, 'login' | 'authenticate' | 'signIn' | 'sessions' | 'sso' | 'localLogin'>;
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
   /** Takes events that others post; rejects with `unavailable` in a process that does not lead. */
@@ -91,6 +94,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addOpenApi(server);
   addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, ...ingestOperations]);
   await server.register(scope => addIngest(scope, options), { prefix: INGEST_PREFIX });
+  await server.register(scope => addSession(scope, options), { prefix: SESSION_PREFIX });
   await server.register(scope => addManagement(scope, options), { prefix: PREFIX });
   await server.ready();
   return server;

@@ -2,12 +2,13 @@ import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import { createAudit } from '../auth/audit.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
-import { createIdentity } from '../auth/identity.ts';
+import { createIdentity, type IdentitySettings } from '../auth/identity.ts';
 import { checkTexts } from '../config/apart.ts';
 import { createConfiguration } from '../config/current.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
 import { openSecretStore } from '../config/secret-store.ts';
+import type { Settings } from '../config/settings.ts';
 import { createVersions } from '../config/versions.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -30,6 +31,7 @@ import { type Led, startLeading } from './leading.ts';
 import { hangUp, listen } from './listen.ts';
 import { createMeters, meteredIdentity, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
+import { sweepSessions } from './session-sweep.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
 
@@ -93,12 +95,15 @@ export async function startApp(options: AppOptions): Promise<App> {
       secretOf: secrets.get,
       secrets,
       versions,
+      assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
       clock,
       logger,
     });
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
+    const http = createHttpClient({ ...delivery, clock });
+    teardown.add('http', () => http.close());
     const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });
     teardown.add('audit', audit.stop);
     const identity = meteredIdentity(
@@ -106,11 +111,12 @@ export async function startApp(options: AppOptions): Promise<App> {
         audit,
         storage,
         keyRing,
+        http,
         clock,
         ids,
         logger,
         isShared,
-        settings: () => settings().api,
+        settings: () => identitySettings(settings()),
       }),
       metrics,
     );
@@ -119,8 +125,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       dataFolder,
       password: firstPassword(options),
     });
-    const http = createHttpClient({ ...delivery, clock });
-    teardown.add('http', () => http.close());
+    teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
     const tls = startTls({
       folder: sources.folder,
       settings: () => settings().api.tls,
@@ -214,6 +219,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         url: leaderUrl({ storage, lease: ENGINE_LEASE, node, isLeading: leadership.isLeading, clock }),
       },
       createListener: tls?.create,
+      externalUrl: () => settings().instance.externalUrl,
       metrics,
       metricsToken: () => settings().metrics.token,
       clock,
@@ -248,6 +254,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       'secrets',
       secrets.subscribe(name => void configuration.secretsChanged(name)),
     );
+    teardown.add(
+      'single sign-on',
+      configuration.subscribe(() => void identity.checkSettings()),
+    );
+    void identity.checkSettings();
     configuration.watch();
     return {
       url: listening,
@@ -270,6 +281,12 @@ async function firstSources({ configFolder, environment, flags }: AppOptions): P
   await writeFirstFiles(folder);
   return { folder, environment, flags };
 }
+
+const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
+  ...api,
+  auth,
+  externalUrl: instance.externalUrl,
+});
 
 function checked(loaded: LoadResult): Configuration {
   if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);

@@ -1,4 +1,5 @@
 import type { Identity } from '../auth/identity.ts';
+import { SignInRefused } from '../auth/sso/refusal.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
@@ -139,7 +140,7 @@ const codeIn = (error: unknown): string => (error instanceof AppError ? error.co
 export function meteredIdentity(identity: Identity, metrics: Metrics): Identity {
   const logins = metrics.counter({
     name: 'headgate_logins_total',
-    help: 'Logins by outcome: ok, or the code of the error, rate-limited among them.',
+    help: 'Logins by outcome: ok, or the code of the error; sso- before it for single sign-on.',
     labels: ['outcome'],
   });
   const refused = metrics.counter({
@@ -147,17 +148,32 @@ export function meteredIdentity(identity: Identity, metrics: Metrics): Identity 
     help: 'Requests that were refused because their token is missing, over or not valid here.',
     labels: [],
   });
+  async function counted<Answer>(login: Promise<Answer>): Promise<Answer> {
+    try {
+      const answer = await login;
+      logins({ outcome: 'ok' });
+      return answer;
+    } catch (error) {
+      logins({ outcome: codeIn(error) });
+      throw error;
+    }
+  }
   return {
     ...identity,
-    async login(request) {
-      try {
-        const answer = await identity.login(request);
-        logins({ outcome: 'ok' });
-        return answer;
-      } catch (error) {
-        logins({ outcome: codeIn(error) });
-        throw error;
-      }
+    login: request => counted(identity.login(request)),
+    signIn: request => counted(identity.signIn(request)),
+    sso: {
+      ...identity.sso,
+      async finish(answer) {
+        try {
+          const finished = await identity.sso.finish(answer);
+          logins({ outcome: 'sso-ok' });
+          return finished;
+        } catch (error) {
+          logins({ outcome: `sso-${error instanceof SignInRefused ? error.reason : codeIn(error)}` });
+          throw error;
+        }
+      },
     },
     async authenticate(authorization) {
       try {

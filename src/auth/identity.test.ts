@@ -6,6 +6,7 @@ import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { notedAudit } from '../../test/helpers/audit.ts';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { noHttp } from '../../test/helpers/no-http.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { AppError } from '../lib/errors.ts';
 import { monotonicIds } from '../lib/ids.ts';
@@ -15,6 +16,7 @@ import { Secret } from '../lib/secret.ts';
 import type { UserRow } from '../storage/storage.ts';
 import { createIdentity, type Identity, type IdentitySettings } from './identity.ts';
 import { createPasswords } from './passwords.ts';
+import { authSchema } from './sso/settings.ts';
 import { newUserRow } from './users.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -29,7 +31,13 @@ beforeEach(async () => {
   store = await openTestStorage();
   folder = await mkdtemp(join(tmpdir(), 'headgate-identity-'));
   clock = testClock();
-  settings = { authTokenTTL: 3600, loginRateLimit: { count: 1000, perMs: 1000 } };
+  settings = {
+    authTokenTTL: 3600,
+    idleSessionTTL: 3600,
+    loginRateLimit: { count: 1000, perMs: 1000 },
+    auth: authSchema.parse({}),
+    externalUrl: undefined,
+  };
   lines = [];
 });
 
@@ -53,6 +61,7 @@ async function start(): Promise<Identity> {
   return createIdentity({
     storage: store.storage,
     keyRing,
+    http: noHttp,
     clock,
     ids: monotonicIds(clock),
     logger: recorder(),

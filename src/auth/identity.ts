@@ -1,32 +1,50 @@
 import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { HttpClient } from '../lib/http.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
-import type { RateLimit } from './failure-count.ts';
 import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './first-admin.ts';
 import { openTokenKeys } from './keys.ts';
-import { createLogin, type Login } from './login.ts';
+import { createLogin, createPasswordCheck, type Login, type LoginRequest } from './login.ts';
 import { createLoginLimits } from './login-limits.ts';
 import { createLoginLog } from './login-log.ts';
 import { createPasswords } from './passwords.ts';
+import { createSessions, type Session, type Sessions } from './sessions.ts';
+import { createAccounts } from './sso/accounts.ts';
+import { createLocalLogin, type LocalLogin } from './sso/local-login.ts';
+import { createSingleSignOn, type SingleSignOn, type SsoSettings } from './sso/sso.ts';
 import { createTokens } from './tokens.ts';
 import { createUsers, type Users } from './user-administration.ts';
 import { openUserDirectory } from './user-directory.ts';
 
-export interface IdentitySettings {
+export interface IdentitySettings extends SsoSettings {
   /** Seconds; counts for new tokens. */
   readonly authTokenTTL: number;
-  readonly loginRateLimit: RateLimit;
+  /** Seconds without anybody doing anything, after which a browser's session is over. */
+  readonly idleSessionTTL: number;
 }
+
+const KEPT =
+  'auth.fallback is false, and local login stays on until an admin has signed in by the identity provider';
 
 /** Who may come in: the face of this room. */
 export interface Identity {
   readonly login: Login;
   readonly authenticate: Authenticate;
+  /** Begins a browser's session with a name and a password. Throws as `login` does. */
+  signIn(
+    request: LoginRequest & { readonly former: string | undefined },
+  ): Promise<{ readonly secret: string; readonly session: Session }>;
+  readonly sessions: Sessions;
+  readonly sso: SingleSignOn;
+  readonly localLogin: LocalLogin;
   readonly users: Users;
+  /** Says in the log what of the settings cannot count as they are. Never rejects. */
+  checkSettings(): Promise<void>;
   ensureFirstAdmin(request: FirstAdminRequest): Promise<GeneratedPassword | undefined>;
   /** Asks the store for no more changes of users. */
   stop(): void;
@@ -39,6 +57,7 @@ export interface Identity {
 export async function createIdentity(options: {
   storage: Storage;
   keyRing: KeyRing;
+  http: HttpClient;
   clock: Clock;
   ids: Ids;
   audit: Audit;
@@ -47,7 +66,7 @@ export async function createIdentity(options: {
   isShared: boolean;
   settings: () => IdentitySettings;
 }): Promise<Identity> {
-  const { storage, keyRing, clock, ids, audit, isShared, settings } = options;
+  const { storage, keyRing, http, clock, ids, audit, isShared, settings } = options;
   const { users } = storage;
   const logger = options.logger.child({ component: 'auth' });
   const keys = await openTokenKeys({ storage, keyRing, clock });
@@ -56,18 +75,57 @@ export async function createIdentity(options: {
   const directory = await openUserDirectory({ storage, isShared, clock, logger });
   const limits = createLoginLimits({ clock, limit: () => settings().loginRateLimit });
   const tokenTtl = (): number => settings().authTokenTTL;
+  const check = createPasswordCheck({
+    users,
+    transaction: storage.transaction,
+    passwords,
+    limits,
+    log: createLoginLog({ clock, logger }),
+    audit,
+    logger,
+  });
+  const sessions = createSessions({
+    storage,
+    keyRing,
+    tokens,
+    clock,
+    idleSeconds: () => settings().idleSessionTTL,
+  });
+  const localLogin = createLocalLogin({ storage, settings: () => settings().auth });
+  const login = createLogin({ check, tokens, tokenTtl });
+  const sso = createSingleSignOn({
+    storage,
+    sessions,
+    accounts: createAccounts({ storage, directory, clock, ids, audit, logger }),
+    localLogin,
+    keyRing,
+    http,
+    clock,
+    audit,
+    logger,
+    settings,
+  });
   return {
-    login: createLogin({
-      users,
-      transaction: storage.transaction,
-      passwords,
-      tokens,
-      limits,
-      log: createLoginLog({ clock, logger }),
-      audit,
-      logger,
-      tokenTtl,
-    }),
+    async login(request) {
+      await localLogin.assertAllowed();
+      return login(request);
+    },
+    async signIn(request) {
+      await localLogin.assertAllowed();
+      const user = await check(request);
+      return sessions.begin({ user, method: 'password', former: request.former });
+    },
+    sessions,
+    sso,
+    localLogin,
+    async checkSettings() {
+      try {
+        if ((await localLogin.state()) === 'kept') logger.warn({}, KEPT);
+        await sso.probe();
+      } catch (error) {
+        logger.warn({ reason: reasonOf(error) }, 'the settings of sign-ins cannot be checked just now');
+      }
+    },
     authenticate: createAuthenticate({ tokens, directory }),
     users: createUsers({ storage, passwords, tokens, limits, directory, clock, ids, tokenTtl }),
     stop: directory.stop,

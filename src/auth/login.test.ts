@@ -4,7 +4,7 @@ import { notedAudit } from '../../test/helpers/audit.ts';
 import { AppError } from '../lib/errors.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { UserRow } from '../storage/storage.ts';
-import { createLogin } from './login.ts';
+import { createLogin, createPasswordCheck } from './login.ts';
 import { newUserRow } from './users.ts';
 
 const ANN: UserRow = newUserRow({
@@ -22,7 +22,7 @@ function setup(
 ) {
   const compared: (string | undefined)[] = [];
   const outcomes: string[] = [];
-  const login = createLogin({
+  const check = createPasswordCheck({
     users: { byName: change.lookUp ?? (async name => (name === 'ann' ? ANN : undefined)) },
     transaction: () => Promise.reject(new Error('unused')),
     passwords: {
@@ -32,10 +32,6 @@ function setup(
         return change.verify?.() ?? hash === `hash of ${password}`;
       },
       isOutdated: () => false,
-    },
-    tokens: {
-      issue: async (subject, ttl, version) => `${subject}/${ttl}/${version}`,
-      verify: () => Promise.reject(new Error('unused')),
     },
     limits: {
       reserve: async () => ({
@@ -47,8 +43,11 @@ function setup(
     log: { refused: () => {} },
     audit: notedAudit(),
     logger: silentLogger,
-    tokenTtl: () => 60,
   });
+  const tokens = {
+    issue: async (subject: string, ttl: number, version: number) => `${subject}/${ttl}/${version}`,
+  };
+  const login = createLogin({ check, tokens, tokenTtl: () => 60 });
   const call = (username: string, password: string) => login({ username, password, address: '192.0.2.1' });
   return { call, compared, outcomes };
 }
@@ -57,6 +56,14 @@ test('a login answers a token for the user, of the lifetime that is set', async 
   const { call, outcomes } = setup();
   expect(await call('ann', 'right')).toEqual({ token: 'Bearer u-1/60/3', forcePasswordChange: false });
   expect(outcomes).toEqual(['succeeded']);
+});
+
+test('whoever an identity provider vouches for has no password here, at the cost of a wrong one', async () => {
+  const { call, compared } = setup({
+    lookUp: async () => ({ ...ANN, issuer: 'https://idp.example', subject: 's' }),
+  });
+  await expect(call('ann', 'right')).rejects.toMatchObject({ code: 'unauthenticated' });
+  expect(compared).toEqual([undefined]);
 });
 
 test.each([

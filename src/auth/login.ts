@@ -6,9 +6,9 @@ import type { LoginAttempt, LoginLimits } from './login-limits.ts';
 import type { LoginLog } from './login-log.ts';
 import { isPasswordLength, type Passwords } from './passwords.ts';
 import type { Tokens } from './tokens.ts';
-import { parseUsername } from './users.ts';
+import { hashOf, parseUsername } from './users.ts';
 
-interface LoginRequest {
+export interface LoginRequest {
   readonly username: string;
   readonly password: string;
   /** Where the caller is, as the server sees it. */
@@ -23,22 +23,23 @@ interface LoginAnswer {
 }
 
 /**
- * Throws `unauthenticated` with one text for whatever is wrong, after the same work, so that it does not tell which
- * users exist; `rate-limited` and `unavailable` with the seconds to wait; `invalid-request` for a name that cannot be one.
+ * Answers whose name and password these are. Throws `unauthenticated` with one text for whatever is wrong, after the
+ * same work, so that it does not tell which users exist; `rate-limited` and `unavailable` with the seconds to wait;
+ * `invalid-request` for a name that cannot be one.
  */
+export type CheckPassword = (request: LoginRequest) => Promise<UserRow>;
+
+/** Answers a token. Throws as `CheckPassword` does. */
 export type Login = (request: LoginRequest) => Promise<LoginAnswer>;
 
 interface Dependencies {
   readonly users: Pick<UserStore, 'byName'>;
   readonly transaction: Storage['transaction'];
   readonly passwords: Passwords;
-  readonly tokens: Tokens;
   readonly limits: LoginLimits;
   readonly log: LoginLog;
   readonly audit: Pick<Audit, 'record' | 'refused'>;
   readonly logger: Logger;
-  /** Seconds, asked at each login. */
-  readonly tokenTtl: () => number;
 }
 
 interface Place {
@@ -46,8 +47,21 @@ interface Place {
   readonly requestId: { readonly requestId?: string };
 }
 
-export function createLogin(dependencies: Dependencies): Login {
-  const { users, transaction, passwords, tokens, limits, log, audit, logger, tokenTtl } = dependencies;
+export function createLogin(options: {
+  readonly check: CheckPassword;
+  readonly tokens: Pick<Tokens, 'issue'>;
+  /** Seconds, asked at each login. */
+  readonly tokenTtl: () => number;
+}): Login {
+  return async request => {
+    const user = await options.check(request);
+    const token = await options.tokens.issue(user.id, options.tokenTtl(), user.version);
+    return { token: `Bearer ${token}`, forcePasswordChange: user.force_password_change === 1 };
+  };
+}
+
+export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
+  const { users, transaction, passwords, limits, log, audit, logger } = dependencies;
 
   /** `user` is given only when there is one: an unknown name may be a password typed into the wrong field. */
   function refuse(kind: 'failed' | 'limited', { address, requestId }: Place, user = ''): void {
@@ -68,7 +82,7 @@ export function createLogin(dependencies: Dependencies): Login {
   async function compare(username: string, password: string) {
     const user = await users.byName(username);
     const presented = isPasswordLength(password) ? password : '';
-    const isRight = await passwords.verify(presented, user?.password);
+    const isRight = await passwords.verify(presented, user && hashOf(user));
     return { user, isRight: isRight && presented !== '' && user?.disabled !== 1 };
   }
 
@@ -97,10 +111,9 @@ export function createLogin(dependencies: Dependencies): Login {
     }
     attempt.succeeded();
     if (passwords.isOutdated(user.password)) await strengthen(user, password);
-    const token = await tokens.issue(user.id, tokenTtl(), user.version);
     logger.info({ user: user.username, address }, 'login succeeded');
     const entry = { actor: user.username, action: 'auth.login', target: user.id, address };
     await audit.record({ ...entry, ...place.requestId });
-    return { token: `Bearer ${token}`, forcePasswordChange: user.force_password_change === 1 };
+    return user;
   };
 }

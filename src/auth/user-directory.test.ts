@@ -28,6 +28,7 @@ async function setup({ isShared }: { isShared: boolean }) {
       users: {
         count: unused,
         byName: unused,
+        byIdentity: unused,
         list: unused,
         byId: async () => {
           reads += 1;

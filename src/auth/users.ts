@@ -54,8 +54,14 @@ export const newUserRow = (
   disabled: 0,
   kind: 'person',
   initial_password: null,
+  issuer: null,
+  subject: null,
   ...facts,
 });
+
+/** Of the user's password; undefined where an identity provider vouches for the user, who then has none here. */
+export const hashOf = ({ issuer, password }: Pick<UserRow, 'issuer' | 'password'>): string | undefined =>
+  issuer === null ? password : undefined;
 
 /**
  * The one spelling of a user name: trimmed, lower case, NFC.

@@ -13,6 +13,7 @@ import {
   type Sources,
 } from './load.ts';
 import { maskedTexts } from './mask-texts.ts';
+import type { Settings } from './settings.ts';
 import { removeStaged } from './stage.ts';
 import type { ConfigurationStatus } from './status.ts';
 import type { Versions } from './versions.ts';
@@ -24,6 +25,8 @@ export interface ConfigurationOptions extends Sources {
   readonly logger: Logger;
   /** Where secrets go that come with a change; without it such a change is refused. */
   readonly secrets?: SecretKeeper;
+  /** Throws when a change may not put these settings in the place of those in force. */
+  readonly assertMayBecome?: (next: Settings, now: Settings) => Promise<void>;
   /** Told of every configuration that takes effect. */
   readonly versions?: Versions;
 }
@@ -39,7 +42,7 @@ export interface ConfigurationHolder {
   /**
    * Makes a change, in the files and in force, and answers the configuration with it. One change is made after the
    * other, each upon what the one before left and whatever stands on disk by then.
-   * Rejects with what the change's own conditions throw, `configuration-broken` with the problems when the files have
+   * Rejects with what the change's own conditions and `assertMayBecome` throw, `configuration-broken` with the problems when the files have
    * errors, `invalid-request` when they would have, `conflict` where a person must edit, `configuration-read-only`,
    * and `unavailable` when the disk is full; then nothing has changed.
    */
@@ -81,6 +84,7 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
     const edits = 'edits' in change ? editsOf(change.edits, now.configuration) : [];
     const texts = 'texts' in change ? change.texts(now.configuration) : {};
     const { changed, loaded } = await prepareOn(now, { edits, texts });
+    await options.assertMayBecome?.(loaded.configuration.settings, now.configuration.settings);
     const added = edits.flatMap(edit => edit.secrets ?? []);
     if (Object.keys(changed).length + added.length === 0) return inForce.get();
     const { author } = change;

@@ -25,13 +25,14 @@ describe('the first start', () => {
     await writeFirstFiles(folder);
     for (const name of readdirSync(folder)) {
       const text = readFileSync(join(folder, name), 'utf8');
-      const setting = /^# ( *(?:- )?[a-zA-Z]+:(?: .*)?)$/gm;
+      const setting = /^# ( *(?:- )?[a-zA-Z_]+:(?: .*)?)$/gm;
       writeFileSync(join(folder, name), text.replace(setting, '$1'));
     }
     const result = load(folder, {
       SYSLOG_TOKEN: 'long enough',
       OPS_HOOK_TOKEN: 'x',
       METRICS_TOKEN: 'long enough too',
+      SSO_SECRET: 'x',
     });
     expect(result.ok ? [] : result.problems).toEqual([]);
     expect(result.warnings).toEqual([]);

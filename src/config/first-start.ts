@@ -13,10 +13,21 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 #   host: 127.0.0.1            # needs a restart
 #   port: 9000                 # needs a restart
 #   authTokenTTL: 3600         # seconds, for new tokens
+#   idleSessionTTL: 3600       # seconds, for browsers that nobody uses
 #   loginRateLimit: 2/second   # failed logins; N/second, minute, hour or day
 #   tls: { certPath: tls/server.pem, privKeyPath: tls/server.key }   # https in place of http
 #   trustedProxies: [10.0.0.1]  # whose X-Forwarded-For is believed
 #   headers: { Strict-Transport-Security: max-age=63072000 }   # on every answer
+
+# auth:                        # single sign-on, beside passwords; needs instance.externalUrl
+#   type: openid
+#   openid:
+#     name: Example Corp
+#     issuer: https://login.example.com/realms/staff
+#     client_id: headgate
+#     client_secret: \${env:SSO_SECRET}
+#     scope: openid profile email groups
+#     groups: { default: user, mapping: { platform: [admin] } }
 
 # storage:                     # below the data folder; needs a restart
 #   url: sqlite:headgate.db

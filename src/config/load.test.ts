@@ -109,6 +109,11 @@ describe('headgate.yml', () => {
       /needs 'caPath', the certificates that sign those of clients; found true/,
     ],
     ['a certificate without its key', 'api: { tls: { certPath: a } }', /'privKeyPath' is required/],
+    [
+      'an issuer that anybody could speak for',
+      'auth: { openid: { issuer: "http://idp.example", client_id: a } }',
+      /must begin with https:\/\/; http:\/\/ is for a provider on this machine only/,
+    ],
     ['an empty host', 'api: { host: "" }', /must not be empty \(api\.host\)$/],
     [
       'another store',
@@ -191,6 +196,18 @@ describe('headgate.yml', () => {
     const proxies = 'trustedProxies: [10.0.0.1]';
     for (const either of [tls, proxies])
       expect(warningsOf({ settings: `api: { host: "${host}", ${either} }` })).toEqual([]);
+  });
+
+  it('says at once all that a provider lacks', () => {
+    expect(errorsOf({ settings: 'auth: { type: openid }' })).toEqual([
+      "headgate.yml:1:15: for the type 'openid' 'auth.openid' is required (auth.type)",
+      expect.stringContaining("'instance.externalUrl' is required, as the provider sends people back there"),
+    ]);
+    const found = errorsOf({ settings: 'auth: { type: openid, openid: { issuer: "https://idp.example" } }' });
+    expect(found).toEqual([
+      expect.stringContaining("'instance.externalUrl' is required"),
+      expect.stringContaining("'client_id' is required"),
+    ]);
   });
 
   it('shows no password of an address', () => {

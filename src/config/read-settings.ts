@@ -7,7 +7,7 @@ import { type Origin, problemsOf } from './issues.ts';
 import { originIn } from './origin.ts';
 import { applyOverrides, type Flags, type Overridden, readOverrides, unknownVariables } from './overrides.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
-import { childOf, layers, type Schema } from './schema-walk.ts';
+import { childOf, layers, type Schema, valueAt } from './schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
 import { type Settings, settingsSchema } from './settings.ts';
 import type { Path } from './yaml-places.ts';
@@ -52,6 +52,7 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
       ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
       ...duplicateIds(value, origin),
       ...sharedTokens(value, origin),
+      ...missingForOpenid(value, origin),
     ],
     warnings: [
       ...unknown,
@@ -140,3 +141,19 @@ export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInter
   pipelines.flatMap(pipeline =>
     pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
   );
+
+/** A provider has to be named, and has to know where to send people back. */
+function missingForOpenid(value: unknown, origin: Origin): ConfigProblem[] {
+  if (valueAt(value, ['auth', 'type']) !== 'openid') return [];
+  const place = origin.place(['auth', 'type']);
+  const needed = [
+    [['auth', 'openid'], "'auth.openid' is required"],
+    [
+      ['instance', 'externalUrl'],
+      "'instance.externalUrl' is required, as the provider sends people back there",
+    ],
+  ] as const;
+  return needed
+    .filter(([path]) => valueAt(value, [...path]) === undefined)
+    .map(([, message]) => ({ ...place, message: `for the type 'openid' ${message}` }));
+}

@@ -44,9 +44,17 @@ const api = z.strictObject({
     .max(MAX_TOKEN_TTL_SECONDS)
     .default(3600)
     .describe('Lifetime of new tokens in seconds.'),
+  idleSessionTTL: z
+    .int()
+    .min(60)
+    .max(43_200)
+    .default(3600)
+    .describe('Seconds after which a browser that nobody uses is signed out; 12 hours at most, used or not.'),
   loginRateLimit: rate
     .prefault('2/second')
-    .describe('Failed logins that are answered before others have to wait: N/second, minute, hour or day.'),
+    .describe(
+      'Failed logins and sign-ins that are answered before others have to wait: N/second, minute, hour or day.',
+    ),
   tls: tlsSchema
     .optional()
     .describe(

@@ -4,6 +4,7 @@ export const ERROR_CODES = {
   unauthenticated: 'No valid token was sent.',
   forbidden: 'The caller lacks the permission named in the message.',
   'password-change-required': 'The token may only change the password of its user; the message says how.',
+  'local-login-disabled': 'Passwords of this server do not count; sign in with single sign-on.',
   'not-found': 'Nothing with that id exists, or the caller may not know of it.',
   'method-not-allowed': 'The path exists, but not with this method; see the Allow header.',
   conflict: 'The change collides with the present state.',

@@ -22,6 +22,7 @@ import { nodeStore } from './nodes.ts';
 import { placeOf } from './place.ts';
 import { ageingStore } from './retention.ts';
 import { secretsStore } from './secrets.ts';
+import { sessionStore } from './sessions.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Fact, Storage } from './storage.ts';
 import type { Database } from './tables.ts';
@@ -102,6 +103,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       ageing: ageingStore(reader, workspace),
     }),
     users: userStore(reader),
+    sessions: sessionStore(reader),
     keys: () => readKeys(reader),
     instanceValue: name => readInstanceValue(reader, name),
     holdsSealed: () => holdsSealed(reader),

@@ -1,3 +1,4 @@
+import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
   AttemptTable,
   AuditTable,
@@ -239,6 +240,8 @@ export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserRow | undefined>;
   byId(id: string): Promise<UserRow | undefined>;
+  /** Whoever the issuer vouches for under that name. */
+  byIdentity(issuer: string, subject: string): Promise<UserRow | undefined>;
   /** By name. */
   list(page: PageRequest): Promise<Page<UserRow>>;
   /** Whether a token was given back before its time. */
@@ -337,7 +340,7 @@ export interface WorkspaceTransaction {
 }
 
 /** Reads and writes inside one transaction: all of it happens or none. */
-export interface Transaction {
+export interface Transaction extends SessionTransaction {
   in(workspace: string): WorkspaceTransaction;
   countUsers(): Promise<number>;
   /**
@@ -355,6 +358,7 @@ export interface Transaction {
   removeUser(id: string): Promise<void>;
   /** Keeps a token in mind until it is over; forgets those that are over at `now` (epoch ms). */
   revokeToken(token: RevokedTokenRow, now: number): Promise<void>;
+  userByIdentity(issuer: string, subject: string): Promise<UserRow | undefined>;
   addKey(key: KeyRow): Promise<void>;
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;
@@ -366,6 +370,7 @@ export interface Storage {
   /** The stores of one workspace; there is no way to read rows without naming it. */
   in(workspace: string): WorkspaceStorage;
   readonly users: UserStore;
+  readonly sessions: SessionStore;
   /** Signing keys, oldest first. */
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;

@@ -1,7 +1,7 @@
 /**
  * Rows as they lie in the database. Times are epoch milliseconds UTC, JSON is text, booleans are 0 and 1.
- * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `leases` and `nodes` belong to the whole
- * installation.
+ * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `sessions`, `used_states`, `leases`
+ * and `nodes` belong to the whole installation.
  */
 interface InstanceTable {
   name: string;
@@ -22,7 +22,7 @@ export interface UserTable {
   id: string;
   /** Trimmed, lower case, NFC; unique. */
   username: string;
-  /** PHC string of argon2id. */
+  /** PHC string of argon2id; '' for a user of an identity provider. */
   password: string;
   force_password_change: number;
   role: string;
@@ -37,6 +37,9 @@ export interface UserTable {
   version: number;
   /** The last password that an admin chose, as `password`; the user may not go back to it. */
   initial_password: string | null;
+  /** Who vouches for the user, and under which name; null for a local user. */
+  issuer: string | null;
+  subject: string | null;
 }
 
 /** A token that was given back before its time. */
@@ -45,6 +48,30 @@ export interface RevokedTokenTable {
   id: string;
   /** When it would have ended anyway. */
   expires_at: number;
+}
+
+/** Somebody signed in with a browser. */
+export interface SessionTable {
+  /** SHA-256 of what the cookie holds, in base64url: whoever reads the table cannot go on with the session. */
+  id: string;
+  user_id: string;
+  /** Of the user at the sign-in: what ends the tokens of the user ends the session too. */
+  user_version: number;
+  method: 'password' | 'sso';
+  created_at: number;
+  /** When somebody last did something, to the minute. */
+  seen_at: number;
+  /** When it is over whatever happens. */
+  ends_at: number;
+  /** What the identity provider said of the user, encrypted by the key ring; null when it was not asked. */
+  id_token: string | null;
+}
+
+/** A sign-in with the identity provider that came to its end, kept until it could not be repeated anyway. */
+interface UsedStateTable {
+  /** SHA-256 of its state, in base64url. */
+  id: string;
+  ends_at: number;
 }
 
 export type IncidentState = 'open' | 'closed';
@@ -222,6 +249,8 @@ export interface Database {
   kept_targets: KeptTargetTable;
   secrets: SecretTable;
   config_versions: ConfigVersionTable;
+  sessions: SessionTable;
+  used_states: UsedStateTable;
   audit: AuditTable;
   leases: LeaseTable;
   nodes: NodeTable;

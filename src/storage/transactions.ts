@@ -10,6 +10,7 @@ import { addMessage, removeMessage } from './messages.ts';
 import { requeue } from './requeue.ts';
 import { removeOld } from './retention.ts';
 import { countSecrets, putSecret, removeSecret } from './secrets.ts';
+import { addSession, removeEndedSessions, removeSession, touchSession, useState } from './sessions.ts';
 import type { Fact, Lease, Storage, Transaction, WorkspaceTransaction } from './storage.ts';
 import type { Database } from './tables.ts';
 import type { Turns } from './turns.ts';
@@ -67,11 +68,17 @@ function transactionOn(db: Kysely<Database>, note: Note): Transaction {
     numberUserChange: () => numberUserChange(db),
     userById: userStore(db).byId,
     userByName: userStore(db).byName,
+    userByIdentity: userStore(db).byIdentity,
     countEnabledAdmins: () => countEnabledAdmins(db),
     addUser: user => ofInstallation('users', user.id, addUser(db, user)),
     updateUser: user => ofInstallation('users', user.id, updateUser(db, user)),
     removeUser: id => ofInstallation('users', id, removeUser(db, id)),
     revokeToken: (token, now) => ofInstallation('tokens', token.id, revokeToken(db, token, now)),
+    addSession: (session, most) => addSession(db, session, most),
+    touchSession: (id, seenAt) => touchSession(db, id, seenAt),
+    removeSession: id => removeSession(db, id),
+    removeEndedSessions: (now, idleBefore) => removeEndedSessions(db, now, idleBefore),
+    useState: (id, endsAt) => useState(db, id, endsAt),
     async addKey(key) {
       await db.insertInto('keys').values(key).execute();
     },

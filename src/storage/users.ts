@@ -12,6 +12,8 @@ export function userStore(db: Kysely<Database>): UserStore {
   return {
     count: () => countOf(users()),
     byName: username => users().where('username', '=', username).selectAll().executeTakeFirst(),
+    byIdentity: (issuer, subject) =>
+      users().where('issuer', '=', issuer).where('subject', '=', subject).selectAll().executeTakeFirst(),
     byId: id => users().where('id', '=', id).selectAll().executeTakeFirst(),
     async list({ offset, limit }) {
       const [rows, total] = await Promise.all([

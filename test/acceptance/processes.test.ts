@@ -101,6 +101,22 @@ it('lets one process lead, and the others answer as it would', async () => {
   ).toBe(401);
 });
 
+it('knows a browser at each process that signed in at one, until it signs out at another', async () => {
+  const { start } = await cluster({});
+  const [first, second] = [await start('first'), await start('second')];
+  const own = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+  const body = JSON.stringify({ username: 'admin', password: ADMIN_PASSWORD });
+  const begun = await fetch(`${first.url}/session/login`, { method: 'POST', headers: own, body });
+  const cookie = begun.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const { csrfToken } = z.looseObject({ csrfToken: z.string() }).parse(await begun.json());
+  const isSignedIn = async ({ url }: Served) =>
+    z.looseObject({}).parse(await (await fetch(`${url}/session`, { headers: { cookie } })).json()).signedIn;
+  expect([await isSignedIn(first), await isSignedIn(second)]).toEqual([true, true]);
+  const headers = { ...own, cookie, 'x-csrf-token': csrfToken };
+  await fetch(`${second.url}/session`, { method: 'DELETE', headers });
+  expect([await isSignedIn(first), await isSignedIn(second)]).toEqual([false, false]);
+});
+
 it('takes events that are posted to a process that does not lead', async () => {
   const hook = await sink();
   const { start } = await cluster({

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createIdentity, type Identity } from '../../src/auth/identity.ts';
+import { authSchema } from '../../src/auth/sso/settings.ts';
 import { createVersions } from '../../src/config/versions.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
@@ -11,6 +12,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { notedAudit } from '../helpers/audit.ts';
+import { noHttp } from '../helpers/no-http.ts';
 import { createPostgresDatabase, type TestPostgresDatabase } from '../helpers/postgres.ts';
 
 const HOUR_MS = 3_600_000;
@@ -54,12 +56,19 @@ async function begin(path: string) {
     createIdentity({
       storage,
       keyRing,
+      http: noHttp,
       clock: systemClock,
       ids: monotonicIds(systemClock),
       logger: silentLogger,
       audit: notedAudit(),
       isShared: false,
-      settings: () => ({ authTokenTTL: 60, loginRateLimit: { count: 10, perMs: 1000 } }),
+      settings: () => ({
+        idleSessionTTL: 3600,
+        authTokenTTL: 60,
+        loginRateLimit: { count: 10, perMs: 1000 },
+        auth: authSchema.parse({}),
+        externalUrl: undefined,
+      }),
     });
   return { storage, identify };
 }

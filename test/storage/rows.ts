@@ -142,6 +142,8 @@ export const userRow = (username: string): UserRow => ({
   force_password_change: 0,
   role: 'admin',
   created_at: TIME,
+  issuer: null,
+  subject: null,
   updated_at: TIME,
   email: '',
   first: '',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createIdentity, type Identity } from '../../src/auth/identity.ts';
+import { authSchema } from '../../src/auth/sso/settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { openKeyRing } from '../../src/lib/keyring.ts';
@@ -10,6 +11,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { notedAudit } from '../helpers/audit.ts';
+import { noHttp } from '../helpers/no-http.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
 
 const PASSWORD = 'violet-giraffes-mend-9-clocks';
@@ -36,9 +38,16 @@ beforeEach(async () => {
       clock: systemClock,
       ids: monotonicIds(systemClock),
       logger: silentLogger,
+      http: noHttp,
       audit: notedAudit(),
       isShared: true,
-      settings: () => ({ authTokenTTL: 60, loginRateLimit: { count: 100, perMs: 1000 } }),
+      settings: () => ({
+        authTokenTTL: 60,
+        idleSessionTTL: 3600,
+        loginRateLimit: { count: 100, perMs: 1000 },
+        auth: authSchema.parse({}),
+        externalUrl: undefined,
+      }),
     });
     undo.push(identity.stop);
     return identity;

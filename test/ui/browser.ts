@@ -49,7 +49,7 @@ export function useBrowser(): { open(options?: BrowserContextOptions): Promise<T
 
 export async function signIn(page: Page, password: string): Promise<void> {
   await page.getByLabel('User name').fill('admin');
-  await page.getByLabel('Password').fill(password);
+  await page.getByLabel('Password', { exact: true }).fill(password);
   await page.keyboard.press('Enter');
 }
 

@@ -88,7 +88,7 @@ test('a wrong password is refused in the words of the API, and nothing is shown'
 test('too many failures are told with their wait, counted down', async () => {
   const { page } = await open();
   await page.clock.install();
-  await page.route('**/auth/login', route =>
+  await page.route('**/session/login', route =>
     route.fulfill({
       status: 429,
       headers: { 'retry-after': '2' },
@@ -161,17 +161,56 @@ test('an address of an incident leads to it after signing in, and one of none sa
   expect(await chosen.count()).toBe(0);
 });
 
-test('the token is kept in memory only and ends with the page and with signing out', async () => {
-  const { page } = await openSignedIn();
+test('a reload stays signed in by a cookie that no script sees, and signing out ends that', async () => {
+  const { page, complaints } = await openSignedIn();
   expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
-  expect(await page.context().cookies()).toEqual([]);
+  expect(await page.evaluate('document.cookie')).toBe('');
+  expect(await page.context().cookies()).toMatchObject([
+    { name: 'sid', httpOnly: true, sameSite: 'Strict', expires: -1 },
+  ]);
+  await page.reload();
+  await row(page, 'Inputs', 'http:app').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(await page.content()).not.toContain('http:app');
-  await signIn(page, ADMIN_PASSWORD);
-  await row(page, 'Inputs', 'http:app').waitFor();
+  expect(await page.context().cookies()).toEqual([]);
   await page.reload();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test('a sign-out that the server did not hear of is not believed', async () => {
+  const { page } = await openSignedIn();
+  await page.route('**/session', route => route.abort());
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are still signed in. Headgate does not answer.').waitFor();
+});
+
+test('tokens are renewed before they end, with a word on whether somebody is there', async () => {
+  const { page } = await open();
+  await page.clock.install();
+  const said: unknown[] = [];
+  page.on('request', request => {
+    if (request.url().endsWith('/session/token')) said.push(request.postDataJSON().active);
+  });
+  await signIn(page, ADMIN_PASSWORD);
+  await row(page, 'Inputs', 'http:app').waitFor();
+  expect(said).toEqual([true]);
+  await page.clock.fastForward(250_000);
+  await vi.waitFor(() => expect(said).toEqual([true, false]), 15_000);
+  await page.keyboard.press('Tab');
+  await page.clock.fastForward(250_000);
+  await vi.waitFor(() => expect(said).toEqual([true, false, true]), 15_000);
+});
+
+test('a session that is over leads back to signing in, with a note', async () => {
+  const { page } = await openSignedIn();
+  await page.route('**/session/token', route =>
+    route.fulfill({ status: 401, json: { status: 'error', message: 'Nobody is signed in here' } }),
+  );
+  await page.clock.install();
+  await page.clock.fastForward(250_000);
+  await page.getByText('The session has ended. Please sign in again.').waitFor();
 });
 
 test('a token that is no longer accepted leads back to signing in, with a note', async () => {
@@ -248,6 +287,7 @@ test('it asks again only when the last round was answered, and not while it is h
 test('it can be used by keyboard alone', async () => {
   const { page } = await open();
   const focused = () => page.evaluate('document.activeElement.id');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(await focused()).toBe('username');
   await page.keyboard.type('admin');
   await page.keyboard.press('Tab');
@@ -262,6 +302,7 @@ test('it can be used by keyboard alone', async () => {
 
 test.each(['light', 'dark'] as const)('every text can be read in the %s scheme', async colorScheme => {
   const { page } = await open('/', { colorScheme });
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(await faintTexts(page)).toEqual([]);
   await signIn(page, 'not the password');
   await page.getByText('The user name or the password is wrong').waitFor();

@@ -3456,7 +3456,12 @@ export interface components {
                  */
                 authTokenTTL: number;
                 /**
-                 * @description Failed logins that are answered before others have to wait: N/second, minute, hour or day.
+                 * @description Seconds after which a browser that nobody uses is signed out; 12 hours at most, used or not.
+                 * @default 3600
+                 */
+                idleSessionTTL: number;
+                /**
+                 * @description Failed logins and sign-ins that are answered before others have to wait: N/second, minute, hour or day.
                  * @default 2/second
                  * @example 2/second
                  */
@@ -3978,6 +3983,7 @@ export interface components {
                 host?: string | null;
                 port?: number | null;
                 authTokenTTL?: number | null;
+                idleSessionTTL?: number | null;
                 loginRateLimit?: string | null;
                 tls?: {
                     certPath?: string | null;
@@ -5619,7 +5625,7 @@ export interface components {
             /** @description For people; names the place and the remedy. */
             message: string;
             /** @enum {string} */
-            code: "invalid-request" | "unauthenticated" | "forbidden" | "password-change-required" | "not-found" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "internal";
+            code: "invalid-request" | "unauthenticated" | "forbidden" | "password-change-required" | "local-login-disabled" | "not-found" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "internal";
             /** @description Stands in the log and in the header X-Request-Id as well. */
             requestId: string;
             errors?: {
@@ -5647,7 +5653,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `forbidden`: The caller lacks the permission named in the message. `password-change-required`: The token may only change the password of its user; the message says how. */
+        /** @description `forbidden`: The caller lacks the permission named in the message. `password-change-required`: The token may only change the password of its user; the message says how. `local-login-disabled`: Passwords of this server do not count; sign in with single sign-on. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;

@@ -1,6 +1,8 @@
 import { call } from './api.js';
 import { byId, element, say, showTable, update } from './drawing.js';
 import { forgetRates, withRates } from './rates.js';
+import { createTokens, look, signOut } from './session.js';
+import { askForPassword, askToSignIn, listenToForms, refusalOfAddress, showSection } from './sign-in.js';
 import { TABLES } from './tables.js';
 import { ago, count, HEALTH, serverNow, span } from './words.js';
 
@@ -17,8 +19,10 @@ const LISTS = {
 };
 const CONFIGURATION = '/system/config/status';
 
-/** `{token, ends}` while somebody is signed in. The token is nowhere else: it ends with the tab. */
+/** What `GET /session` says, with its tokens and what ends its requests, while somebody is signed in. */
 let session;
+/** How people can sign in, as the server last said. */
+let offers = {};
 /** The incident of the address, once it was scrolled to. */
 let shownIncident;
 
@@ -44,7 +48,12 @@ const untilVisible = () =>
 
 /* Signing in and out */
 
-function showLogin(note = '') {
+function showLogin(note, refusal) {
+  leaveSession();
+  askToSignIn(offers, note, refusal);
+}
+
+function leaveSession() {
   session?.ends.abort();
   session = undefined;
   wake();
@@ -53,49 +62,46 @@ function showLogin(note = '') {
   for (const name of Object.keys(TABLES)) showTable(name, undefined, {});
   byId('summary').replaceChildren();
   document.title = 'Headgate';
-  byId('board').hidden = true;
-  byId('sign-out').hidden = true;
   say(byId('freshness'), '');
-  say(byId('login-note'), note);
-  say(byId('login-error'), '');
-  byId('login').hidden = false;
-  byId('username').focus();
+  say(byId('trouble'), '');
 }
 
-async function signIn(event) {
-  event.preventDefault();
-  const button = byId('login-button');
-  button.disabled = true;
-  say(byId('login-error'), '');
-  const { username, password } = byId('login-form').elements;
-  try {
-    const body = { username: username.value, password: password.value };
-    const { token } = await call('/auth/login', { method: 'POST', body });
-    password.value = '';
-    showBoard(token);
-  } catch (error) {
-    await explainRefusal(error, password);
-  }
-  button.disabled = false;
-  if (session === undefined) password.focus();
+/** `typed` is the password of a sign-in that was just made. */
+function showSession(found, typed) {
+  leaveSession();
+  offers = found;
+  session = { ...found, tokens: createTokens(found), ends: new AbortController() };
+  if (found.forcePasswordChange) askForPassword(session, typed);
+  else showBoard();
 }
 
-async function explainRefusal({ message, waitSeconds = 0 }, password) {
-  password.select();
-  for (let left = waitSeconds; left > 0; left--) {
-    say(byId('login-error'), `${message} (${count(left, 'second')})`);
-    await pause(1000);
-  }
-  say(byId('login-error'), waitSeconds > 0 ? 'You can try again now.' : message);
-}
-
-function showBoard(token) {
-  session = { token, ends: new AbortController() };
-  byId('login').hidden = true;
-  byId('board').hidden = false;
-  byId('sign-out').hidden = false;
+function showBoard() {
+  showSection('board');
+  byId('local-login-kept').hidden = !session.isLocalLoginKept;
   byId('overview').focus({ preventScroll: true });
   void watch(session);
+}
+
+async function leave() {
+  try {
+    offers = await signOut(session);
+    if (offers.logoutUrl) location.assign(offers.logoutUrl);
+    else showLogin();
+  } catch ({ status, message }) {
+    if (status === 401) showLogin();
+    else say(byId('trouble'), `You are still signed in. ${message}`);
+  }
+}
+
+async function begin() {
+  try {
+    const refusal = refusalOfAddress();
+    offers = await look();
+    if (offers.signedIn) showSession(offers);
+    else showLogin('', refusal);
+  } catch ({ message }) {
+    showLogin('', message);
+  }
 }
 
 /* Refreshing: one round at a time, none while nobody looks */
@@ -125,6 +131,11 @@ async function round(mine, id) {
     showLogin('The session has ended. Please sign in again.');
     return 0;
   }
+  // An admin has asked for it meanwhile: what the session says now shows the form.
+  if (refusals.some(({ code }) => code === 'password-change-required')) {
+    await begin();
+    return 0;
+  }
   const isDown = refusals.length === settled.filter(Boolean).length;
   say(
     byId('trouble'),
@@ -136,10 +147,11 @@ async function round(mine, id) {
 
 async function ask(mine, path) {
   try {
-    const { items, totalCount } = await call(path, { token: mine.token, signal: mine.ends.signal });
+    const token = await mine.tokens.current();
+    const { items, totalCount } = await call(`/api/v1${path}`, { token, signal: mine.ends.signal });
     return { items, total: totalCount ?? items.length };
-  } catch ({ message, status, waitSeconds }) {
-    return { error: message, status, waitSeconds };
+  } catch ({ message, status, code, waitSeconds }) {
+    return { error: message, status, code, waitSeconds };
   }
 }
 
@@ -255,7 +267,7 @@ function showChosen(id, linked) {
   row?.scrollIntoView({ block: 'center' });
 }
 
-byId('login-form').addEventListener('submit', signIn);
-byId('sign-out').addEventListener('click', () => showLogin());
+listenToForms({ signedIn: showSession, sessionNow: () => session });
+byId('sign-out').addEventListener('click', () => void leave());
 window.addEventListener('hashchange', () => wake());
-showLogin();
+void begin();

@@ -4,8 +4,8 @@ import type { Row } from '../view.ts';
 /** Of the file; a version of headgate that changes it can still read the older ones. */
 export const FORMAT = 1;
 
-/** Of the running processes, which a restore must not bring back. Every other table is in a backup. */
-export const VOLATILE_TABLES: readonly string[] = ['leases', 'nodes'];
+/** Of the running processes and of who is signed in, which a restore must not bring back. Every other table is in a backup. */
+export const VOLATILE_TABLES: readonly string[] = ['leases', 'nodes', 'sessions', 'used_states'];
 
 /** The first line. Then come tables, each with its rows, the key ring, and the end. */
 export const headerSchema = z.object({

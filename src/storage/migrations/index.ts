@@ -6,6 +6,8 @@ import { deliveriesByEvent } from './20260104000000-deliveries-by-event.ts';
 import { retriesAndKeptTargets } from './20260105000000-retries-and-kept-targets.ts';
 import { users } from './20260106000000-users.ts';
 import { audit } from './20260107000000-audit.ts';
+import { sessions } from './20260108000000-sessions.ts';
+import { usersOfProviders } from './20260109000000-users-of-providers.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,4 +18,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260105000000-retries-and-kept-targets': retriesAndKeptTargets,
   '20260106000000-users': users,
   '20260107000000-audit': audit,
+  '20260108000000-sessions': sessions,
+  '20260109000000-users-of-providers': usersOfProviders,
 };

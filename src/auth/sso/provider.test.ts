@@ -1,0 +1,212 @@
+import { createServer } from 'node:http';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { afterEach, expect, test } from 'vitest';
+import { listenLocally } from '../../../test/acceptance/listen-locally.ts';
+import { testClock } from '../../../test/helpers/clock.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { newAttempt } from './attempt.ts';
+import { createProvider } from './provider.ts';
+import { authSchema } from './settings.ts';
+
+const REDIRECT_URI = 'https://headgate.example/session/callback';
+const CLIENT = 'headgate';
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+/** What a provider does that is not as it should be. */
+interface Liar {
+  readonly metadata?: object;
+  readonly claims?: (claims: JWTPayload) => JWTPayload;
+  readonly idToken?: (claims: JWTPayload) => Promise<string> | string;
+  readonly userinfo?: object;
+}
+
+/** A provider that answers what it is told to, and notes what it was sent. */
+async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo }: Liar = {}) {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' };
+  const asked: string[] = [];
+  let nonce: string | undefined;
+  let isDead = false;
+  const sign = (payload: JWTPayload): Promise<string> =>
+    new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'k1' }).sign(privateKey);
+
+  async function answerTo(path: string): Promise<unknown> {
+    if (path === '/jwks') return { keys: [jwk] };
+    if (path === '/me') return userinfo;
+    if (path === '/token') {
+      const now = Math.floor(Date.now() / 1000);
+      const told = claims({
+        iss: url,
+        aud: CLIENT,
+        sub: 's-1',
+        iat: now,
+        exp: now + 60,
+        ...(nonce && { nonce }),
+      });
+      return { access_token: 'a', token_type: 'Bearer', id_token: await (idToken ?? sign)(told) };
+    }
+    return {
+      issuer: url,
+      authorization_endpoint: `${url}/auth`,
+      token_endpoint: `${url}/token`,
+      jwks_uri: `${url}/jwks`,
+      ...(userinfo && { userinfo_endpoint: `${url}/me` }),
+      ...metadata,
+    };
+  }
+
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    response.setHeader('content-type', 'application/json');
+    if (isDead) response.statusCode = 503;
+    response.end(JSON.stringify(await answerTo(path)));
+  });
+  const { url, end } = await listenLocally(server);
+  const http = createHttpClient({ privateAddresses: 'allow', allowedAddresses: [], clock: systemClock });
+  ends.push(end, () => http.close());
+  const { openid } = authSchema.parse({
+    openid: { issuer: url, client_id: CLIENT, client_secret: 'secret' },
+  });
+  if (openid === undefined) throw new Error('the settings have no provider');
+  const clock = testClock();
+  const provider = createProvider(openid, { http, clock });
+  const attempt = newAttempt({ issuer: url, returnTo: '/', now: 0 });
+  nonce = attempt.nonce;
+  return {
+    url,
+    asked,
+    clock,
+    provider,
+    attempt,
+    die(isOver = true) {
+      isDead = isOver;
+    },
+    redeem(answer: Readonly<Record<string, string>> = {}, wanted: readonly string[] = []) {
+      const query = new URLSearchParams({ code: 'c', state: attempt.state, ...answer });
+      return provider.redeem(new URL(`${REDIRECT_URI}?${query}`), attempt, wanted);
+    },
+  };
+}
+
+const INVALID = { name: 'ProviderFailure', kind: 'invalid' };
+
+test('an honest answer says who it is', async () => {
+  const { redeem, url } = await startLiar({ claims: one => ({ ...one, groups: ['a'] }) });
+  expect(await redeem()).toMatchObject({ issuer: url, subject: 's-1', claims: { groups: ['a'] } });
+});
+
+test.each<[string, Liar['claims']]>([
+  ['another nonce', one => ({ ...one, nonce: 'another' })],
+  ['no nonce', ({ nonce: _nonce, ...one }) => one],
+  ['another issuer', one => ({ ...one, iss: 'https://evil.example' })],
+  ['another audience', one => ({ ...one, aud: 'another' })],
+  ['a further audience without naming us', one => ({ ...one, aud: [CLIENT, 'another'], azp: 'another' })],
+  ['an end that is past', one => ({ ...one, exp: 1 })],
+  ['no end', ({ exp: _exp, ...one }) => one],
+  ['no subject', ({ sub: _sub, ...one }) => one],
+])('an ID token with %s is refused', async (_what, claims) => {
+  const { redeem } = await startLiar(claims === undefined ? {} : { claims });
+  await expect(redeem()).rejects.toMatchObject(INVALID);
+});
+
+const strangers = await generateKeyPair('RS256');
+
+test.each<[string, Liar]>([
+  ['no signature', { idToken: claims => new UnsecuredJWT(claims).encode() }],
+  [
+    'no signature, which the provider says it does',
+    {
+      idToken: claims => new UnsecuredJWT(claims).encode(),
+      metadata: { id_token_signing_alg_values_supported: ['none', 'RS256'] },
+    },
+  ],
+  [
+    "the signature of somebody else's key",
+    {
+      idToken: claims =>
+        new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'k1' }).sign(strangers.privateKey),
+    },
+  ],
+  [
+    'the client secret for a key',
+    {
+      idToken: claims =>
+        new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from('secret'.padEnd(32, '!'))),
+      metadata: { id_token_signing_alg_values_supported: ['HS256', 'RS256'] },
+    },
+  ],
+  ['nothing of a token', { idToken: () => 'token' }],
+])('an ID token with %s is refused', async (_what, liar) => {
+  const { redeem } = await startLiar(liar);
+  await expect(redeem()).rejects.toMatchObject(INVALID);
+});
+
+test.each([
+  ['another state', { state: 'another' }],
+  ['another issuer', { iss: 'https://evil.example' }],
+])('an answer with %s is refused before its code is shown to anybody', async (_what, answer) => {
+  const { redeem, asked } = await startLiar();
+  await expect(redeem(answer)).rejects.toMatchObject(INVALID);
+  expect(asked).not.toContain('/token');
+});
+
+test('a provider that promises to name itself in its answers must do so', async () => {
+  const { redeem, url } = await startLiar({
+    metadata: { authorization_response_iss_parameter_supported: true },
+  });
+  await expect(redeem()).rejects.toMatchObject(INVALID);
+  expect(await redeem({ iss: url })).toMatchObject({ subject: 's-1' });
+});
+
+test('claims that the ID token lacks are asked for, and must be of the same user', async () => {
+  const honest = await startLiar({ userinfo: { sub: 's-1', groups: ['a'] } });
+  expect(await honest.redeem({}, ['groups'])).toMatchObject({ claims: { groups: ['a'] } });
+  expect(await honest.redeem({}, ['sub'])).not.toHaveProperty('claims.groups');
+  const mixed = await startLiar({ userinfo: { sub: 's-2', groups: ['admins'] } });
+  await expect(mixed.redeem({}, ['groups'])).rejects.toMatchObject(INVALID);
+});
+
+test('is discovered once an hour, and known on when it does not answer then', async () => {
+  const { provider, attempt, asked, clock, die } = await startLiar();
+  const discoveries = () => asked.filter(path => path.includes('/.well-known/')).length;
+  await Promise.all([1, 2, 3].map(() => provider.authorizationUrl(attempt, REDIRECT_URI)));
+  await clock.advance(3_599_000);
+  await provider.authorizationUrl(attempt, REDIRECT_URI);
+  expect(discoveries()).toBe(1);
+  die();
+  await clock.advance(1000);
+  expect(await provider.authorizationUrl(attempt, REDIRECT_URI)).toContain('/auth?');
+  await provider.authorizationUrl(attempt, REDIRECT_URI);
+  expect(discoveries()).toBe(2);
+});
+
+test('that cannot be reached is left alone for five seconds', async () => {
+  const { provider, asked, clock, die } = await startLiar();
+  die();
+  for (let count = 0; count < 3; count++)
+    await expect(provider.discover()).rejects.toMatchObject({ kind: 'unreachable' });
+  expect(asked).toHaveLength(1);
+  die(false);
+  await clock.advance(5000);
+  await provider.discover();
+});
+
+test.each([
+  ['https://idp.example', true],
+  ['http://127.0.0.1:8080', true],
+  ['http://[::1]:8080/realms/a', true],
+  ['http://idp.example', false],
+  ['http://localhost.evil.example', false],
+  ['https://idp.example/.well-known/openid-configuration', false],
+  ['https://idp.example/?tenant=a', false],
+  ['https://user:password@idp.example', false],
+  ['idp.example', false],
+])('the issuer %s is allowed: %s', (issuer, isAllowed) => {
+  expect(authSchema.safeParse({ openid: { issuer, client_id: 'a' } }).success).toBe(isAllowed);
+});

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 
 /** Times in ms. */
-export interface ServerLimits {
+interface ServerLimits {
   readonly requestTimeout?: number | undefined;
   readonly keepAliveTimeout?: number | undefined;
 }

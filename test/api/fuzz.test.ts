@@ -57,10 +57,14 @@ function placesOf(parameters: readonly Parameter[]): fc.Arbitrary<Record<string,
 const encoded = (text: string): string =>
   encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD')).replace(/^\.{1,2}$/, '%2e');
 
+/** An object that was drawn may have no text of its own. */
+const textOf = (value: unknown): string =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value);
+
 function queryOf(parameters: readonly Parameter[]): fc.Arbitrary<string> {
   const some = parameters
     .filter(one => one.in === 'query')
-    .map(({ name, schema }) => fc.option(valuesOf(schema).map(value => [name, String(value)] as const)));
+    .map(({ name, schema }) => fc.option(valuesOf(schema).map(value => [name, textOf(value)] as const)));
   return fc
     .tuple(...some)
     .map(all => all.flatMap(pair => (pair === null ? [] : [pair.map(encoded).join('=')])).join('&'));

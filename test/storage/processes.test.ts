@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { isLeaseLost } from '../../src/storage/lease-lost.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import type { Fact, Lease, Storage } from '../../src/storage/storage.ts';
+import { FACT_NOUNS, type Fact, type Lease, type Storage } from '../../src/storage/storage.ts';
 import { until } from '../acceptance/until.ts';
 import { createPostgresDatabase, type TestPostgresDatabase } from '../helpers/postgres.ts';
 import { incidentRow, secretRow, settle, transition } from './rows.ts';
@@ -314,7 +314,10 @@ describe('facts of another process', () => {
       );
       expect(rowCount).toBe(1);
       await write(one, `missed ${round}`);
-      await until(() => heard.filter(isMissed).length === 6 * round, 'word of what may be missed');
+      await until(
+        () => heard.filter(isMissed).length === FACT_NOUNS.length * round,
+        'word of what may be missed',
+      );
       expect(await subjects(two)).toContain(`missed ${round}`);
       await one.transaction(tx => tx.in('default').putSecret(secretRow(`heard ${round}`)));
       await hears({ noun: 'secrets', id: `heard ${round}` });

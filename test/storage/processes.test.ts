@@ -86,6 +86,8 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
 }
 
 async function isWaiting(pattern: string): Promise<boolean> {
+  // Within a transaction, what was seen at the first look would be seen for ever.
+  await outside.query('select pg_stat_clear_snapshot()');
   const { rowCount } = await outside.query(
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1",
     [pattern],

@@ -60,7 +60,7 @@ test('opens what a link names, with its schema, a line for curl and what it answ
     .locator('.keys summary', { hasText: /^webhook/ })
     .first()
     .click();
-  expect(await operation.getByText('Where the events go.').isVisible()).toBe(true);
+  await operation.getByText('Where the events go.').waitFor({ state: 'visible' });
 });
 
 test.each(['light', 'dark'] as const)('can be read in %s, on a narrow screen as well', async colorScheme => {

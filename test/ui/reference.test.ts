@@ -26,7 +26,10 @@ test('shows every operation once, those of groups beside their twin, and nothing
   expect(await page.getByText(`${ofNoGroup.length} operations`).isVisible()).toBe(true);
   for (const details of await page.locator('details.operation').all())
     await details.locator('summary').first().click();
-  expect(await page.locator('.operation .body').count()).toBe(ofNoGroup.length);
+  // What opens is drawn a moment after the click.
+  const bodies = page.locator('.operation .body');
+  await bodies.nth(ofNoGroup.length - 1).waitFor({ state: 'attached' });
+  expect(await bodies.count()).toBe(ofNoGroup.length);
   expect(
     await page.getByText('For one group: /api/v1/m/{group}/system/inputs', { exact: true }).count(),
   ).toBe(2);

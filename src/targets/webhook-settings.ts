@@ -161,9 +161,9 @@ const NEEDED = { none: [], basic: ['username', 'password'], token: ['token'] } a
 const CREDENTIALS = ['token', 'username', 'password'] as const;
 
 function authProblems(settings: Credentials): SettingProblem[] {
-  // Absent when `authType` itself was refused, which is problem enough.
-  const needed: readonly string[] | undefined = NEEDED[settings.authType];
-  if (needed === undefined) return [];
+  // When `authType` itself was refused, whatever it is called, that is problem enough.
+  if (!Object.hasOwn(NEEDED, settings.authType)) return [];
+  const needed: readonly string[] = NEEDED[settings.authType];
   return CREDENTIALS.flatMap(name => {
     const given = settings[name] !== undefined;
     if (given === needed.includes(name)) return [];

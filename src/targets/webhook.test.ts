@@ -388,3 +388,11 @@ test('all errors show at once', () => {
   const result = webhook.schema.safeParse({ id: 'b a d', type: 'webhook', url: 1, authType: 'token' });
   expect(result.error?.issues.map(issue => issue.path.join('.')).sort()).toEqual(['id', 'token', 'url']);
 });
+
+test.each(['constructor', '__proto__', 'toString', 7, null])(
+  'an authType that is none, %j, is an error at its place and no fault of ours',
+  authType => {
+    const read = webhook.schema.safeParse({ id: 'a', type: 'webhook', url: 'https://h.example/', authType });
+    expect(read.error?.issues.map(issue => issue.path)).toEqual([['authType']]);
+  },
+);

@@ -88,6 +88,10 @@ it('does not have what anybody reads', async () => {
 
 it('holds no password, secret or token, nor a name that nobody has', async () => {
   await loginAt(server, 'my-password-in-the-wrong-field', 'x');
+  await eventually(
+    async () => (await entries('action=auth.login&actor=&result=refused&limit=1')).length === 1,
+    'the refused login in the audit',
+  );
   const { token } = (await loginAt(server, 'admin', ADMIN_PASSWORD)).body;
   const { text } = await asAdmin('GET', '/audit');
   for (const secret of [SECRET, GOOD_PASSWORD, ADMIN_PASSWORD, 'wrong-field', token.slice(7), 'argon2'])

@@ -16,6 +16,9 @@ export const NO_COMPONENTS: Components = {
   },
   silentMs: () => 0,
   lastDataAt: () => null,
+  knows: () => false,
+  measure: () => undefined,
+  queueUsage: () => undefined,
   pipeline: () => undefined,
   pipelines: () => [],
 };

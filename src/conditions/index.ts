@@ -1,9 +1,21 @@
+import { backpressureDest } from './backpressure-dest.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
+import { droppedEvents } from './dropped-events.ts';
+import { highVolume } from './high-volume.ts';
+import { highVolumeDest } from './high-volume-dest.ts';
 import { licenseExpiration } from './license-expiration.ts';
+import { lowVolume } from './low-volume.ts';
+import { lowVolumeDest } from './low-volume-dest.ts';
 import { monitorAlerts } from './monitor-alerts.ts';
 import { noData } from './no-data.ts';
+import { noDataDest } from './no-data-dest.ts';
+import { persistentQueueUsage } from './persistent-queue-usage.ts';
+import { persistentQueueUsageSource } from './persistent-queue-usage-source.ts';
 import type { PostedCondition, PostedRule } from './posted.ts';
 import { search } from './search.ts';
+import { sourceErrors } from './source-errors.ts';
+import { unhealthyDest } from './unhealthy-dest.ts';
+import { unhealthySource } from './unhealthy-source.ts';
 
 /** A kind of rule. Its source says who finds out: Headgate, which looks at components, or whoever posts events. */
 export type Condition = ComponentCondition | PostedCondition;
@@ -12,7 +24,24 @@ export type Condition = ComponentCondition | PostedCondition;
 export type Rule = ComponentRule | PostedRule;
 
 /** Every condition there is. */
-export const conditions: readonly Condition[] = [noData, licenseExpiration, search, monitorAlerts];
+export const conditions: readonly Condition[] = [
+  noData,
+  highVolume,
+  lowVolume,
+  unhealthySource,
+  sourceErrors,
+  persistentQueueUsageSource,
+  noDataDest,
+  highVolumeDest,
+  lowVolumeDest,
+  unhealthyDest,
+  backpressureDest,
+  persistentQueueUsage,
+  droppedEvents,
+  licenseExpiration,
+  search,
+  monitorAlerts,
+];
 
 export const findCondition = (id: string): Condition | undefined =>
   conditions.find(condition => condition.id === id);

@@ -1,3 +1,5 @@
+import type { Metric, Windowed } from './metric.ts';
+
 /** An input or an output of a pipeline, over all its replicas. */
 export interface Component {
   readonly group: string;
@@ -37,6 +39,13 @@ export interface ComponentStatus {
   readonly silentMs: number;
 }
 
+/** What came over a stretch of time. */
+export interface Measured {
+  readonly sum: number;
+  /** How long somebody has watched, time while Headgate was down left out: less than the stretch at first. */
+  readonly watchedMs: number;
+}
+
 /** How reading a pipeline goes. */
 export interface PipelineState {
   readonly id: string;
@@ -52,6 +61,8 @@ export interface PipelineState {
   readonly error: string | null;
   readonly instances: number;
   readonly components: number;
+  /** What an event counts as where bytes are not told; null when nobody said so. */
+  readonly bytesPerEvent: number | null;
 }
 
 /** What the other rooms may ask about components. */
@@ -63,6 +74,12 @@ export interface Components {
   /** The cheap part of `status`, asked for every component at every evaluation. */
   silentMs(component: Component): number;
   lastDataAt(component: Component): number | null;
+  /** Whether any series of it told the metric. */
+  knows(component: Component, metric: Metric): boolean;
+  /** What came in the last `ms`; undefined when the component is unknown or watched in too many ways. */
+  measure(component: Component, metric: Windowed, ms: number): Measured | undefined;
+  /** How full its queue is, 0 to 100, the fullest of its replicas; undefined when it tells of none. */
+  queueUsage(component: Component): number | undefined;
   pipeline(id: string): PipelineState | undefined;
   pipelines(): readonly PipelineState[];
 }

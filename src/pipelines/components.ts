@@ -5,6 +5,7 @@ import { COUNTERS } from './metric.ts';
 import { gaugeOf, queueOf } from './replica.ts';
 import { knows, type Rows } from './rows.ts';
 import type { Replica, Row } from './state.ts';
+import { measure } from './windows.ts';
 
 /** A sender that was not heard for three of rsyslog's default intervals says nothing of how things are now. */
 const STALE_PUSH_MS = 15 * 60_000;
@@ -13,13 +14,25 @@ const STALE_PUSH_MS = 15 * 60_000;
 export function describeComponents(
   rows: Rows,
   clock: Clock,
-): Pick<Components, 'all' | 'status' | 'silentMs' | 'lastDataAt'> {
+): Omit<Components, 'revision' | 'pipeline' | 'pipelines'> {
   const silence = (row: Row | undefined): number => (row ? clock.monotonic() - row.silentSince : 0);
   return {
     all: rows.all,
     status: component => statusOf(rows.of(component), clock),
     silentMs: component => silence(rows.of(component)),
     lastDataAt: component => rows.of(component)?.lastDataAt ?? null,
+    knows(component, metric) {
+      const row = rows.of(component);
+      return row !== undefined && knows(row, metric);
+    },
+    measure(component, metric, ms) {
+      const row = rows.of(component);
+      return row && measure(row, metric, ms, clock.monotonic());
+    },
+    queueUsage(component) {
+      const row = rows.of(component);
+      return row && usageOf(row);
+    },
   };
 }
 
@@ -54,6 +67,15 @@ function statusOf(row: Row | undefined, clock: Clock): ComponentStatus {
     lastDataAt: row.lastDataAt,
     silentMs: monotonic - row.silentSince,
   };
+}
+
+function usageOf({ replicas }: Row): number | undefined {
+  let most: number | undefined;
+  for (const replica of replicas) {
+    const { size, capacity } = queueOf(replica);
+    if (capacity > 0 && size >= 0) most = Math.max(most ?? 0, (size / capacity) * 100);
+  }
+  return most;
 }
 
 interface Standing {

@@ -5,6 +5,7 @@ import type { Rows } from './rows.ts';
 import type { Slots } from './slots.ts';
 import type { PipelineRecord } from './snapshot.ts';
 import type { Row } from './state.ts';
+import { partsOf, restoreWindow } from './window.ts';
 
 /** A pipeline as the snapshot keeps it. Silence is kept as its length, so that time while nothing ran is never counted. */
 export function recordOf(
@@ -37,6 +38,12 @@ function componentRecord(row: Row, monotonic: number): PipelineRecord['component
     timestamp: row.timestamp,
     silentMs: monotonic - row.silentSince,
     idleMs: monotonic - row.lifeAt,
+    windows: row.windows.map(({ metric, window }) => ({
+      metric,
+      ms: window.ms,
+      parts: partsOf(window, monotonic),
+      watchedMs: monotonic - window.since,
+    })),
   };
 }
 
@@ -84,6 +91,12 @@ export function restoreRows(record: PipelineRecord, rows: Rows, clock: Clock): v
     row.timestamp = rest.timestamp;
     row.silentSince = monotonic - rest.silentMs;
     row.lifeAt = monotonic - rest.idleMs;
+    for (const { metric, ms, parts, watchedMs } of rest.windows)
+      row.windows.push({
+        metric,
+        window: restoreWindow(ms, monotonic, parts, watchedMs),
+        askedAt: monotonic,
+      });
   }
 }
 

@@ -12,5 +12,9 @@ export type Metric = (typeof METRICS)[number];
 
 export const isCounter = (metric: string): metric is Counter => COUNTERS.some(counter => counter === metric);
 
+/** What can be looked at over a window: counters, and for how long a component was Red or blocked, in ms. */
+export const WINDOWED = [...COUNTERS, 'red_ms', 'blocked_ms'] as const;
+export type Windowed = (typeof WINDOWED)[number];
+
 /** How several series of one gauge become one value. */
 export const FOLDS = ['sum', 'max', 'last'] as const;

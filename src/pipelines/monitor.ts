@@ -21,6 +21,7 @@ import type { PipelineSettings, PushSettings } from './settings.ts';
 import { createSlots } from './slots.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
 import type { Row } from './state.ts';
+import { forgetUnasked } from './windows.ts';
 
 export interface MonitorOptions {
   readonly http: HttpClient;
@@ -146,7 +147,9 @@ export function createMonitor(options: MonitorOptions): Monitor {
     const forgotten = new Set<Row>();
     for (const component of rows.all()) {
       const row = rows.of(component);
-      if (row && monotonic - row.lifeAt >= FORGET_MS && !isPinned(component)) forgotten.add(row);
+      if (row === undefined) continue;
+      forgetUnasked(row, monotonic);
+      if (monotonic - row.lifeAt >= FORGET_MS && !isPinned(component)) forgotten.add(row);
     }
     for (const pipeline of pipelines.values()) pipeline.sweep(forgotten);
     for (const row of forgotten) rows.remove(row);

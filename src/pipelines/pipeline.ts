@@ -11,6 +11,7 @@ import type { StatsObject } from './formats/impstats.ts';
 import type { Intake } from './intake.ts';
 import { recordOf, restoreFeed, restoreRows } from './memory.ts';
 import { createPageReader } from './page.ts';
+import { settleFailure } from './replica.ts';
 import type { Rows } from './rows.ts';
 import { type Page, startScraping } from './scrape.ts';
 import type { PipelineSettings, PullSettings } from './settings.ts';
@@ -107,6 +108,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     if (error !== reason) logger.warn({ reason }, 'The pipeline cannot be read');
     error = reason;
     feed.unreachable = reason;
+    settleFailure(feed.instances.values(), clock.monotonic());
   }
 
   function pageTaker(pull: PullSettings): (page: Page) => void {
@@ -192,6 +194,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
         ? feeds.size
         : [...feeds.values()].reduce((sum, { active }) => sum + active, 0),
       components: rows.countIn(settings.id),
+      bytesPerEvent: settings.bytesPerEvent ?? null,
     }),
     record: () => recordOf(identity, { rows, slots, feeds: feeds.values(), clock }),
     restore(record) {

@@ -2,6 +2,7 @@ import type { Fold, Meaning, RuleGauge } from './engines/profile.ts';
 import { type Evidence, findingOf, standing } from './health.ts';
 import type { Counter } from './metric.ts';
 import type { Instance, Replica, Row } from './state.ts';
+import { book, bookIncreases } from './windows.ts';
 
 const COUNTER_AT = {
   in_events: 0,
@@ -39,6 +40,7 @@ export function createReplica(row: Row, instance: Instance): Replica {
     fresh: new Array<number>(6).fill(Number.NaN),
     finding: undefined,
     foundAt: 0,
+    bookedAt: Number.NaN,
   };
   row.replicas.add(replica);
   if (instance.replicas.size === 0) instance.feed.active++;
@@ -118,7 +120,12 @@ export function settle(replica: Replica, now: number, monotonic: number, partial
     if (!partial || !Number.isNaN(value)) replica.gauges[at] = value;
     replica.fresh[at] = Number.NaN;
   }
-  judge(replica, queueBefore, monotonic);
+  const evidence = evidenceOf(replica, queueBefore);
+  judge(replica, evidence, monotonic);
+  // What a reading brings from before the start is volume, but nobody is told of it.
+  if (!replica.quiet) bookIncreases(row, sums, monotonic);
+  const isRed = replica.finding?.health === 'Red';
+  bookTime(replica, { red: isRed ? 1 : 0, blocked: evidence.dropped > 0 ? 1 : evidence.blocked }, monotonic);
   sums.fill(0);
   replica.level = 0;
   replica.restarted = false;
@@ -142,8 +149,31 @@ function payDebt(replica: Replica): void {
   replica.debt = Math.min(0, net);
 }
 
-function judge(replica: Replica, queueBefore: number, monotonic: number): void {
-  const evidence = evidenceOf(replica, queueBefore);
+/** A reading of the feed failed: whatever it feeds is Red until the next one. */
+export function settleFailure(instances: Iterable<Instance>, monotonic: number): void {
+  for (const { replicas } of instances)
+    for (const replica of replicas.values()) bookTime(replica, { red: 1, blocked: 0 }, monotonic);
+}
+
+/** More than that between two readings is not known to have been as the later one found it. */
+const LONGEST_SPAN_MS = 15 * 60_000;
+
+/** Books how the time since the last reading was spent, as shares of it; a component's replicas share the time. */
+function bookTime(
+  replica: Replica,
+  { red, blocked }: { readonly red: number; readonly blocked: number },
+  monotonic: number,
+): void {
+  const spanMs = monotonic - replica.bookedAt;
+  replica.bookedAt = monotonic;
+  const { row } = replica;
+  if (row.windows.length === 0 || !(spanMs > 0)) return;
+  const ms = Math.min(spanMs, LONGEST_SPAN_MS) / row.replicas.size;
+  book(row, 'red_ms', red * ms, monotonic);
+  book(row, 'blocked_ms', blocked * ms, monotonic);
+}
+
+function judge(replica: Replica, evidence: Evidence, monotonic: number): void {
   const found = findingOf(evidence);
   const finding = standing(found, replica.finding, monotonic - replica.foundAt, evidence);
   if (finding === found) replica.foundAt = monotonic;

@@ -97,6 +97,7 @@ export function createRows(clock: Clock, limit: number): Rows {
         timestamp: null,
         lifeAt: monotonic,
         replicas: new Set(),
+        windows: [],
       };
       rows.set(component, row);
       const index = indexOf(identity.pipeline);

@@ -46,6 +46,14 @@ const token = secretText.refine(secret => secret.reveal().length >= 8, 'must be 
 const both = {
   id: identifier.describe('Names the pipeline.'),
   group: identifier.default('default').describe('The group its inputs and outputs belong to.'),
+  bytesPerEvent: z
+    .number()
+    .positive()
+    .max(MIB)
+    .optional()
+    .describe(
+      'How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it.',
+    ),
 };
 
 const pull = {

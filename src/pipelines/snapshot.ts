@@ -4,6 +4,7 @@ import { deserialize, serialize } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import * as z from 'zod';
 import { syncFolderOf } from '../lib/private-file.ts';
+import { WINDOWED } from './metric.ts';
 
 /**
  * The file that carries counters and silence over a restart: a magic with the version, then for each
@@ -26,6 +27,16 @@ const component = z.strictObject({
   /** Observed ms without data, and without any sign of life, when it was written. */
   silentMs: numbers,
   idleMs: numbers,
+  windows: z
+    .array(
+      z.strictObject({
+        metric: z.enum(WINDOWED),
+        ms: numbers,
+        parts: z.instanceof(Float64Array),
+        watchedMs: numbers,
+      }),
+    )
+    .default([]),
 });
 
 const feed = z

@@ -1,5 +1,7 @@
 import type { Component } from './component.ts';
 import type { Finding } from './health.ts';
+import type { Windowed } from './metric.ts';
+import type { Window } from './window.ts';
 
 /** A component and how it is. */
 export interface Row {
@@ -17,6 +19,16 @@ export interface Row {
   /** Monotonic ms of the last sign of life. */
   lifeAt: number;
   readonly replicas: Set<Replica>;
+  /** What conditions look back over. */
+  readonly windows: RowWindow[];
+}
+
+/** A window on a component that somebody asks for. */
+export interface RowWindow {
+  readonly metric: Windowed;
+  readonly window: Window;
+  /** Monotonic ms. */
+  askedAt: number;
 }
 
 /** A component in one instance. Its numbers are added up during a reading and settled at its end. */
@@ -43,6 +55,8 @@ export interface Replica {
   finding: Finding | undefined;
   /** Monotonic ms of the last evidence for `finding`. */
   foundAt: number;
+  /** Monotonic ms up to which its state has been booked; NaN before the first reading. */
+  bookedAt: number;
 }
 
 /** One process of an engine, as far as one feed tells. */

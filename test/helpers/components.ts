@@ -39,6 +39,9 @@ export function testComponents(clock: TestClock): TestComponents {
     status,
     silentMs: component => status(component).silentMs,
     lastDataAt: component => status(component).lastDataAt,
+    knows: () => false,
+    measure: () => undefined,
+    queueUsage: () => undefined,
     pipeline: id => pipelines.get(id),
     pipelines: () => [...pipelines.values()],
     add(engineId, { pipeline = 'edge', group = 'default' } = {}) {
@@ -64,6 +67,7 @@ export function testComponents(clock: TestClock): TestComponents {
         error: null,
         instances: 1,
         components: 1,
+        bytesPerEvent: null,
       });
       revision += 1;
       return component;

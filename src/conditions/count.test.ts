@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { startAsking } from '../../test/helpers/asking.ts';
+import { droppedEvents } from './dropped-events.ts';
+import { sourceErrors } from './source-errors.ts';
+
+it.each([
+  [
+    sourceErrors,
+    'errors',
+    'Source syslog:app reported 3 errors in 60s',
+    'Source syslog:app reports no more errors after 1m 10s',
+  ],
+  [
+    droppedEvents,
+    'dropped',
+    'syslog:app dropped 3 events in 60s',
+    'syslog:app drops no more events after 1m 10s',
+  ],
+] as const)(
+  '%o is an alarm from more than threshold in the window',
+  async (condition, counter, alarm, ok) => {
+    const { push, ask, bench } = await startAsking(condition, { threshold: 2 });
+    await push({ [counter]: 0 });
+    ask();
+    await push({ [counter]: 2 });
+    expect(ask()).toMatchObject({ state: 'ok' });
+    await push({ [counter]: 1 });
+    expect(ask()).toMatchObject({ state: 'alarm', text: alarm, fields: { count: 3, threshold: 2 } });
+    await bench.clock.advance(70_000);
+    expect(ask({ ms: 70_000 })).toMatchObject({ state: 'ok', text: ok });
+  },
+);
+
+it('knows nothing where nothing is counted', async () => {
+  const { push, ask } = await startAsking(sourceErrors);
+  await push({ in_events: 1 });
+  expect(ask()).toEqual({ state: 'unknown', reason: 'nothing counts its errors' });
+});

@@ -1,0 +1,12 @@
+import { defineCount } from './count.ts';
+import { nameOf } from './wording.ts';
+
+export const droppedEvents = defineCount({
+  id: 'dropped-events',
+  name: 'Dropped Events',
+  kind: 'output',
+  counter: 'dropped',
+  description: 'An output dropped more events in the time window than threshold.',
+  alarm: (subject, count, window) => `${nameOf(subject)} dropped ${count} events in ${window}`,
+  ok: (subject, lasted) => `${nameOf(subject)} drops no more events after ${lasted}`,
+});

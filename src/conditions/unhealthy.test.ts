@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { startAsking } from '../../test/helpers/asking.ts';
+import { unhealthyDest } from './unhealthy-dest.ts';
+import { unhealthySource } from './unhealthy-source.ts';
+
+it('is an alarm when errors come and nothing is delivered, and over when it has been well for the window', async () => {
+  const { push, ask, bench } = await startAsking(unhealthyDest);
+  await push({ out_events: 1, errors: 0 });
+  expect(ask()).toMatchObject({ state: 'ok' });
+  await push({ out_events: 0, errors: 3 });
+  expect(ask()).toMatchObject({
+    state: 'alarm',
+    text: 'Destination syslog:app is unhealthy: errors, and nothing was delivered',
+    fields: { _metric: 'health.outputs', health: 2, timeWindow: '60s' },
+  });
+  await push({ out_events: 5, errors: 0 });
+  expect(ask({ ms: 10_000 })).toMatchObject({ state: 'alarm' });
+  await bench.clock.advance(50_000);
+  await push({ out_events: 5 });
+  expect(ask({ ms: 70_000 })).toMatchObject({
+    state: 'ok',
+    text: 'Destination syslog:app is healthy again after 1m 10s',
+    fields: { health: 0 },
+  });
+});
+
+it('tells of inputs alike', async () => {
+  const { push, ask } = await startAsking(unhealthySource);
+  await push({ in_events: 1 });
+  ask();
+  await push({ in_events: 0, errors: 1 });
+  expect(ask()).toMatchObject({
+    state: 'alarm',
+    text: 'Source syslog:app is unhealthy: errors, and no event came in',
+    fields: { _metric: 'health.inputs' },
+  });
+});
+
+it('does not take a sender that fell silent for one that is well again', async () => {
+  const { push, ask, bench } = await startAsking(unhealthyDest);
+  await push({ out_events: 1 });
+  ask();
+  await push({ out_events: 0, errors: 3 });
+  await bench.clock.advance(16 * 60_000);
+  expect(ask({ ms: 1000 })).toMatchObject({ state: 'unknown' });
+});
+
+it('is unhealthy when more than half of the replicas are, not when one of many is', async () => {
+  const { push, ask, bench } = await startAsking(unhealthyDest, { timeWindow: '2m' });
+  const replicas = ['b', 'c', 'd'];
+  for (const one of replicas) await push({ out_events: 1 }, one);
+  ask();
+  for (let round = 0; round < 6; round++) {
+    await push({ out_events: 0, errors: 1 }, 'b');
+    await push({ out_events: 1 }, 'c');
+    await push({ out_events: 1 }, 'd');
+  }
+  expect(ask()).toMatchObject({ state: 'ok' });
+  for (let round = 0; round < 6; round++)
+    for (const one of replicas) await push({ out_events: 0, errors: 1 }, one);
+  expect(ask()).toMatchObject({ state: 'alarm' });
+  expect(bench.status('app').healthCounts.Red).toBe(3);
+});
+
+it('knows nothing of a name that was never seen', async () => {
+  expect((await startAsking(unhealthyDest)).askUnseen(3_600_000)).toMatchObject({ state: 'unknown' });
+});

@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import type { ComponentKind } from '../pipelines/component.ts';
+import { componentConf } from './component-conf.ts';
+import { type ComponentCondition, defineCondition, type Verdict } from './condition.ts';
+import { calledAs, lasted } from './wording.ts';
+
+interface Unhealthy {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: ComponentKind;
+  readonly metric: string;
+}
+
+/** Red for that share of the window counts, as the family counts failed checks; of several replicas more than half. */
+const RED_SHARE = 0.05;
+const RED_SHARE_OF_REPLICAS = 0.5;
+/** Numbers of health in events: 0 Green, 1 Yellow, 2 Red. */
+const HEALTH_NUMBERS = { Green: 0, Yellow: 1, Red: 2 } as const;
+
+/** Red over the window. An end takes knowing that it is not Red now: a silent sender is not well again. */
+export function defineUnhealthy({ id, name, kind, metric }: Unhealthy): ComponentCondition {
+  return defineCondition({
+    id,
+    name,
+    category: kind === 'input' ? 'sources' : 'destinations',
+    kind,
+    description: `An ${kind} was Red over the time window.`,
+    schema: z.strictObject(componentConf(kind, 'The stretch of time whose health counts.')),
+    evaluate({ subject, components, open }, { timeWindow }) {
+      const { component } = subject;
+      const red = component && components.measure(component, 'red_ms', timeWindow.ms);
+      if (component === undefined || red === undefined)
+        return { state: 'unknown', reason: 'its health is not known' };
+      const share = red.sum / timeWindow.ms;
+      const fields = { _metric: metric, timeWindow: timeWindow.text };
+      const well = (now: 'Green' | 'Yellow'): Verdict => ({
+        state: 'ok',
+        describe: () => ({
+          fields: { ...fields, health: HEALTH_NUMBERS[now] },
+          text: `${calledAs(kind, subject)} is healthy again after ${lasted(open)}`,
+        }),
+      });
+      // Most are asked about, and few have been Red: what costs a look at every replica comes after.
+      if (open === undefined && share < RED_SHARE) return well('Green');
+      const { health, error, replicas } = components.status(component);
+      if (share >= (replicas > 1 ? RED_SHARE_OF_REPLICAS : RED_SHARE))
+        return {
+          state: 'alarm',
+          describe: () => ({
+            fields: { ...fields, health: HEALTH_NUMBERS.Red },
+            text: `${calledAs(kind, subject)} is unhealthy${error === null ? '' : `: ${error}`}`,
+          }),
+        };
+      if (health === 'Red' || health === 'Unknown')
+        return { state: 'unknown', reason: `its health is ${health}, and not for long enough` };
+      return well(health);
+    },
+  });
+}

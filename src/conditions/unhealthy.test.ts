@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { startAsking } from '../../test/helpers/asking.ts';
+import { startBench, vectorAt } from '../../test/helpers/monitor.ts';
+import { HttpFailure } from '../lib/http.ts';
 import { unhealthyDest } from './unhealthy-dest.ts';
 import { unhealthySource } from './unhealthy-source.ts';
 
@@ -64,4 +66,34 @@ it('is unhealthy when more than half of the replicas are, not when one of many i
 
 it('knows nothing of a name that was never seen', async () => {
   expect((await startAsking(unhealthyDest)).askUnseen(3_600_000)).toMatchObject({ state: 'unknown' });
+});
+
+it('is unhealthy when its pipeline cannot be read, for as long as that lasts', async () => {
+  const sink = (sent: number) =>
+    `vector_component_sent_events_total{component_id="app",component_kind="sink",component_type="syslog"} ${sent}\n`;
+  const bench = await startBench(vectorAt('edge'));
+  const rule = unhealthyDest.configure({ name: 'app', timeWindow: '60s' });
+  await bench.scrape(sink(1));
+  const ask = () =>
+    rule.evaluate({
+      subject: {
+        key: 'a',
+        name: 'syslog:app',
+        group: 'default',
+        component: bench.find('app'),
+        declaredMs: 0,
+      },
+      components: bench.monitor.components,
+      open: { ms: 0, observedMs: 0 },
+    });
+  ask();
+  await bench.scrape(sink(2));
+  expect(ask().state).toBe('ok');
+  await bench.scrape(new HttpFailure('refused', 'connection refused'));
+  const verdict = ask();
+  expect(verdict.state === 'alarm' && verdict.describe().text).toBe(
+    'Destination syslog:app is unhealthy: http://edge.test: connection refused',
+  );
+  for (let reading = 0; reading < 7; reading++) await bench.scrape(sink(3 + reading));
+  expect(ask().state).toBe('ok');
 });

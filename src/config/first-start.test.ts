@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configFolder } from '../../test/helpers/config-folder.ts';
+import { conditions } from '../conditions/index.ts';
 import { writeFirstFiles } from './first-start.ts';
 import { loadConfiguration } from './load.ts';
 
@@ -25,7 +26,7 @@ describe('the first start', () => {
     await writeFirstFiles(folder);
     for (const name of readdirSync(folder)) {
       const text = readFileSync(join(folder, name), 'utf8');
-      const setting = /^# ( *(?:- )?[a-zA-Z_]+:(?: .*)?)$/gm;
+      const setting = /^# ( *(?:- (?:\{ )?)?[a-zA-Z_]+:(?: .*)?)$/gm;
       writeFileSync(join(folder, name), text.replace(setting, '$1'));
     }
     const result = load(folder, {
@@ -40,7 +41,10 @@ describe('the first start', () => {
       'edge',
       'syslog',
     ]);
-    expect(result.ok && result.configuration.notifications.map(({ id }) => id)).toEqual(['app_silent']);
+    const shown = result.ok
+      ? result.configuration.notifications.map(({ rule }) => rule.condition.id).sort()
+      : [];
+    expect(shown).toEqual(conditions.map(({ id }) => id).sort());
   });
 
   it('leaves files alone that are there', async () => {

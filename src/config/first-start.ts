@@ -72,6 +72,25 @@ const NOTIFICATIONS = `# Who is told, and about what. Changes are taken up at on
 #     conf:
 #       name: 'syslog:app'     # type:id, an id, or a pattern with *
 #       timeWindow: 60s
+
+# One of every condition on inputs:
+#   - { id: app_flood, condition: high-volume, targets: [bell], conf: { name: 'syslog:app', dataVolume: 10GB, timeWindow: 1h } }
+#   - { id: app_thin, condition: low-volume, targets: [bell], conf: { name: 'syslog:app', dataVolume: 1MB, timeWindow: 15m } }
+#   - { id: source_ill, condition: unhealthy-source, targets: [bell], conf: { name: '*', timeWindow: 5m } }
+#   - { id: app_errors, condition: source-errors, targets: [bell], conf: { name: '*', threshold: 10, timeWindow: 5m } }
+#   - { id: source_queue, condition: persistent-queue-usage-source, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
+# on outputs:
+#   - { id: archive_silent, condition: no-data-dest, targets: [bell], conf: { name: 'aws_s3:archive', timeWindow: 10m } }
+#   - { id: archive_flood, condition: high-volume-dest, targets: [bell], conf: { name: 'aws_s3:archive', dataVolume: 10GB, timeWindow: 1h } }
+#   - { id: archive_thin, condition: low-volume-dest, targets: [bell], conf: { name: 'aws_s3:archive', dataVolume: 5000 events, timeWindow: 1h } }
+#   - { id: dest_ill, condition: unhealthy-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
+#   - { id: dest_blocked, condition: backpressure-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
+#   - { id: dest_queue, condition: persistent-queue-usage, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
+#   - { id: dest_drops, condition: dropped-events, targets: [bell], conf: { name: '*', threshold: 100, timeWindow: 5m } }
+# and on what others post to /ingest/events:
+#   - { id: found, condition: search, targets: [bell], conf: { savedQueryId: errors, message: 'errors were found' } }
+#   - { id: alerts, condition: monitor-alerts, targets: [bell] }
+#   - { id: license, condition: license-expiration, targets: [bell] }
 `;
 
 /**

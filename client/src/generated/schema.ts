@@ -2372,7 +2372,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -2480,7 +2480,7 @@ export interface components {
         NotificationChange: {
             id?: string | null;
             disabled?: boolean | null;
-            condition?: ("no-data" | "license-expiration" | "search" | "monitor-alerts") | null;
+            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts") | null;
             targets?: string[] | null;
             targetConfigs?: {
                 /** @description Id of the target. */
@@ -2548,7 +2548,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -3631,6 +3631,8 @@ export interface components {
                  * @default default
                  */
                 group: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
                 url: string;
                 /**
@@ -3673,6 +3675,8 @@ export interface components {
                  * @default default
                  */
                 group: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant
@@ -3696,6 +3700,8 @@ export interface components {
                  * @default default
                  */
                 group: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
                 url: string;
                 /**
@@ -3766,6 +3772,8 @@ export interface components {
                  * @default default
                  */
                 group: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant
@@ -4041,6 +4049,8 @@ export interface components {
                  * @default default
                  */
                 group?: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
                 url: string;
                 /**
@@ -4083,6 +4093,8 @@ export interface components {
                  * @default default
                  */
                 group?: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant
@@ -4106,6 +4118,8 @@ export interface components {
                  * @default default
                  */
                 group?: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
                 url: string;
                 /**
@@ -4176,6 +4190,8 @@ export interface components {
                  * @default default
                  */
                 group?: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant

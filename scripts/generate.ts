@@ -227,10 +227,15 @@ function ruleRow(rule: Rule): string[] {
     code(rule.means.metric),
     code(rule.match.source),
     where.join(', '),
-    code(rule.id),
+    idText(rule),
     type,
     readingText(rule.means),
   ];
+}
+
+function idText({ id, within }: Rule): string {
+  const own = typeof id === 'string' ? code(id) : `the first of ${id.map(code).join(', ')}`;
+  return within === undefined ? own : `${own}, after ${code(within)} where there is one`;
 }
 
 function profileSection(profile: Profile): string {

@@ -4,7 +4,15 @@ import { FOLDS, isCounter, METRICS } from './metric.ts';
 import { patternFault } from './pattern.ts';
 
 /** Engines read over HTTP by a profile of their own. */
-const PULL_ENGINES = ['vector', 'otelcol', 'fluent-bit', 'prometheus'] as const;
+const PULL_ENGINES = [
+  'vector',
+  'otelcol',
+  'fluent-bit',
+  'fluentd-prometheus',
+  'telegraf',
+  'redpanda-connect',
+  'prometheus',
+] as const;
 
 const KIB = 1024;
 const MIB = KIB * KIB;

@@ -216,3 +216,70 @@ describe('custom', () => {
     expect(bench.status('q').metrics).toEqual({ queue_size: 5 });
   });
 });
+
+describe('telegraf', () => {
+  const page = (written: number, size: number): string =>
+    [
+      `internal_gather_metrics_gathered{input="cpu",_id="1"} ${written}`,
+      `internal_gather_metrics_gathered{alias="shop",input="http"} ${written}`,
+      `internal_gather_errors{input="cpu"} 0`,
+      `internal_write_metrics_written{alias="lake",output="influxdb"} ${written}`,
+      `internal_write_errors{alias="lake",output="influxdb"} 0`,
+      `internal_write_metrics_dropped{alias="lake",output="influxdb"} 0`,
+      `internal_write_buffer_size{alias="lake",output="influxdb"} ${size}`,
+      `internal_write_buffer_limit{alias="lake",output="influxdb"} 10000`,
+      '',
+    ].join('\n');
+
+  it('knows plugins by alias, else by type, and the fill of their buffers', async () => {
+    const bench = await readTwice('telegraf', page(0, 0), page(40, 2500));
+    expect(names(bench)).toEqual(['input cpu:cpu', 'input http:shop', 'output influxdb:lake']);
+    expect(bench.status('shop').metrics).toEqual({ in_events: 40 });
+    expect(bench.status('lake').metrics).toMatchObject({ out_events: 40, queue_size: 2500 });
+    expect(bench.monitor.components.queueUsage(bench.find('lake'))).toBe(25);
+  });
+});
+
+describe('redpanda-connect', () => {
+  it('knows components by label, else by path, within their stream', async () => {
+    const page = (count: number): string =>
+      [
+        `input_received{label="",path="root.input",stream="orders"} ${count}`,
+        `input_received{label="kafka_in",path="root.input"} ${count}`,
+        `output_sent{label="s3",path="root.output",stream="orders"} ${count}`,
+        `output_error{label="s3",path="root.output",stream="orders"} ${count}`,
+        '',
+      ].join('\n');
+    const bench = await readTwice('redpanda-connect', page(0), page(7));
+    expect(names(bench)).toEqual([
+      'input redpanda-connect:orders/root.input',
+      'input redpanda-connect:kafka_in',
+      'output redpanda-connect:orders/s3',
+    ]);
+    expect(bench.status('orders/s3')).toMatchObject({
+      health: 'Yellow',
+      metrics: { out_events: 7, errors: 7 },
+    });
+  });
+});
+
+describe('fluentd-prometheus', () => {
+  it('takes the space that is left in a buffer for the fill of its queue', async () => {
+    const labels = '{hostname="h",plugin_id="out_es",type="elasticsearch"}';
+    const page = (count: number, left: number): string =>
+      [
+        `fluentd_input_status_num_records_total{plugin_id="in_tail",type="tail"} ${count}`,
+        `fluentd_output_status_emit_records${labels} ${count}`,
+        `fluentd_output_status_num_errors${labels} 0`,
+        `fluentd_output_status_buffer_available_space_ratio${labels} ${left}`,
+        '',
+      ].join('\n');
+    const bench = await readTwice('fluentd-prometheus', page(0, 100), page(5, 10));
+    expect(names(bench)).toEqual(['input tail:in_tail', 'output elasticsearch:out_es']);
+    expect(bench.status('out_es')).toMatchObject({
+      health: 'Yellow',
+      error: 'its queue is at least 80% full',
+      metrics: { out_events: 5, queue_size: 90, queue_capacity: 100 },
+    });
+  });
+});

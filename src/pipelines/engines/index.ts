@@ -1,12 +1,23 @@
 import type { PullSettings } from '../settings.ts';
 import { customProfile } from './custom.ts';
 import { fluentBit } from './fluent-bit.ts';
+import { fluentdPrometheus } from './fluentd-prometheus.ts';
 import { otelcol } from './otelcol.ts';
 import type { Profile } from './profile.ts';
 import { prometheus } from './prometheus.ts';
+import { redpandaConnect } from './redpanda-connect.ts';
+import { telegraf } from './telegraf.ts';
 import { vector } from './vector.ts';
 
-const PROFILES = { vector, otelcol, 'fluent-bit': fluentBit, prometheus } as const;
+const PROFILES = {
+  vector,
+  otelcol,
+  'fluent-bit': fluentBit,
+  'fluentd-prometheus': fluentdPrometheus,
+  telegraf,
+  'redpanda-connect': redpandaConnect,
+  prometheus,
+} as const;
 
 /** How to read the pages of a pipeline. */
 export const profileOf = (settings: PullSettings): Profile =>

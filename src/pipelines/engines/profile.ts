@@ -63,8 +63,10 @@ export interface Rule {
   /** Labels and the values they must have. */
   readonly where?: Readonly<Record<string, string>>;
   readonly kind: ComponentKind;
-  /** The label that holds the engine's id. */
-  readonly id: string;
+  /** The label that holds the engine's id; of several the first that has a value. */
+  readonly id: string | readonly string[];
+  /** A label within whose value ids are unique: where it has one, that goes before the id, with a slash. */
+  readonly within?: string;
   /** The label that holds the type. */
   readonly type?: string;
   /** Only adds to a component that other series named: this one does not know its type. */
@@ -103,12 +105,18 @@ export function statementsOf(
 ): Statement[] {
   const statements: Statement[] = [];
   for (const rule of rules) {
-    const engineId = labels.get(rule.id);
+    const engineId = idFor(rule, labels);
     if (!engineId || profile.ignores?.test(engineId) || !meets(rule, labels)) continue;
     const type = rule.joins ? undefined : typeFor(profile, rule, engineId, labels);
     statements.push({ kind: rule.kind, type, engineId, means: rule.means });
   }
   return statements;
+}
+
+function idFor({ id, within }: Rule, labels: ReadonlyMap<string, string>): string | undefined {
+  const own = typeof id === 'string' ? labels.get(id) : id.map(name => labels.get(name)).find(Boolean);
+  const outer = within === undefined ? undefined : labels.get(within);
+  return own && outer ? `${outer}/${own}` : own;
 }
 
 function meets(rule: Rule, labels: ReadonlyMap<string, string>): boolean {

@@ -1,0 +1,28 @@
+import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+
+/** Of several plugins of one type only those with an alias are told apart. */
+const plugin = (kind: 'input' | 'output', name: string, means: Meaning): Rule => ({
+  match: new RegExp(`^internal_${name}$`),
+  kind,
+  id: ['alias', kind],
+  type: kind,
+  means,
+});
+
+/**
+ * Telegraf's `inputs.internal`, shown by its `outputs.prometheus_client`. Metrics count as events; there are no bytes.
+ * What overflows its buffer Telegraf drops without an error. `errors` tells of every plugin; `gather_errors` and
+ * `write_errors`, since 1.39, of the same trouble once more, so they are left out.
+ */
+export const telegraf: Profile = {
+  engine: 'telegraf',
+  rules: [
+    plugin('input', 'gather_metrics_gathered', counter('in_events')),
+    plugin('input', 'gather_(?:errors|gather_timeouts)', counter('errors')),
+    plugin('output', 'write_metrics_written', counter('out_events')),
+    plugin('output', 'write_errors', counter('errors')),
+    plugin('output', 'write_metrics_(?:dropped|rejected)', counter('dropped')),
+    plugin('output', 'write_buffer_size', gauge('queue_size', 'sum')),
+    plugin('output', 'write_buffer_limit', gauge('queue_capacity', 'sum')),
+  ],
+};

@@ -20,12 +20,15 @@ const PASSWORD = 'correct horse battery staple';
 const TOKENS: ReadonlyMap<string, string> = new Map([
   ['ingest.samples', 'a-token-for-edge'],
   ['ingest.impstats', 'a-token-for-syslog'],
+  ['ingest.remoteWrite', 'a-token-for-collector'],
+  ['ingest.otlp', 'a-token-for-collector'],
   ['ingest.events', 'a-token-for-edge'],
 ]);
 const ENVIRONMENT = {
   HEADGATE_ADMIN_PASSWORD: PASSWORD,
   EDGE_TOKEN: TOKENS.get('ingest.samples'),
   SYSLOG_TOKEN: TOKENS.get('ingest.impstats'),
+  COLLECTOR_TOKEN: TOKENS.get('ingest.otlp'),
 };
 /** The window of the notification: the input that sent once has fallen silent when it is over. */
 const WINDOW_MS = 60_000;
@@ -36,6 +39,7 @@ const FILES = {
     pipelines: [
       { id: 'edge', engine: 'custom', push: true, token: '${env:EDGE_TOKEN}' },
       { id: 'syslog', engine: 'rsyslog', push: true, token: '${env:SYSLOG_TOKEN}' },
+      { id: 'collector', engine: 'otelcol', push: true, token: '${env:COLLECTOR_TOKEN}' },
     ],
   },
   notifications: {

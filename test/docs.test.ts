@@ -100,6 +100,7 @@ test('api.md lists every path that the server knows', async () => {
     pipelineOfToken: untouched,
     ingestSamples: untouched,
     ingestImpstats: untouched,
+    ingestPoints: untouched,
   };
   const known: string[] = [];
   const leader = { node: 'n', url: untouched, http: { forward: untouched, close: untouched } };

@@ -20,3 +20,9 @@ export function readTextBodies(scope: FastifyInstance): void {
     async (_request: unknown, body: string) => body,
   );
 }
+
+/** Hands over bytes as they came. */
+export function readBinaryBodies(scope: FastifyInstance, types: string[]): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser(types, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body);
+}

@@ -9,6 +9,7 @@ import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/in
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
 import { forwardLive, type Leader } from './forward.ts';
+import { addPoints, otlpOperation, remoteWriteOperation } from './ingest-points.ts';
 import type { Operation } from './operation.ts';
 
 export const INGEST_PREFIX = '/ingest';
@@ -102,9 +103,15 @@ const eventsOperation: Operation = {
   },
 };
 
-export const ingestOperations: readonly Operation[] = [samplesOperation, impstatsOperation, eventsOperation];
+export const ingestOperations: readonly Operation[] = [
+  samplesOperation,
+  impstatsOperation,
+  remoteWriteOperation,
+  otlpOperation,
+  eventsOperation,
+];
 
-const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } };
+const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } } as const;
 
 interface IngestOptions {
   /** Throws `unavailable` in a process that does not lead. */
@@ -132,6 +139,7 @@ export async function addIngest(
       ingestEvents(monitor(), post, operatorsToken(request), request.body),
     );
   });
+  await scope.register(points => addPoints(points, { monitor, below, config: OPTIONS.config }));
   await scope.register(async text => {
     readTextBodies(text);
     text.post<{ Querystring: { instance?: string | string[] } }>(

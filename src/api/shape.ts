@@ -27,6 +27,8 @@ export interface Answer<Output> {
 /** What an operation takes: an object to be there afterwards, a part that is merged into one, or text lines. */
 export interface Body {
   readonly kind: 'whole' | 'part' | 'text';
+  /** What Content-Type text has; lines of JSON where it is left out. */
+  readonly types?: readonly string[];
   readonly shape: Shape;
   readonly isRequired: boolean;
 }

@@ -11,6 +11,7 @@ import type { Component, Components } from './component.ts';
 import { describeComponents } from './components.ts';
 import { FORGET_MS, SWEEP_MS } from './feed.ts';
 import { parseImpstats } from './formats/impstats.ts';
+import type { Point } from './formats/point.ts';
 import { parseSamples } from './formats/samples.ts';
 import { createIntake } from './intake.ts';
 import { createPipeline, type Pipeline, type Shared } from './pipeline.ts';
@@ -46,6 +47,14 @@ export interface Monitor {
   pipelineOfToken(presented: string): PushSettings | undefined;
   /** Throws `invalid-request` naming each bad place; then nothing was taken. */
   ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number };
+  /**
+   * Points of a pipeline that pushes by remote write or OTLP; `ignored` tell nothing of an input or output.
+   */
+  ingestPoints(
+    pipelineId: string,
+    instance: string | undefined,
+    points: readonly Point[],
+  ): { readonly accepted: number; readonly ignored: number };
   /** Lines of rsyslog's impstats; `ignored` are lines and objects that tell nothing of an input or output. */
   ingestImpstats(
     pipelineId: string,
@@ -212,6 +221,10 @@ export function createMonitor(options: MonitorOptions): Monitor {
       const pipeline = required(pipelineId);
       const pushed = parseSamples(body);
       return { accepted: pipeline.push(pushed.instance, [valuesOf(pushed, pipeline.settings.engine)]) };
+    },
+    ingestPoints(pipelineId, instance, points) {
+      const accepted = required(pipelineId).pushPoints(instance, points);
+      return { accepted, ignored: points.length - accepted };
     },
     ingestImpstats(pipelineId, instance, text) {
       const pipeline = required(pipelineId);

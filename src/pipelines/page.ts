@@ -1,11 +1,7 @@
-import type { Profile, Rule } from './engines/profile.ts';
-import { rulesFor, statementsOf } from './engines/profile.ts';
+import { type Profile, ruleLookup, statementsOf } from './engines/profile.ts';
 import type { Feed } from './feed.ts';
 import { parseSeries, readPrometheus } from './formats/prometheus.ts';
 import type { Discovery, Intake } from './intake.ts';
-
-/** Names whose rules are remembered; a page with more pays for each line. */
-const MOST_NAMES = 10_000;
 
 export interface PageReading {
   readonly bad: number;
@@ -15,15 +11,7 @@ export interface PageReading {
 
 /** Reads pages of one pipeline into its feed, by its engine's profile. */
 export function createPageReader(profile: Profile, intake: Intake) {
-  const remembered = new Map<string, readonly Rule[]>();
-
-  function rulesOf(name: string): readonly Rule[] {
-    const known = remembered.get(name);
-    if (known !== undefined) return known;
-    const rules = rulesFor(profile, name);
-    if (remembered.size < MOST_NAMES) remembered.set(Buffer.from(name).toString(), rules);
-    return rules;
-  }
+  const rulesOf = ruleLookup(profile);
 
   function discover(text: string): Discovery | undefined {
     const series = parseSeries(text);

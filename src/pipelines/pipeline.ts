@@ -4,13 +4,15 @@ import type { HttpClient } from '../lib/http.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PipelineState } from './component.ts';
 import { profileOf } from './engines/index.ts';
-import type { Statement } from './engines/profile.ts';
 import { createRsyslogReader, type RsyslogReader } from './engines/rsyslog.ts';
 import { createFeed, dropFeed, type Feed, sweepFeed } from './feed.ts';
 import type { StatsObject } from './formats/impstats.ts';
+import type { Point } from './formats/point.ts';
 import type { Intake } from './intake.ts';
 import { recordOf, restoreFeed, restoreRows } from './memory.ts';
 import { createPageReader } from './page.ts';
+import { createPointReader } from './points.ts';
+import type { PushedValue } from './pushed-value.ts';
 import { settleFailure } from './replica.ts';
 import type { Rows } from './rows.ts';
 import { type Page, startScraping } from './scrape.ts';
@@ -28,15 +30,6 @@ export interface Shared {
   readonly rows: Rows;
   readonly slots: Slots;
   readonly intake: Intake;
-}
-
-/** One value that was pushed, under a text that names its series within its sender. */
-export interface PushedValue {
-  readonly series: string;
-  readonly statements: readonly Statement[];
-  readonly value: number;
-  /** Epoch ms, or NaN. */
-  readonly time: number;
 }
 
 /** What is known of each url or sender of a pipeline, by its name. */
@@ -59,6 +52,8 @@ export interface Pipeline {
   release(): Senders;
   /** Takes values of one sender; says how many found room. */
   push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number;
+  /** Takes points of one sender; says how many told something of an input or output. */
+  pushPoints(instance: string | undefined, points: readonly Point[]): number;
   /** Takes rsyslog's objects of one sender; says how many told something of an input or output. */
   pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): number;
   sweep(forgotten: ReadonlySet<Row>): void;
@@ -76,6 +71,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     feeds: new Map<string, Feed>(),
     readers: new Map<string, RsyslogReader>(),
   };
+  const valuesOfPoints = createPointReader(settings);
   let lastAt: number | null = null;
   let unreachableSince: number | null = null;
   let error: string | null = null;
@@ -144,9 +140,12 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     for (const round of rounds) {
       intake.begin(feed);
       const own = intake.enterOwn(feed);
-      own.repeated ||= round.some(value => feed.series.has(value.series));
-      for (const { series, statements, value, time } of round) {
-        const fate = intake.take(feed, series, value, time, () => ({ instance: undefined, statements }));
+      for (const { series } of round) {
+        const head = feed.series.get(series);
+        if (head !== undefined) (slots.replica[head]?.instance ?? own).repeated = true;
+      }
+      for (const { series, discover, value, time } of round) {
+        const fate = intake.take(feed, series, value, time, discover);
         if (fate === 'taken') taken++;
       }
       intake.end(feed);
@@ -169,13 +168,25 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       const take = guarded(pageTaker(settings), () => feedOf(new URL(settings.url).host));
       stopScraping = startScraping({ ...shared, settings, take });
     },
+    pushPoints(instance, points) {
+      const values = valuesOfPoints(points);
+      push(instance, [values]);
+      return values.length;
+    },
     pushStats(instance, rounds) {
       const name = instance ?? settings.id;
       const reader = readers.get(name) ?? createRsyslogReader();
       const read = rounds.map(round => reader.read(round));
       push(
         name,
-        read.map(({ stats }) => stats.map(stat => ({ ...stat, time: Number.NaN }))),
+        read.map(({ stats }) =>
+          stats.map(({ series, statements, value }) => ({
+            series,
+            discover: () => ({ instance: undefined, statements }),
+            value,
+            time: Number.NaN,
+          })),
+        ),
       );
       readers.set(name, reader);
       return read.reduce((sum, { known }) => sum + known, 0);

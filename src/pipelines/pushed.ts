@@ -1,7 +1,7 @@
 import { counter, gauge, type Meaning } from './engines/profile.ts';
 import type { PushedSamples } from './formats/samples.ts';
 import { isCounter } from './metric.ts';
-import type { PushedValue } from './pipeline.ts';
+import type { PushedValue } from './pushed-value.ts';
 
 type PushedSample = PushedSamples['samples'][number];
 
@@ -10,14 +10,17 @@ export function valuesOf(pushed: PushedSamples, engine: string): PushedValue[] {
   return pushed.samples.map(sample => ({
     // A series that changes its temporality is another one: its values do not compare.
     series: [pushed.temporality, sample.kind, sample.type ?? engine, sample.id, sample.metric].join('\n'),
-    statements: [
-      {
-        kind: sample.kind,
-        type: sample.type ?? engine,
-        engineId: sample.id,
-        means: meaningOf(sample, pushed.temporality),
-      },
-    ],
+    discover: () => ({
+      instance: undefined,
+      statements: [
+        {
+          kind: sample.kind,
+          type: sample.type ?? engine,
+          engineId: sample.id,
+          means: meaningOf(sample, pushed.temporality),
+        },
+      ],
+    }),
     value: sample.value,
     time: sample.time ?? pushed.time ?? Number.NaN,
   }));

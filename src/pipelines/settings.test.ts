@@ -28,7 +28,11 @@ describe('pipelineSchema', () => {
     ['an unknown engine', { ...pull, engine: 'vectr' }, /engine: must be one of vector, otelcol/],
     ['an interval under a second', { ...pull, interval: '500ms' }, /interval: must be at least 1s/],
     ['a user name in the url', { ...pull, url: 'http://me:pw@host/' }, /url: must not hold a user name/],
-    ['push for an engine that is read', { ...pull, push: true }, /push: must be left out/],
+    [
+      'a url for an engine that pushes',
+      { ...pull, push: true, token: '12345678' },
+      /Unrecognized key: "url"/,
+    ],
     ['a url for an engine that pushes', { ...push, url: 'http://host/' }, /Unrecognized key: "url"/],
     [
       'an engine that pushes without push',

@@ -70,7 +70,7 @@ const pull = {
     destination: true,
   }),
   push: z
-    .literal(false, 'must be left out: this engine is read from its url')
+    .literal(false, 'must be true, or left out')
     .optional()
     .describe('Left out or false: the pipeline is read.'),
   interval: duration({ min: '1s', max: '1d' }).prefault('10s').describe('How often it is read.'),
@@ -86,9 +86,7 @@ const pull = {
 
 const push = {
   ...both,
-  push: z
-    .literal(true, 'must be true: this engine sends its statistics to /ingest')
-    .describe('The pipeline sends by itself.'),
+  push: z.literal(true, 'must be true').describe('The pipeline sends by itself.'),
   token: token.describe('What the sender shows as Authorization: Bearer.'),
 };
 
@@ -99,7 +97,10 @@ const engineText = `must be one of ${[...PULL_ENGINES, 'rsyslog', 'custom'].join
 export const pipelineSchema = z.discriminatedUnion(
   'engine',
   [
-    z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...pull }),
+    z.discriminatedUnion('push', [
+      z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...pull }),
+      z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...push }),
+    ]),
     z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push }),
     z.discriminatedUnion('push', [
       z.strictObject({
@@ -107,7 +108,11 @@ export const pipelineSchema = z.discriminatedUnion(
         ...pull,
         rules: z.array(rule).min(1).max(200).describe('Which series say what.'),
       }),
-      z.strictObject({ engine: z.literal('custom').describe(ENGINE), ...push }),
+      z.strictObject({
+        engine: z.literal('custom').describe(ENGINE),
+        ...push,
+        rules: z.array(rule).max(200).optional().describe('Which series of remote write and OTLP say what.'),
+      }),
     ]),
   ],
   { error: issue => (issue.code === 'invalid_union' ? engineText : undefined) },
@@ -116,4 +121,6 @@ export const pipelineSchema = z.discriminatedUnion(
 export type PipelineSettings = z.output<typeof pipelineSchema>;
 export type PushSettings = Extract<PipelineSettings, { push: true }>;
 export type PullSettings = Exclude<PipelineSettings, { push: true }>;
+/** Those whose series have names and labels, to be read by a profile. */
+export type ProfiledSettings = Exclude<PipelineSettings, { engine: 'rsyslog' }>;
 export type RuleSettings = z.output<typeof rule>;

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ApiServer, type CallOptions, JSON_BODY, startApiServer } from './api-server.ts';
 
 const CUSTOM = 'token-of-the-custom-pipeline';
 const SYSLOG = 'token-of-the-syslog-pipeline';
+const COLLECTOR = 'token-of-the-collector';
 const IMPSTATS = '{ "name": "tcp_in(10514)", "origin": "imtcp", "submitted": 7 }\n';
 
 let server: ApiServer;
@@ -13,6 +16,7 @@ beforeAll(async () => {
       pipelines: [
         { id: 'own', engine: 'custom', push: true, token: CUSTOM },
         { id: 'syslog', engine: 'rsyslog', push: true, token: SYSLOG, group: 'west' },
+        { id: 'collector', engine: 'otelcol', push: true, token: COLLECTOR },
       ],
     },
   });
@@ -188,5 +192,71 @@ describe('impstats', () => {
   it('are refused from an instance whose name is no name', async () => {
     expect((await push(IMPSTATS, `?instance=${'x'.repeat(300)}`)).http).toBe(400);
     expect((await push(IMPSTATS, '?instance=')).http).toBe(400);
+  });
+});
+
+describe('series that are pushed', () => {
+  const PROTOBUF = ['content-type', 'application/x-protobuf'] as const;
+  const otlp = (name: string) => readFileSync(new URL(`../samples/${name}`, import.meta.url));
+  const push = (path: string, headers: CallOptions['headers'], body: Buffer) =>
+    fetch(`${server.url}/ingest/${path}`, {
+      method: 'POST',
+      headers: [...(headers ?? []), bearer(COLLECTOR)].map(([name, value]) => [name, value]),
+      body: new Uint8Array(body),
+    });
+
+  it('takes OTLP as JSON, as protobuf and packed with gzip, and answers in kind', async () => {
+    const json = otlp('otlp-http-json-cumulative.json');
+    const protobuf = otlp('otlp-http-protobuf-cumulative.bin');
+    const plain = await push('otlp/v1/metrics', [JSON_BODY], json);
+    expect([plain.status, await plain.text()]).toEqual([200, '{}']);
+    const packed = await push(
+      'otlp/v1/metrics',
+      [PROTOBUF, ['content-encoding', 'gzip']],
+      gzipSync(protobuf),
+    );
+    expect([packed.status, packed.headers.get('content-type'), await packed.text()]).toEqual([
+      200,
+      'application/x-protobuf',
+      '',
+    ]);
+    expect(await input('syslog/app')).toMatchObject({ type: 'syslog' });
+  });
+
+  it('takes remote write, and sends version 2 back to version 1', async () => {
+    const body = otlp('prometheus-2.42-remote_write-v1.snappy.bin');
+    const snappy = ['content-encoding', 'snappy'] as const;
+    const taken = await push('prometheus/write?instance=prom-1', [PROTOBUF, snappy], body);
+    expect([taken.status, await taken.json()]).toEqual([200, { accepted: 0, ignored: expect.any(Number) }]);
+    const second = ['content-type', 'application/x-protobuf;proto=io.prometheus.write.v2.Request'] as const;
+    const refused = await push('prometheus/write', [second, snappy], body);
+    expect([refused.status, JSON.parse(await refused.text()).code]).toEqual([415, 'unsupported-media-type']);
+  });
+
+  it.each([
+    [
+      'gzip that unpacks without end',
+      413,
+      [PROTOBUF, ['content-encoding', 'gzip']],
+      gzipSync(Buffer.alloc(17 * 2 ** 20)),
+    ],
+    ['what is not gzip', 400, [PROTOBUF, ['content-encoding', 'gzip']], Buffer.from('nothing')],
+    ['a packing nobody knows', 415, [PROTOBUF, ['content-encoding', 'zstd']], Buffer.from('nothing')],
+    ['protobuf that is cut short', 400, [PROTOBUF], Buffer.from([10, 200])],
+    ['JSON that is none', 400, [JSON_BODY], Buffer.from('{"resourceMetrics":')],
+    ['another kind of body', 415, [['content-type', 'text/plain']], Buffer.from('x')],
+  ] as const)('refuses %s with %d', async (_, status, headers, body) => {
+    const answer = await push('otlp/v1/metrics', headers, body);
+    expect([answer.status, JSON.parse(await answer.text()).status]).toEqual([status, 'error']);
+  });
+
+  it('refuses a block that says it is larger than a body may be, before it is made', async () => {
+    const answer = await push('prometheus/write', [PROTOBUF], Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f, 0]));
+    expect([answer.status, JSON.parse(await answer.text()).code]).toEqual([413, 'body-too-large']);
+  });
+
+  it('is not for rsyslog, whose statistics have a place of their own', async () => {
+    const answer = await post('otlp/v1/metrics', { headers: [bearer(SYSLOG), JSON_BODY], body: '{}' });
+    expect([answer.http, answer.message]).toEqual([403, expect.stringContaining('/ingest/impstats')]);
   });
 });

@@ -5,6 +5,10 @@ import { type HttpAnswer, type HttpClient, HttpFailure, type HttpRequest } from 
 export const sample = (name: string): string =>
   readFileSync(new URL(`../samples/${name}`, import.meta.url), 'utf8');
 
+/** The same as bytes. */
+export const sampleBytes = (name: string): Buffer =>
+  readFileSync(new URL(`../samples/${name}`, import.meta.url));
+
 export type Served = string | Partial<HttpAnswer> | HttpFailure | Promise<HttpAnswer>;
 
 /** An HTTP client that answers each url with what was put there last. */

@@ -115,5 +115,7 @@ export const OPERATIONS = {
   'engines.list': {"method":"GET","path":"/system/engines","query":["offset","limit"],"access":"token","answer":"list"},
   'ingest.samples': {"method":"POST","path":"/ingest/samples","query":[],"access":"pipeline","answer":"object"},
   'ingest.impstats': {"method":"POST","path":"/ingest/impstats","query":["instance"],"access":"pipeline","answer":"object"},
+  'ingest.remoteWrite': {"method":"POST","path":"/ingest/prometheus/write","query":["instance"],"access":"pipeline","answer":"object"},
+  'ingest.otlp': {"method":"POST","path":"/ingest/otlp/v1/metrics","query":["instance"],"access":"pipeline","answer":"object"},
   'ingest.events': {"method":"POST","path":"/ingest/events","query":[],"access":"pipeline","answer":"object"},
 } as const;

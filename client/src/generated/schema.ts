@@ -1481,6 +1481,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/ingest/prometheus/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take series by Prometheus remote write 1.0, of a pipeline that pushes */
+        post: operations["ingest.remoteWrite"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ingest/otlp/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take metrics by OTLP over HTTP, of a pipeline that pushes; JSON or protobuf, gzip or not */
+        post: operations["ingest.otlp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/ingest/events": {
         parameters: {
             query?: never;
@@ -2113,6 +2147,12 @@ export interface components {
         EventsTaken: {
             /** @description How many were taken. What follows from them is on disk. */
             accepted: number;
+        };
+        /** @description Everything was taken. */
+        ExportMetricsAnswer: Record<string, never>;
+        /** @description An ExportMetricsServiceRequest. */
+        ExportMetricsRequest: {
+            [key: string]: unknown;
         };
         Group: {
             id: string;
@@ -3116,6 +3156,12 @@ export interface components {
              */
             responseHonorRetryAfterHeader?: boolean;
         };
+        PointsTaken: {
+            /** @description How many were taken. They are in memory, not on disk. */
+            accepted: number;
+            /** @description How many tell nothing of an input or output. */
+            ignored: number;
+        };
         PolicyRule: {
             /** @enum {string} */
             object: "inputs" | "outputs" | "notifications" | "targets" | "messages" | "incidents" | "silences" | "deliveries" | "users" | "settings" | "audit" | "credentials" | "members" | "workspaces";
@@ -3618,12 +3664,12 @@ export interface components {
                 keyRing: string;
             };
             /** @description The pipelines to read. */
-            pipelines?: ({
+            pipelines?: (({
                 /**
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "prometheus";
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
                 /** @description Names the pipeline. */
                 id: string;
                 /**
@@ -3663,6 +3709,31 @@ export interface components {
                  */
                 token?: string;
             } | {
+                /**
+                 * @description The program whose metrics are read.
+                 * @enum {string}
+                 */
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
+                /** @description Names the pipeline. */
+                id: string;
+                /**
+                 * @description The group its inputs and outputs belong to.
+                 * @default default
+                 */
+                group: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
+                /**
+                 * @description The pipeline sends by itself.
+                 * @constant
+                 */
+                push: true;
+                /**
+                 * Format: password
+                 * @description What the sender shows as Authorization: Bearer.
+                 */
+                token: string;
+            }) | {
                 /**
                  * @description The program whose metrics are read.
                  * @constant
@@ -3784,6 +3855,34 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer.
                  */
                 token: string;
+                /** @description Which series of remote write and OTLP say what. */
+                rules?: {
+                    /** @description Regular expression for metric names; anchor it with ^ and $. */
+                    match: string;
+                    /** @description Labels a series must carry with these values. */
+                    where?: {
+                        [key: string]: string;
+                    };
+                    /** @description The label that holds the id of the input or output. */
+                    id: string;
+                    /** @description The label that holds its type; without it the type is 'custom'. */
+                    type?: string;
+                    /**
+                     * @description What the series tells of.
+                     * @enum {string}
+                     */
+                    kind: "input" | "output";
+                    /**
+                     * @description What the series counts or measures.
+                     * @enum {string}
+                     */
+                    metric: "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up";
+                    /**
+                     * @description How several series become one value. Counters are always summed.
+                     * @enum {string}
+                     */
+                    fold?: "sum" | "max" | "last";
+                }[];
             }))[];
             /**
              * @description How messages are delivered.
@@ -4036,12 +4135,12 @@ export interface components {
                 url?: string | null;
                 keyRing?: string | null;
             } | null;
-            pipelines?: ({
+            pipelines?: (({
                 /**
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "prometheus";
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
                 /** @description Names the pipeline. */
                 id: string;
                 /**
@@ -4081,6 +4180,31 @@ export interface components {
                  */
                 token?: string;
             } | {
+                /**
+                 * @description The program whose metrics are read.
+                 * @enum {string}
+                 */
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
+                /** @description Names the pipeline. */
+                id: string;
+                /**
+                 * @description The group its inputs and outputs belong to.
+                 * @default default
+                 */
+                group?: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
+                /**
+                 * @description The pipeline sends by itself.
+                 * @constant
+                 */
+                push: true;
+                /**
+                 * Format: password
+                 * @description What the sender shows as Authorization: Bearer.
+                 */
+                token: string;
+            }) | {
                 /**
                  * @description The program whose metrics are read.
                  * @constant
@@ -4202,6 +4326,34 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer.
                  */
                 token: string;
+                /** @description Which series of remote write and OTLP say what. */
+                rules?: {
+                    /** @description Regular expression for metric names; anchor it with ^ and $. */
+                    match: string;
+                    /** @description Labels a series must carry with these values. */
+                    where?: {
+                        [key: string]: string;
+                    };
+                    /** @description The label that holds the id of the input or output. */
+                    id: string;
+                    /** @description The label that holds its type; without it the type is 'custom'. */
+                    type?: string;
+                    /**
+                     * @description What the series tells of.
+                     * @enum {string}
+                     */
+                    kind: "input" | "output";
+                    /**
+                     * @description What the series counts or measures.
+                     * @enum {string}
+                     */
+                    metric: "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up";
+                    /**
+                     * @description How several series become one value. Counters are always summed.
+                     * @enum {string}
+                     */
+                    fold?: "sum" | "max" | "last";
+                }[];
             }))[] | null;
             delivery?: {
                 privateAddresses?: ("allow" | "refuse") | null;
@@ -5635,6 +5787,8 @@ export interface components {
              */
             responseHonorRetryAfterHeader?: boolean;
         };
+        /** @description A WriteRequest, packed with Snappy. */
+        WriteRequest: string;
         Error: {
             /** @constant */
             status: "error";
@@ -9787,6 +9941,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ImpstatsTaken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingest.remoteWrite": {
+        parameters: {
+            query?: {
+                /** @description Which sender it is, where its series do not say. */
+                instance?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-protobuf": components["schemas"]["WriteRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PointsTaken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingest.otlp": {
+        parameters: {
+            query?: {
+                /** @description Which sender it is, where its series do not say. */
+                instance?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportMetricsRequest"];
+                "application/x-protobuf": components["schemas"]["ExportMetricsRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportMetricsAnswer"];
                 };
             };
             400: components["responses"]["BadRequest"];

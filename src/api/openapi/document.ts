@@ -110,13 +110,13 @@ function parametersOf(
 }
 
 function bodyOf(
-  { kind, shape, isRequired }: NonNullable<Operation['body']>,
+  { kind, types: own, shape, isRequired }: NonNullable<Operation['body']>,
   components: Components,
   recorded: Recorded | undefined,
 ): PlainMap {
   const schema = components.refer(shape, kind === 'text' ? 'whole' : kind);
   const example = recorded?.body === undefined ? {} : { example: recorded.body };
-  const types = kind === 'text' ? ['application/x-ndjson', 'text/plain', JSON_TYPE] : [JSON_TYPE];
+  const types = kind === 'text' ? (own ?? ['application/x-ndjson', 'text/plain', JSON_TYPE]) : [JSON_TYPE];
   return {
     required: isRequired,
     content: Object.fromEntries(types.map(type => [type, { schema, ...example }])),

@@ -1,4 +1,4 @@
-import type { PullSettings } from '../settings.ts';
+import type { ProfiledSettings } from '../settings.ts';
 import { customProfile } from './custom.ts';
 import { fluentBit } from './fluent-bit.ts';
 import { fluentdPrometheus } from './fluentd-prometheus.ts';
@@ -20,5 +20,5 @@ const PROFILES = {
 } as const;
 
 /** How to read the pages of a pipeline. */
-export const profileOf = (settings: PullSettings): Profile =>
-  settings.engine === 'custom' ? customProfile(settings.rules) : PROFILES[settings.engine];
+export const profileOf = (settings: ProfiledSettings): Profile =>
+  settings.engine === 'custom' ? customProfile(settings.rules ?? []) : PROFILES[settings.engine];

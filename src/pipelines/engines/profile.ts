@@ -94,8 +94,24 @@ export interface Statement {
 }
 
 /** The rules that could say something about a series of this name. Long names match nothing: patterns were judged for short ones. */
-export const rulesFor = (profile: Profile, name: string): readonly Rule[] =>
+const rulesFor = (profile: Profile, name: string): readonly Rule[] =>
   name.length > LONGEST_NAME ? [] : profile.rules.filter(rule => rule.match.test(name));
+
+/** Names whose rules are remembered; a sender with more pays for each series. */
+const MOST_NAMES = 10_000;
+
+/** The same for one who asks about the same names again and again. */
+export function ruleLookup(profile: Profile): (name: string) => readonly Rule[] {
+  const remembered = new Map<string, readonly Rule[]>();
+  return name => {
+    const known = remembered.get(name);
+    if (known !== undefined) return known;
+    const rules = rulesFor(profile, name);
+    // A slice would keep the whole page alive.
+    if (remembered.size < MOST_NAMES) remembered.set(Buffer.from(name).toString(), rules);
+    return rules;
+  };
+}
 
 /** What a series says under the given rules of the profile. */
 export function statementsOf(

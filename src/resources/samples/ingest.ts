@@ -1,5 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 import type { Secret } from '../../lib/secret.ts';
+import type { Point } from '../../pipelines/formats/point.ts';
 import type { Monitor } from '../../pipelines/monitor.ts';
 import type { PushSettings } from '../../pipelines/settings.ts';
 
@@ -42,4 +43,20 @@ export function ingestImpstats(
   lines: string,
 ): object {
   return monitor.ingestImpstats(senderWith('rsyslog', monitor, token).id, instance, lines);
+}
+
+/** `POST /ingest/prometheus/write` and `/ingest/otlp/v1/metrics`: points that were read already. */
+export function ingestPoints(
+  monitor: Monitor,
+  token: Secret | undefined,
+  instance: string | undefined,
+  points: readonly Point[],
+): object {
+  const pipeline = senderOf(monitor, token);
+  if (pipeline.engine === 'rsyslog')
+    throw new AppError(
+      'forbidden',
+      `The token belongs to pipeline '${pipeline.id}', whose engine is rsyslog; its statistics go to /ingest/impstats`,
+    );
+  return monitor.ingestPoints(pipeline.id, instance, points);
 }

@@ -203,6 +203,11 @@ const texts = (value: unknown): Record<string, string> =>
 /** What differs from machine to machine and from run to run, by operation and key. */
 const SETTLED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'auth.login': { token: 'Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6…' },
+  'keys.list': { id: 'tHvN9Yr1b0LrXxk2Jq7sT5mZc8wA3uVdE4oKpRgQi6M', totalCount: 2 },
+  'keys.rotate': {
+    id: 'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2bC3dE4f',
+    createdAt: '2025-12-31T23:59:00.000Z',
+  },
   'settings.get': { port: 9000 },
   'settings.update': { port: 9000 },
   'system.info': {

@@ -48,6 +48,7 @@ const house: House = {
   get users() {
     return untouched();
   },
+  keys: { list: untouched, rotate: untouched },
   audit: notedAudit(),
   transaction: untouched,
   clock: { now: untouched },

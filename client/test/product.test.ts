@@ -54,7 +54,10 @@ it('asks with each of them for something that the server knows', async () => {
       () => 'done',
       (error: { readonly code: string }) => error.code,
     );
-    expect([id, code]).toEqual([id, expect.stringMatching(/^(done|not-found|invalid-request|forbidden|unsupported-media-type)$/)]);
+    expect([id, code]).toEqual([
+      id,
+      expect.stringMatching(/^(done|not-found|invalid-request|forbidden|unsupported-media-type)$/),
+    ]);
   }
   expect(server.log()).not.toContain('(unknown)');
 });

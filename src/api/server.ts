@@ -12,6 +12,7 @@ import type { Posts } from '../notifications/posts.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import { createErrorWriter } from './errors.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
+import { addJwks, JWKS_ROUTE } from './jwks.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
 import { describeInstallation } from './metrics/installation.ts';
 import { describeProcess } from './metrics/process.ts';
@@ -25,7 +26,10 @@ import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
 export interface ServerOptions extends ManagementOptions, SessionOptions {
-  readonly identity: Pick<Identity, 'login' | 'authenticate' | 'signIn' | 'sessions' | 'sso' | 'localLogin'>;
+  readonly identity: Pick<
+    Identity,
+    'login' | 'authenticate' | 'signIn' | 'sessions' | 'sso' | 'localLogin' | 'keys'
+  >;
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
   /** Takes events that others post; rejects with `unavailable` in a process that does not lead. */
@@ -92,7 +96,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   server.addHook('onClose', async () => endMeasuring());
   addMetrics(server, metrics, options.metricsToken);
   addOpenApi(server);
-  addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, ...ingestOperations]);
+  addJwks(server, options.identity.keys);
+  addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, JWKS_ROUTE, ...ingestOperations]);
   await server.register(scope => addIngest(scope, options), { prefix: INGEST_PREFIX });
   await server.register(scope => addSession(scope, options), { prefix: SESSION_PREFIX });
   await server.register(scope => addManagement(scope, options), { prefix: PREFIX });

@@ -120,11 +120,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       }),
       metrics,
     );
-    teardown.add('identity', async () => identity.stop());
+    teardown.add('identity', identity.stop);
     const generatedPassword = await identity.ensureFirstAdmin({
       dataFolder,
       password: firstPassword(options),
     });
+    identity.keys.start();
     teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
     const tls = startTls({
       folder: sources.folder,
@@ -192,6 +193,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         checkTexts: texts => checkTexts(sources, texts, clock),
         secrets,
         users: identity.users,
+        keys: identity.keys,
         audit,
         async requeue(filter, now) {
           if (led === undefined) throw notLeading();

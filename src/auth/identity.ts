@@ -8,7 +8,7 @@ import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './first-admin.ts';
-import { openTokenKeys } from './keys.ts';
+import { type KeyLife, openKeyLife } from './key-life.ts';
 import { createLogin, createPasswordCheck, type Login, type LoginRequest } from './login.ts';
 import { createLoginLimits } from './login-limits.ts';
 import { createLoginLog } from './login-log.ts';
@@ -43,11 +43,12 @@ export interface Identity {
   readonly sso: SingleSignOn;
   readonly localLogin: LocalLogin;
   readonly users: Users;
+  readonly keys: Pick<KeyLife, 'published' | 'list' | 'rotate' | 'start'>;
   /** Says in the log what of the settings cannot count as they are. Never rejects. */
   checkSettings(): Promise<void>;
   ensureFirstAdmin(request: FirstAdminRequest): Promise<GeneratedPassword | undefined>;
-  /** Asks the store for no more changes of users. */
-  stop(): void;
+  /** Asks the store for no more changes of users, and turns no more keys. */
+  stop(): Promise<void>;
 }
 
 /**
@@ -69,10 +70,23 @@ export async function createIdentity(options: {
   const { storage, keyRing, http, clock, ids, audit, isShared, settings } = options;
   const { users } = storage;
   const logger = options.logger.child({ component: 'auth' });
-  const keys = await openTokenKeys({ storage, keyRing, clock });
-  const tokens = createTokens({ keys, clock, ids });
+  let takenOver = async (): Promise<void> => {};
+  const keys = await openKeyLife({
+    storage,
+    keyRing,
+    clock,
+    logger,
+    audit,
+    settings: () => {
+      const { signingAlgorithm, keyLifetime } = settings().auth;
+      return { signingAlgorithm, keyLifetimeMs: keyLifetime.ms };
+    },
+    takenOver: () => takenOver(),
+  });
+  const tokens = createTokens({ keys: keys.tokenKeys, clock, ids });
   const passwords = createPasswords();
-  const directory = await openUserDirectory({ storage, isShared, clock, logger });
+  const directory = await openUserDirectory({ storage, isShared, clock, logger, changed: keys.reload });
+  takenOver = directory.takenOver;
   const limits = createLoginLimits({ clock, limit: () => settings().loginRateLimit });
   const tokenTtl = (): number => settings().authTokenTTL;
   const check = createPasswordCheck({
@@ -128,7 +142,11 @@ export async function createIdentity(options: {
     },
     authenticate: createAuthenticate({ tokens, directory }),
     users: createUsers({ storage, passwords, tokens, limits, directory, clock, ids, tokenTtl }),
-    stop: directory.stop,
+    keys,
+    async stop() {
+      directory.stop();
+      await keys.stop();
+    },
     ensureFirstAdmin: request => ensureFirstAdmin({ storage, passwords, clock, ids, audit, logger }, request),
   };
 }

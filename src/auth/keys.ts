@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   type CryptoKey,
   calculateJwkThumbprint,
@@ -7,108 +6,112 @@ import {
   generateKeyPair,
   importJWK,
   importPKCS8,
+  type JWK,
 } from 'jose';
-import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { KeyRing } from '../lib/keyring.ts';
-import type { KeyRow, Storage } from '../storage/storage.ts';
+import type { KeyRow } from '../storage/storage.ts';
 
-/** RS256 verifies several times cheaper than ES256 or EdDSA, and a token is verified far more often than signed. */
-const ALGORITHM = 'RS256';
+/** RS256 verifies several times cheaper than ES256, and a token is verified far more often than signed. */
+export const ALGORITHMS = ['RS256', 'ES256'] as const;
+export type Algorithm = (typeof ALGORITHMS)[number];
+
 const MODULUS_BITS = 2048;
-const INSTANCE_ID = 'instance_id';
-const INSTANCE_ID_BYTES = 16;
 
 export interface VerifyingKey {
   readonly kid: string;
-  readonly algorithm: typeof ALGORITHM;
+  readonly algorithm: Algorithm;
   readonly publicKey: CryptoKey;
 }
 
+interface SigningKey {
+  readonly kid: string;
+  readonly algorithm: Algorithm;
+  readonly privateKey: CryptoKey;
+}
+
+/** What tokens are signed and verified with now; whoever needs it asks each time. */
 export interface TokenKeys {
   /** Random, kept in the store: tokens of another installation are not ours even with equal names. */
   readonly instanceId: string;
-  /** The newest key signs. */
-  readonly signing: {
-    readonly kid: string;
-    readonly algorithm: typeof ALGORITHM;
-    readonly privateKey: CryptoKey;
-  };
-  /** All keys verify, by kid. */
+  readonly signing: SigningKey;
+  /** By kid: those of every state. */
   readonly verifying: ReadonlyMap<string, VerifyingKey>;
 }
 
-interface Dependencies {
-  readonly storage: Pick<Storage, 'keys' | 'instanceValue' | 'transaction'>;
-  readonly keyRing: KeyRing;
-  readonly clock: Clock;
-}
-
-/**
- * Reads the signing keys and the instance id, making what is missing. Every private key is decrypted here, so a
- * process whose key ring lacks a key does not start: throws `internal` naming that key's id.
- */
-export async function openTokenKeys({ storage, keyRing, clock }: Dependencies): Promise<TokenKeys> {
-  const known = await storage.keys();
-  const instanceId = await storage.instanceValue(INSTANCE_ID);
-  if (known.length > 0 && instanceId !== undefined) return importKeys(known, instanceId, keyRing);
-
-  // Made before the transaction: a 2048-bit key takes long enough to hold up every other write.
-  const spare = await makeKey(keyRing, clock.now());
-  const made = await storage.transaction(async tx => {
-    let rows = await tx.keys();
-    if (rows.length === 0) {
-      await tx.addKey(spare);
-      rows = [spare];
-    }
-    let id = await tx.instanceValue(INSTANCE_ID);
-    if (id === undefined) {
-      id = randomBytes(INSTANCE_ID_BYTES).toString('hex');
-      await tx.setInstanceValue(INSTANCE_ID, id);
-    }
-    return { rows, id };
-  });
-  return importKeys(made.rows, made.id, keyRing);
+/** The keys of the store, ready for use. */
+export interface KeySet {
+  readonly signing: SigningKey;
+  readonly verifying: ReadonlyMap<string, VerifyingKey>;
+  /** The public ones, for whoever verifies elsewhere (RFC 7517). */
+  readonly published: readonly JWK[];
 }
 
 const placeOf = (kid: string): string => `keys|private_key|${kid}`;
 
-async function makeKey(keyRing: KeyRing, createdAt: number): Promise<KeyRow> {
-  const pair = await generateKeyPair(ALGORITHM, { modulusLength: MODULUS_BITS, extractable: true });
+/** A new key; the private part is encrypted before it is anywhere but in memory. Its kid is its thumbprint (RFC 7638). */
+export async function makeKey(
+  keyRing: Pick<KeyRing, 'encrypt'>,
+  {
+    algorithm,
+    state,
+    now,
+  }: { readonly algorithm: Algorithm; readonly state: KeyRow['state']; readonly now: number },
+): Promise<KeyRow> {
+  const pair = await generateKeyPair(algorithm, {
+    extractable: true,
+    ...(algorithm === 'RS256' && { modulusLength: MODULUS_BITS }),
+  });
   const publicKey = await exportJWK(pair.publicKey);
   const kid = await calculateJwkThumbprint(publicKey);
   return {
     kid,
-    algorithm: ALGORITHM,
+    algorithm,
     private_key: keyRing.encrypt(await exportPKCS8(pair.privateKey), placeOf(kid)),
     public_key: JSON.stringify(publicKey),
-    created_at: createdAt,
+    created_at: now,
+    state,
+    since: now,
+    ends_at: null,
   };
 }
 
-async function importKeys(rows: readonly KeyRow[], instanceId: string, keyRing: KeyRing): Promise<TokenKeys> {
+/** Decrypts every private key, so that a key ring that lacks one is found here. Throws `internal` naming its id. */
+export async function readKeySet(
+  rows: readonly KeyRow[],
+  keyRing: Pick<KeyRing, 'decrypt'>,
+): Promise<KeySet> {
   const verifying = new Map<string, VerifyingKey>();
-  let signing: TokenKeys['signing'] | undefined;
-  for (const { kid, algorithm, private_key, public_key } of rows) {
-    if (algorithm !== ALGORITHM)
-      throw new AppError(
-        'internal',
-        `The signing key '${kid}' in the store has the unknown algorithm '${algorithm}'`,
-      );
-    const privateKey = await importPKCS8(keyRing.decrypt(private_key, placeOf(kid)), ALGORITHM);
-    verifying.set(kid, { kid, algorithm, publicKey: await importPublicKey(kid, public_key) });
-    signing = { kid, algorithm, privateKey };
+  const published: JWK[] = [];
+  let signing: SigningKey | undefined;
+  for (const { kid, algorithm: name, private_key, public_key, state } of rows) {
+    const algorithm = algorithmOf(kid, name);
+    const privateKey = await importPKCS8(keyRing.decrypt(private_key, placeOf(kid)), algorithm);
+    const jwk: JWK = JSON.parse(public_key);
+    verifying.set(kid, { kid, algorithm, publicKey: await importPublicKey(kid, jwk, algorithm) });
+    published.push({ ...jwk, kid, alg: algorithm, use: 'sig' });
+    if (state === 'active') signing = { kid, algorithm, privateKey };
   }
-  if (signing === undefined) throw new AppError('internal', 'The store holds no signing key');
-  return { instanceId, signing, verifying };
+  if (signing === undefined) throw new AppError('internal', 'The store holds no key to sign with');
+  return { signing, verifying, published };
 }
 
-async function importPublicKey(kid: string, text: string): Promise<CryptoKey> {
-  const key = await importJWK(JSON.parse(text), ALGORITHM);
+function algorithmOf(kid: string, name: string): Algorithm {
+  const found = ALGORITHMS.find(algorithm => algorithm === name);
+  if (found === undefined)
+    throw new AppError(
+      'internal',
+      `The signing key '${kid}' in the store has the unknown algorithm '${name}'`,
+    );
+  return found;
+}
+
+async function importPublicKey(kid: string, jwk: JWK, algorithm: Algorithm): Promise<CryptoKey> {
+  const key = await importJWK(jwk, algorithm);
   if (key instanceof Uint8Array)
     throw new AppError(
       'internal',
-      `The public part of the signing key '${kid}' in the store is not an RSA key`,
+      `The public part of the signing key '${kid}' in the store is no public key`,
     );
   return key;
 }

@@ -18,20 +18,22 @@ test('two hashes of one password differ', async () => {
 test('an unknown user costs as much as a wrong password', async () => {
   const passwords = createPasswords();
   const hash = await passwords.hash('right');
-  const time = async (known: string | undefined): Promise<number> => {
-    const started = performance.now();
+  // Of the processor, not of the clock: others may be busy on this machine.
+  const work = async (known: string | undefined): Promise<number> => {
+    const before = process.cpuUsage();
     expect(await passwords.verify('wrong', known)).toBe(false);
-    return performance.now() - started;
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
   };
   const known: number[] = [];
   const unknown: number[] = [];
   for (let round = 0; round < 9; round++) {
-    known.push(await time(hash));
-    unknown.push(await time(undefined));
+    known.push(await work(hash));
+    unknown.push(await work(undefined));
   }
-  const fastest = (times: readonly number[]): number => Math.min(...times);
-  expect(fastest(unknown) / fastest(known)).toBeGreaterThan(0.6);
-  expect(fastest(unknown) / fastest(known)).toBeLessThan(1.7);
+  const least = (figures: readonly number[]): number => Math.min(...figures);
+  expect(least(unknown) / least(known)).toBeGreaterThan(0.5);
+  expect(least(unknown) / least(known)).toBeLessThan(2);
 });
 
 test('what the queue cannot hold is refused with a time to come back, and the rest is served', async () => {

@@ -5,7 +5,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import type { TokenKeys } from './keys.ts';
-import { createTokens, MAX_TOKEN_TTL_SECONDS, type Tokens } from './tokens.ts';
+import { MAX_TOKEN_TTL_SECONDS } from './token-ttl.ts';
+import { createTokens, type Tokens } from './tokens.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const NOW = START / 1000;
@@ -216,8 +217,19 @@ test('a token that was verified before costs no signature check', async () => {
   const tokens = createTokens({ keys: { ...keys, verifying }, clock, ids: monotonicIds(clock) });
   const token = await tokens.issue('user-1', 60, 7);
   await tokens.verify(token);
-  verifying.clear();
+  // Nothing it signed would verify with this one.
+  for (const [kid, key] of (await keysOf(other, 'inst')).verifying) verifying.set(kid, key);
   expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
+});
+
+test('a token whose key is gone is not taken, though it was verified before', async () => {
+  const clock = testClock(START);
+  const verifying = new Map(keys.verifying);
+  const tokens = createTokens({ keys: { ...keys, verifying }, clock, ids: monotonicIds(clock) });
+  const token = await tokens.issue('user-1', 60, 7);
+  expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
+  verifying.clear();
+  expect(await tokens.verify(token)).toEqual({ kind: 'refused', reason: 'unknown-key' });
 });
 
 test('a remembered token stands for itself only', async () => {

@@ -6,9 +6,7 @@ import type { Ids } from '../lib/ids.ts';
 import { createLru } from '../lib/lru.ts';
 import { asciiJson } from './ascii-json.ts';
 import type { TokenKeys, VerifyingKey } from './keys.ts';
-
-/** The longest lifetime a token may have, in seconds: 31 days. */
-export const MAX_TOKEN_TTL_SECONDS = 2_678_400;
+import { MAX_TOKEN_TTL_SECONDS } from './token-ttl.ts';
 
 const TYPE = 'session+jwt';
 const AUDIENCE = 'headgate-api';
@@ -65,7 +63,7 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
     ver: z.int().nonnegative(),
   });
   /** By SHA-256 of the whole token: nothing shorter stands for it. */
-  const verified = createLru<string, Claims>(REMEMBERED_TOKENS);
+  const verified = createLru<string, { readonly kid: string; readonly claims: Claims }>(REMEMBERED_TOKENS);
   const nowSeconds = (): number => Math.floor(clock.now() / 1000);
 
   function judgeTimes(claims: Claims): Verification {
@@ -91,7 +89,8 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
       if (token.length > LONGEST_TOKEN) return refused('malformed');
       const digest = hash('sha256', token, 'base64');
       const remembered = verified.get(digest);
-      if (remembered !== undefined) return judgeTimes(remembered);
+      if (remembered !== undefined)
+        return keys.verifying.has(remembered.kid) ? judgeTimes(remembered.claims) : refused('unknown-key');
 
       const header = headerSchema.safeParse(readHeader(token));
       if (!header.success) return refused('malformed');
@@ -102,7 +101,7 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
       const claims = claimsSchema.safeParse(parseJson(payload));
       if (!claims.success) return refused('wrong-claims');
       const verdict = judgeTimes(claims.data);
-      if (verdict.kind === 'valid') verified.set(digest, claims.data);
+      if (verdict.kind === 'valid') verified.set(digest, { kid: key.kid, claims: claims.data });
       return verdict;
     },
   };

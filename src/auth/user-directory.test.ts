@@ -21,6 +21,7 @@ async function setup({ isShared }: { isShared: boolean }) {
   let changes = 1;
   let isDown = false;
   let reads = 0;
+  let renewed = 0;
   let hear: (fact: Fact) => void = () => {};
   const unused = () => Promise.reject(new Error('unused'));
   const directory = await openUserDirectory({
@@ -45,11 +46,16 @@ async function setup({ isShared }: { isShared: boolean }) {
     isShared,
     clock,
     logger: silentLogger,
+    changed: async () => {
+      renewed += 1;
+    },
   });
   return {
     clock,
     directory,
     reads: () => reads,
+    /** How often it was said that another process may have changed something. */
+    renewed: () => renewed,
     /** What another process commits. */
     commit(next: UserRow | undefined): void {
       row = next;
@@ -126,5 +132,16 @@ test('a change is taken over everywhere when what others remember has lost its t
   await clock.advance(1);
   await waiting;
   expect(isOver).toBe(true);
+  directory.stop();
+});
+
+test('has whatever else was known read anew when another process may have changed something', async () => {
+  const { clock, directory, commit, renewed } = await setup({ isShared: true });
+  const before = renewed();
+  await clock.advance(500);
+  expect(renewed()).toBe(before);
+  commit(undefined);
+  await clock.advance(500);
+  expect(renewed()).toBe(before + 1);
   directory.stop();
 });

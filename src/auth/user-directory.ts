@@ -30,6 +30,8 @@ export interface DirectoryOptions {
   readonly isShared: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called when another process may have changed something; nothing that was known before counts until it resolves. */
+  readonly changed: () => Promise<void>;
 }
 
 export async function openUserDirectory(options: DirectoryOptions): Promise<UserDirectory> {
@@ -57,6 +59,7 @@ export async function openUserDirectory(options: DirectoryOptions): Promise<User
     if (now !== changes) {
       users.forget('*');
       revoked.forget('*');
+      await options.changed();
     }
     changes = now;
     askedAt = begun;

@@ -8,7 +8,7 @@ import { deliveriesCommand } from './deliveries.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode, type Finish } from './exit.ts';
 import { incidentsCommand } from './incidents.ts';
-
+import { keysCommand } from './keys.ts';
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { messagesCommand } from './messages.ts';
@@ -46,6 +46,7 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     messagesCommand,
     secretsCommand,
     usersCommand,
+    keysCommand,
   ],
   'About headgate:': [versionCommand, completionCommand],
 };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { authSchema } from '../auth/sso/settings.ts';
-import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens.ts';
+import { MAX_TOKEN_TTL_SECONDS } from '../auth/token-ttl.ts';
 import { parseRange } from '../lib/address-ranges.ts';
 import { rate } from '../lib/rate.ts';
 import { duration, httpUrl, identifier, secretText, storeUrl } from '../lib/schemas.ts';

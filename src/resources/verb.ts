@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Audit } from '../auth/audit.ts';
+import type { KeyLife } from '../auth/key-life.ts';
 import { type Actor, assertPasswordIsOwn, authorise, type Permission } from '../auth/permissions.ts';
 import type { Users } from '../auth/user-administration.ts';
 import type { Change } from '../config/change.ts';
@@ -26,6 +27,7 @@ export interface House {
   readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
   readonly users: Users;
+  readonly keys: Pick<KeyLife, 'list' | 'rotate'>;
   readonly audit: Pick<Audit, 'record' | 'refused'>;
   readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
   /**

@@ -360,6 +360,8 @@ export interface Transaction extends SessionTransaction {
   revokeToken(token: RevokedTokenRow, now: number): Promise<void>;
   userByIdentity(issuer: string, subject: string): Promise<UserRow | undefined>;
   addKey(key: KeyRow): Promise<void>;
+  turnKey(kid: string, change: Pick<KeyRow, 'state' | 'since' | 'ends_at'>): Promise<void>;
+  removeKey(kid: string): Promise<void>;
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;
   setInstanceValue(name: string, value: string): Promise<void>;

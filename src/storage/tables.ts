@@ -16,6 +16,12 @@ export interface KeyTable {
   /** The public key as JSON (RFC 7517). */
   public_key: string;
   created_at: number;
+  /** `next` is known and does not sign yet, `retiring` signs no more. */
+  state: 'next' | 'active' | 'retiring';
+  /** Since when it is in that state. */
+  since: number;
+  /** When the last token that it signed is over; null before it retires. */
+  ends_at: number | null;
 }
 
 export interface UserTable {

@@ -82,6 +82,12 @@ function transactionOn(db: Kysely<Database>, note: Note): Transaction {
     async addKey(key) {
       await db.insertInto('keys').values(key).execute();
     },
+    async turnKey(kid, change) {
+      await db.updateTable('keys').set(change).where('kid', '=', kid).execute();
+    },
+    async removeKey(kid) {
+      await db.deleteFrom('keys').where('kid', '=', kid).execute();
+    },
     keys: () => readKeys(db),
     instanceValue: name => readInstanceValue(db, name),
     setInstanceValue: (name, value) => writeInstanceValue(db, name, value),

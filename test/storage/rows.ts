@@ -160,6 +160,9 @@ export const keyRow = (kid: string, createdAt: number): KeyRow => ({
   private_key: 'encrypted',
   public_key: '{}',
   created_at: createdAt,
+  state: 'active',
+  since: createdAt,
+  ends_at: null,
 });
 
 export const messageRow = (id: string, facts: Partial<MessageRow> = {}): MessageRow => ({

@@ -88,6 +88,16 @@ describe('two processes on one database', () => {
       await expect(process.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
+  it('both refuse what a compromised key signed, before the change is answered', async () => {
+    const { token } = await one.login({ username: 'admin', password: PASSWORD, address: '192.0.2.1' });
+    await other.authenticate(token);
+    await one.keys.rotate({ isCompromised: true });
+    for (const process of [one, other])
+      await expect(process.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' });
+    const { token: fresh } = await one.login({ username: 'admin', password: PASSWORD, address: '192.0.2.1' });
+    await expect(other.authenticate(fresh)).resolves.toMatchObject({ name: 'admin' });
+  });
+
   it('leave one admin when each takes the right of the other’s at the same moment', async () => {
     for (let round = 0; round < 3; round++) {
       const name = `admin${round}`;

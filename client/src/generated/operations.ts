@@ -82,6 +82,8 @@ export const OPERATIONS = {
   'profile.get': {"method":"GET","path":"/system/users/{id}/info","query":[],"access":"token","answer":"item"},
   'profile.update': {"method":"PATCH","path":"/system/users/{id}/info","query":[],"access":"token","answer":"item"},
   'roles.list': {"method":"GET","path":"/system/roles","query":["offset","limit"],"access":"token","answer":"list"},
+  'keys.list': {"method":"GET","path":"/system/keys","query":["offset","limit"],"access":"token","answer":"list"},
+  'keys.rotate': {"method":"POST","path":"/system/keys/rotate","query":[],"access":"token","answer":"item"},
   'audit.list': {"method":"GET","path":"/audit","query":["offset","limit","actor","action","target","result","since","until"],"access":"token","answer":"list"},
   'versions.list': {"method":"GET","path":"/version","query":["offset","limit","count"],"access":"token","answer":"list"},
   'versions.listInGroup': {"method":"GET","path":"/m/{group}/version","query":["offset","limit","count"],"access":"token","answer":"list"},

@@ -943,6 +943,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the keys that tokens are signed with, oldest first; never what is private of them */
+        get: operations["keys.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/keys/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let the next key sign from now on, and answer it
+         * @description Tokens of the key before stay good until they are over. With `compromised` all keys are replaced and every token ends at once, in all processes, the one of the caller too.
+         */
+        post: operations["keys.rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit": {
         parameters: {
             query?: never;
@@ -1656,6 +1693,18 @@ export interface components {
                  */
                 strict: boolean;
             };
+            /**
+             * @description What new keys sign tokens with; the present one signs on until it is turned.
+             * @default RS256
+             * @enum {string}
+             */
+            signingAlgorithm: "RS256" | "ES256";
+            /**
+             * @description How long a key signs before the next one takes its place.
+             * @default 90d
+             * @example 30s
+             */
+            keyLifetime: string;
             /** @description May be sent back and is ignored. */
             headgate?: {
                 /** @description Settings that are in force otherwise than the file says, and why. */
@@ -1692,6 +1741,8 @@ export interface components {
                 mode?: ("sync" | "seed") | null;
                 strict?: boolean | null;
             } | null;
+            signingAlgorithm?: ("RS256" | "ES256") | null;
+            keyLifetime?: string | null;
         };
         Branch: {
             id: string;
@@ -2324,6 +2375,40 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        Key: {
+            /** @description Its kid, which the header of each token that it signed names. */
+            id: string;
+            algorithm: string;
+            /**
+             * @description `next` is published and does not sign yet, `active` signs, `retiring` verifies until its last token is over.
+             * @enum {string}
+             */
+            state: "next" | "active" | "retiring";
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Since when it is in that state.
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description When it is gone; only of a retiring one.
+             */
+            endsAt?: string;
+        };
+        /**
+         * @default {
+         *       "compromised": false
+         *     }
+         */
+        KeyRotation: {
+            /**
+             * @description Whether somebody else may have a key: all keys are replaced, and every token ends.
+             * @default false
+             */
+            compromised?: boolean;
         };
         Login: {
             /** @description The whole value of the header Authorization: it begins with the word Bearer. */
@@ -3646,6 +3731,18 @@ export interface components {
                      */
                     strict: boolean;
                 };
+                /**
+                 * @description What new keys sign tokens with; the present one signs on until it is turned.
+                 * @default RS256
+                 * @enum {string}
+                 */
+                signingAlgorithm: "RS256" | "ES256";
+                /**
+                 * @description How long a key signs before the next one takes its place.
+                 * @default 90d
+                 * @example 30s
+                 */
+                keyLifetime: string;
             };
             /**
              * @description Where state is kept.
@@ -4130,6 +4227,8 @@ export interface components {
                     mode?: ("sync" | "seed") | null;
                     strict?: boolean | null;
                 } | null;
+                signingAlgorithm?: ("RS256" | "ES256") | null;
+                keyLifetime?: string | null;
             } | null;
             storage?: {
                 url?: string | null;
@@ -8841,6 +8940,74 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "keys.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Key"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "keys.rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["KeyRotation"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Key"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { httpUrl, secretText } from '../../lib/schemas.ts';
+import { keySettings } from '../key-settings.ts';
 import { ROLES } from '../permissions.ts';
 
 const ON_THIS_MACHINE = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -71,6 +72,7 @@ export const authSchema = z.strictObject({
         'until an admin has signed in with it.',
     ),
   openid: openid.optional().describe('The provider, for `type: openid`.'),
+  ...keySettings,
 });
 
 export type AuthSettings = z.infer<typeof authSchema>;

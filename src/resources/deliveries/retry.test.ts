@@ -36,6 +36,7 @@ function house(requeue: House['requeue']): House {
     get users() {
       return notUsed();
     },
+    keys: { list: notUsed, rotate: notUsed },
     audit: { record: notUsed, refused: notUsed },
     transaction: notUsed,
     requeue,

@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify';
+import type { Identity } from '../auth/identity.ts';
+import { PUBLISHED_SECONDS } from '../auth/key-life.ts';
+
+export const JWKS_ROUTE = { method: 'GET', path: '/.well-known/jwks.json' } as const;
+
+/** The public keys of tokens (RFC 7517), for whoever verifies them elsewhere; open to everybody. */
+export function addJwks(server: FastifyInstance, keys: Pick<Identity['keys'], 'published'>): void {
+  server.get(JWKS_ROUTE.path, async (_request, reply) =>
+    reply
+      .header('cache-control', `public, max-age=${PUBLISHED_SECONDS}`)
+      .type('application/jwk-set+json')
+      .send(JSON.stringify({ keys: keys.published() })),
+  );
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto';
+import type { JWK } from 'jose';
+import type { Clock } from '../lib/clock.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import type { KeyRing } from '../lib/keyring.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { KeyRow, Storage, Transaction } from '../storage/storage.ts';
+import type { Audit } from './audit.ts';
+import { type Algorithm, makeKey, readKeySet, type TokenKeys } from './keys.ts';
+import { MAX_TOKEN_TTL_SECONDS } from './token-ttl.ts';
+
+const INSTANCE_ID = 'instance_id';
+const INSTANCE_ID_BYTES = 16;
+/** Whoever verifies elsewhere may know the published keys that long; a key signs only after it was among them. */
+export const PUBLISHED_SECONDS = 300;
+const SKEW_MS = 60_000;
+const KNOWN_MS = PUBLISHED_SECONDS * 1000 + SKEW_MS;
+/** The longest token that a key may have signed is over by then. */
+const RETIRING_MS = MAX_TOKEN_TTL_SECONDS * 1000 + SKEW_MS;
+const FIRST_LOOK_MS = 1000;
+const LOOK_MS = 600_000;
+
+/** What may be told of a key. */
+export type KeyFacts = Pick<KeyRow, 'kid' | 'algorithm' | 'state' | 'created_at' | 'since' | 'ends_at'>;
+
+/**
+ * The keys that sign tokens: one is next and published, one is active, those that have signed are retiring until their
+ * last token is over, and then gone.
+ */
+export interface KeyLife {
+  readonly tokenKeys: TokenKeys;
+  /** The public keys of all states. */
+  published(): readonly JWK[];
+  list(): Promise<readonly KeyFacts[]>;
+  /** The next key signs from now on. With `isCompromised` all keys are gone and every token ends, in all processes. */
+  rotate(options: { readonly isCompromised: boolean }): Promise<KeyFacts>;
+  /** Reads the keys anew: another process may have turned them. */
+  reload(): Promise<void>;
+  /** Looks from now on, and from time to time, whether a key has to be made, turned or removed. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface KeyLifeOptions {
+  readonly storage: Pick<Storage, 'keys' | 'instanceValue' | 'transaction'>;
+  readonly keyRing: KeyRing;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly audit: Pick<Audit, 'record'>;
+  /** Asked each time. */
+  readonly settings: () => { readonly signingAlgorithm: Algorithm; readonly keyLifetimeMs: number };
+  /** Resolves once no process can act on what it knew before the call. */
+  readonly takenOver: () => Promise<void>;
+}
+
+/** Opens the keys, making what a new store lacks. Throws `internal` when the key ring lacks a key, naming its id. */
+export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
+  const { storage, keyRing, clock, logger, audit, settings, takenOver } = options;
+  const instanceId = await ensureKeys(options);
+  let set = await readKeySet(await storage.keys(), keyRing);
+  const abort = new AbortController();
+  const faults = createFaultLog(logger, {
+    fields: {},
+    message: 'the keys of tokens cannot be looked after',
+    over: 'the keys of tokens are looked after again',
+  });
+  let running: Promise<void> | undefined;
+
+  const make = (state: KeyRow['state'], now: number): Promise<KeyRow> =>
+    makeKey(keyRing, { algorithm: settings().signingAlgorithm, state, now });
+
+  async function reload(): Promise<void> {
+    set = await readKeySet(await storage.keys(), keyRing);
+  }
+
+  /** Undefined when another process has done it already. */
+  async function turn(expected: string, isCompromised: boolean): Promise<KeyRow | undefined> {
+    const now = clock.now();
+    // Made before the transaction: a key takes long enough to hold up every other write.
+    const next = await make('next', now);
+    const spare = await make('active', now);
+    const active = await storage.transaction(async tx => {
+      await tx.numberUserChange();
+      const rows = await tx.keys();
+      if (rows.find(isActive)?.kid !== expected) return undefined;
+      return isCompromised
+        ? replaceAll(tx, { rows, spare, next })
+        : promote(tx, { rows, spare, next, algorithm: settings().signingAlgorithm, now });
+    });
+    await reload();
+    return active;
+  }
+
+  async function look(): Promise<void> {
+    const now = clock.now();
+    const rows = await storage.keys();
+    const active = rows.find(isActive);
+    const next = rows.find(({ state }) => state === 'next');
+    const isOver = ({ ends_at: endsAt }: KeyRow): boolean => endsAt !== null && endsAt <= now;
+    const gone = rows.filter(isOver);
+    if (gone.length > 0)
+      await storage.transaction(async tx => {
+        for (const { kid } of gone) await tx.removeKey(kid);
+      });
+    if (next === undefined || next.algorithm !== settings().signingAlgorithm)
+      await offer(storage, await make('next', now));
+    else if (
+      active !== undefined &&
+      active.since + settings().keyLifetimeMs <= now &&
+      next.since + KNOWN_MS <= now &&
+      (await turn(active.kid, false)) !== undefined
+    )
+      await audit.record({ actor: 'headgate', action: 'keys.rotate', target: next.kid, address: 'local' });
+    await reload();
+  }
+
+  async function run(): Promise<void> {
+    await clock.sleep(FIRST_LOOK_MS, abort.signal);
+    while (!abort.signal.aborted) {
+      await look().then(faults.passed, faults.failed);
+      await clock.sleep(LOOK_MS, abort.signal);
+    }
+  }
+
+  return {
+    tokenKeys: {
+      instanceId,
+      get signing() {
+        return set.signing;
+      },
+      get verifying() {
+        return set.verifying;
+      },
+    },
+    published: () => set.published,
+    list: async () => (await storage.keys()).map(factsOf),
+    async rotate({ isCompromised }) {
+      await reload();
+      const turned = (await turn(set.signing.kid, isCompromised)) ?? (await storage.keys()).find(isActive);
+      if (isCompromised) await takenOver();
+      if (turned === undefined) throw new Error('the store lost its keys');
+      return factsOf(turned);
+    },
+    reload,
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      abort.abort();
+      await running;
+    },
+  };
+}
+
+const isActive = ({ state }: KeyRow): boolean => state === 'active';
+
+const factsOf = ({ kid, algorithm, state, created_at, since, ends_at }: KeyRow): KeyFacts => ({
+  kid,
+  algorithm,
+  state,
+  created_at,
+  since,
+  ends_at,
+});
+
+interface Turn {
+  readonly rows: readonly KeyRow[];
+  /** For where no published key will do. */
+  readonly spare: KeyRow;
+  readonly next: KeyRow;
+}
+
+/** Whoever has one key may have them all. */
+async function replaceAll(tx: Transaction, { rows, spare, next }: Turn): Promise<KeyRow> {
+  for (const { kid } of rows) await tx.removeKey(kid);
+  await tx.addKey(spare);
+  await tx.addKey(next);
+  return spare;
+}
+
+async function promote(
+  tx: Transaction,
+  { rows, spare, next, algorithm, now }: Turn & { readonly algorithm: Algorithm; readonly now: number },
+): Promise<KeyRow> {
+  const active = { state: 'active', since: now, ends_at: null } as const;
+  const retiring = { state: 'retiring', since: now, ends_at: now + RETIRING_MS } as const;
+  const former = rows.find(({ state }) => state === 'next');
+  for (const row of rows) if (isActive(row)) await tx.turnKey(row.kid, retiring);
+  const isFit = former !== undefined && former.algorithm === algorithm;
+  if (isFit) await tx.turnKey(former.kid, active);
+  else {
+    if (former !== undefined) await tx.removeKey(former.kid);
+    await tx.addKey(spare);
+  }
+  await tx.addKey(next);
+  return isFit ? { ...former, ...active } : spare;
+}
+
+/** In place of the one that was next, unless another process was faster. */
+async function offer(storage: KeyLifeOptions['storage'], next: KeyRow): Promise<void> {
+  await storage.transaction(async tx => {
+    await tx.numberUserChange();
+    const former = (await tx.keys()).find(({ state }) => state === 'next');
+    if (former?.algorithm === next.algorithm) return;
+    if (former !== undefined) await tx.removeKey(former.kid);
+    await tx.addKey(next);
+  });
+}
+
+/** Answers the installation's id. */
+async function ensureKeys({ storage, keyRing, clock, settings }: KeyLifeOptions): Promise<string> {
+  const known = await storage.keys();
+  const instanceId = await storage.instanceValue(INSTANCE_ID);
+  if (known.length > 0 && instanceId !== undefined) return instanceId;
+  const spare = await makeKey(keyRing, {
+    algorithm: settings().signingAlgorithm,
+    state: 'active',
+    now: clock.now(),
+  });
+  return storage.transaction(async tx => {
+    if ((await tx.keys()).length === 0) await tx.addKey(spare);
+    const present = await tx.instanceValue(INSTANCE_ID);
+    if (present !== undefined) return present;
+    const id = randomBytes(INSTANCE_ID_BYTES).toString('hex');
+    await tx.setInstanceValue(INSTANCE_ID, id);
+    return id;
+  });
+}

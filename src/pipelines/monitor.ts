@@ -236,9 +236,10 @@ export function createMonitor(options: MonitorOptions): Monitor {
   };
 }
 
-/** Differs whenever anything a pipeline works with does, its token included. */
+/** Differs whenever anything a pipeline works with does, its secrets included. */
 function fingerprint(settings: PipelineSettings): string {
-  return JSON.stringify([settings, settings.token?.reveal()]);
+  const { token, password } = { password: undefined, ...settings };
+  return JSON.stringify([settings, token?.reveal(), password?.reveal()]);
 }
 
 /** True when the counters of before go on: only when, how long or as whom it is read has changed. */

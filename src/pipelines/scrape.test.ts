@@ -83,4 +83,14 @@ describe('startScraping over real HTTP', () => {
     expect(errorOf(await pageOf(url, { token: 'token of edge' }))).toMatch(/answered 302, a redirect/);
     expect(seen).toEqual(['Bearer token of edge']);
   });
+
+  it('sends a name with its password where the page asks for these', async () => {
+    const seen: string[] = [];
+    const url = await serve((request, response) => {
+      seen.push(String(request.headers.authorization));
+      response.end('a_total 1\n');
+    });
+    await pageOf(url, { username: 'ann', password: 'päss:word' });
+    expect(seen).toEqual([`Basic ${Buffer.from('ann:päss:word').toString('base64')}`]);
+  });
 });

@@ -48,7 +48,7 @@ async function fetchPage(settings: PullSettings, http: HttpClient, signal: Abort
       headers: {
         accept: 'text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1',
         'accept-encoding': 'gzip',
-        ...(settings.token && { authorization: `Bearer ${settings.token.reveal()}` }),
+        ...authorizationOf(settings),
       },
       timeoutMs: settings.timeout.ms,
       maxAnswerBytes: settings.maxBytes,
@@ -64,8 +64,17 @@ async function fetchPage(settings: PullSettings, http: HttpClient, signal: Abort
   }
 }
 
+/** A token, or a name with its password as UTF-8 (RFC 7617). */
+function authorizationOf({ token, username, password }: PullSettings): Record<string, string> {
+  if (token !== undefined) return { authorization: `Bearer ${token.reveal()}` };
+  if (username === undefined) return {};
+  const pair = Buffer.from(`${username}:${password?.reveal() ?? ''}`, 'utf8').toString('base64');
+  return { authorization: `Basic ${pair}` };
+}
+
 function faultOf({ status, truncated }: HttpAnswer, maxBytes: number): string | undefined {
-  if (status === 401 || status === 403) return `answered ${status}; check the pipeline's token`;
+  if (status === 401 || status === 403)
+    return `answered ${status}; check the pipeline's token, or username and password`;
   if (status >= 300 && status < 400) return `answered ${status}, a redirect; set url to where it leads`;
   if (status !== 200) return `answered ${status}`;
   return truncated ? `the page is larger than ${maxBytes} bytes; raise maxBytes or expose less` : undefined;

@@ -40,6 +40,14 @@ describe('pipelineSchema', () => {
       /push: must be true/,
     ],
     ['no token where one is needed', { id: 'a', engine: 'rsyslog', push: true }, /token: /],
+    ['a name without a password', { ...pull, username: 'ann' }, /password: is needed/],
+    ['a password without a name', { ...pull, password: 'x' }, /username: is needed/],
+    [
+      'a name beside a token',
+      { ...pull, token: '12345678', username: 'ann', password: 'x' },
+      /username: must be left out/,
+    ],
+    ['a colon in a name', { ...pull, username: 'a:b', password: 'x' }, /username: must hold no colon/],
     ['a short token', { ...push, token: '1234567' }, /token: must be at least 8 characters/],
     [
       'both url and push',

@@ -82,6 +82,13 @@ const pull = {
     .default(16 * MIB)
     .describe('Bytes one reading may have, unpacked.'),
   token: token.optional().describe('Sent as Authorization: Bearer.'),
+  username: z
+    .string()
+    .max(512)
+    .regex(/^[^:\p{Cc}]*$/u, 'must hold no colon and no control character')
+    .optional()
+    .describe('Sent with `password` as Authorization: Basic, in place of a token.'),
+  password: secretText.optional().describe('Belongs to `username`.'),
 };
 
 const push = {
@@ -94,29 +101,44 @@ const ENGINE = 'The program whose metrics are read.';
 const engineText = `must be one of ${[...PULL_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
 
 /** One item of `pipelines:`. `push: true` marks the ones that send by themselves; the others are read from their url. */
-export const pipelineSchema = z.discriminatedUnion(
-  'engine',
-  [
-    z.discriminatedUnion('push', [
-      z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...pull }),
-      z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...push }),
-    ]),
-    z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push }),
-    z.discriminatedUnion('push', [
-      z.strictObject({
-        engine: z.literal('custom').describe(ENGINE),
-        ...pull,
-        rules: z.array(rule).min(1).max(200).describe('Which series say what.'),
-      }),
-      z.strictObject({
-        engine: z.literal('custom').describe(ENGINE),
-        ...push,
-        rules: z.array(rule).max(200).optional().describe('Which series of remote write and OTLP say what.'),
-      }),
-    ]),
-  ],
-  { error: issue => (issue.code === 'invalid_union' ? engineText : undefined) },
-);
+export const pipelineSchema = z
+  .discriminatedUnion(
+    'engine',
+    [
+      z.discriminatedUnion('push', [
+        z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...pull }),
+        z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...push }),
+      ]),
+      z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push }),
+      z.discriminatedUnion('push', [
+        z.strictObject({
+          engine: z.literal('custom').describe(ENGINE),
+          ...pull,
+          rules: z.array(rule).min(1).max(200).describe('Which series say what.'),
+        }),
+        z.strictObject({
+          engine: z.literal('custom').describe(ENGINE),
+          ...push,
+          rules: z
+            .array(rule)
+            .max(200)
+            .optional()
+            .describe('Which series of remote write and OTLP say what.'),
+        }),
+      ]),
+    ],
+    { error: issue => (issue.code === 'invalid_union' ? engineText : undefined) },
+  )
+  .superRefine((settings, context) => {
+    if (settings.push) return;
+    const { token: bearer, username, password } = settings;
+    const say = (path: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (bearer !== undefined && username !== undefined)
+      say('username', 'must be left out: token is sent, and one is enough');
+    if ((username === undefined) !== (password === undefined))
+      say(username === undefined ? 'username' : 'password', 'is needed: username and password go together');
+  });
 
 export type PipelineSettings = z.output<typeof pipelineSchema>;
 export type PushSettings = Extract<PipelineSettings, { push: true }>;

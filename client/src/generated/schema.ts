@@ -3805,6 +3805,13 @@ export interface components {
                  * @description Sent as Authorization: Bearer.
                  */
                 token?: string;
+                /** @description Sent with `password` as Authorization: Basic, in place of a token. */
+                username?: string;
+                /**
+                 * Format: password
+                 * @description Belongs to `username`.
+                 */
+                password?: string;
             } | {
                 /**
                  * @description The program whose metrics are read.
@@ -3899,6 +3906,13 @@ export interface components {
                  * @description Sent as Authorization: Bearer.
                  */
                 token?: string;
+                /** @description Sent with `password` as Authorization: Basic, in place of a token. */
+                username?: string;
+                /**
+                 * Format: password
+                 * @description Belongs to `username`.
+                 */
+                password?: string;
                 /** @description Which series say what. */
                 rules: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */
@@ -4278,6 +4292,13 @@ export interface components {
                  * @description Sent as Authorization: Bearer.
                  */
                 token?: string;
+                /** @description Sent with `password` as Authorization: Basic, in place of a token. */
+                username?: string;
+                /**
+                 * Format: password
+                 * @description Belongs to `username`.
+                 */
+                password?: string;
             } | {
                 /**
                  * @description The program whose metrics are read.
@@ -4372,6 +4393,13 @@ export interface components {
                  * @description Sent as Authorization: Bearer.
                  */
                 token?: string;
+                /** @description Sent with `password` as Authorization: Basic, in place of a token. */
+                username?: string;
+                /**
+                 * Format: password
+                 * @description Belongs to `username`.
+                 */
+                password?: string;
                 /** @description Which series say what. */
                 rules: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */

@@ -78,8 +78,9 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
     };
     without(present);
     if (gone.size === 0) return;
-    // In this order: an incident that ends meanwhile has its deliveries waiting by then.
+    // In this order: an incident that ends meanwhile has its deliveries waiting by then, and so have those handed over.
     for (const row of await stores.incidents.open()) without(toldTargets(row));
+    without(await stores.deliveries.standIns());
     for (const { target } of await stores.deliveries.waitingByTarget()) gone.delete(target);
     without(present);
     if (gone.size === 0) return;

@@ -4,7 +4,7 @@ import type { SettleOperation } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { AttemptEnd, Attempts } from './attempt.ts';
 import type { Landing } from './flight.ts';
-import { handedOver } from './hand-over.ts';
+import { type HandOver, handedOver } from './hand-over.ts';
 import type { Prepared } from './prepare.ts';
 import { settlement, skip } from './settlement.ts';
 
@@ -37,18 +37,19 @@ export function bookings({ skipped, sent, end }: Landing, options: Attempts): re
   return [...booked, ...unsent];
 }
 
-/** The same with what the fallback gets. `isFailing` says whether the target fails, this attempt included. */
-export function withFallback(
+/** The same with what others get in place of the target. `isFailing` says whether it fails, this attempt included. */
+export function withHandOver(
   booked: readonly Booked[],
-  fallback: string | undefined,
-  { isFailing, ids, clock }: { readonly isFailing: boolean } & Pick<Attempts, 'ids' | 'clock'>,
+  facts: Pick<HandOver, 'fallback' | 'isFailing' | 'ids'> & Pick<Attempts, 'clock'>,
 ): readonly Booked[] {
-  if (fallback === undefined) return booked;
+  const now = facts.clock.now();
   return booked.map(one => {
-    if (one.isAlone) return one;
-    const { entry, isGiven } = one.prepared;
-    const facts = { row: entry.row, fallback, isFailing, isGiven, id: ids.next(), now: clock.now() };
-    return { ...one, settlement: handedOver(one.settlement, facts) };
+    const { entry, standIns } = one.prepared;
+    const fallback = one.isAlone ? undefined : facts.fallback;
+    return {
+      ...one,
+      settlement: handedOver(one.settlement, { ...facts, fallback, row: entry.row, standIns, now }),
+    };
   });
 }
 

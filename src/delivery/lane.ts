@@ -7,7 +7,7 @@ import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
 import { createBacklog } from './backlog.ts';
-import { type Booked, bookings, settleInStore, withFallback } from './booking.ts';
+import { type Booked, bookings, settleInStore, withHandOver } from './booking.ts';
 import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews } from './health.ts';
 import { createPace } from './pace.ts';
@@ -177,7 +177,8 @@ export function createLane(options: LaneOptions): Lane {
     const { isFailing } = health;
     settling += booked.length;
     pump();
-    await Promise.all(withFallback(booked, sentTo.fallback, { ...options, isFailing }).map(book));
+    const { fallback } = sentTo;
+    await Promise.all(withHandOver(booked, { fallback, isFailing, ids: options.ids, clock }).map(book));
     if (news !== undefined && first !== undefined) options.news(id, news, first.prepared.entry.row);
   }
 
@@ -190,8 +191,8 @@ export function createLane(options: LaneOptions): Lane {
     backlog.settled(row.id);
     note(settlement);
     if (written === 'booked') options.booked?.(row, settlement, durationMs);
-    if (written === 'booked' && settlement.handOver !== null)
-      options.handedOver(settlement.handOver.target, settlement.handOver.id);
+    if (written === 'booked')
+      for (const other of settlement.handOver) options.handedOver(other.target, other.id);
     if (written === 'gone') {
       // The store has it otherwise than memory, settled or with this attempt, and that is what counts.
       queue.forget(entry);

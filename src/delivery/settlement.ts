@@ -40,7 +40,7 @@ export function settlement(end: AttemptEnd): SettleOperation {
     settledAt: state === 'waiting' ? null : endedAt,
     attempt: isFirstSuccess || isOneOfMany ? null : attemptRow(end, attempts),
     batch: delivery.batch,
-    handOver: null,
+    handOver: [],
   };
 }
 
@@ -88,6 +88,6 @@ export function skip(
     settledAt: now,
     attempt: null,
     batch: delivery.batch,
-    handOver: null,
+    handOver: [],
   };
 }

@@ -56,7 +56,7 @@ function settlement(lastError: string | null = null, deliveryId = 'd'): Operatio
     settledAt: 1,
     attempt: null,
     batch: null,
-    handOver: null,
+    handOver: [],
   };
 }
 

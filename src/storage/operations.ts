@@ -125,12 +125,12 @@ function planSettle(operation: SettleOperation): Unleased {
   const steps: Step[] = [{ sql: SETTLE_DELIVERY, parameters, expect: 1 }];
   if (attempt !== null)
     steps.push({ sql: INSERT_ATTEMPT, parameters: values(ATTEMPT_COLUMNS, attempt, workspace) });
-  if (handOver !== null)
-    steps.push({ sql: INSERT_HAND_OVER, parameters: values(DELIVERY_COLUMNS, handOver, workspace) });
+  for (const row of handOver)
+    steps.push({ sql: INSERT_HAND_OVER, parameters: values(DELIVERY_COLUMNS, row, workspace) });
   return {
     steps,
     conflict: () => `delivery '${deliveryId}' is settled already, unknown, or has this attempt booked`,
-    facts: [deliveryId, ...(handOver === null ? [] : [handOver.id])].map(
+    facts: [deliveryId, ...handOver.map(row => row.id)].map(
       (id): Fact => ({ workspace, noun: 'deliveries', id }),
     ),
   };

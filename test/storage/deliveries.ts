@@ -57,18 +57,37 @@ export function describeDeliveries(dialect: TestDialect): void {
       it('writes what the fallback gets with it, which then waits', async () => {
         const { deliveries } = await committed(transition(incidentRow()));
         const handOver = standIn(deliveries[0]);
-        await storage.commit(settle(deliveries[0]?.id ?? '', { state: 'exhausted', handOver }));
+        await storage.commit(settle(deliveries[0]?.id ?? '', { state: 'exhausted', handOver: [handOver] }));
         expect(await get(handOver.id)).toEqual(handOver);
         expect(await stores().deliveries.waiting('spare', '', 10)).toEqual([handOver]);
         expect(await stores().deliveries.waiting('hook', '', 10)).toEqual([]);
-        expect(await stores().deliveries.isGiven(handOver.incident_id, 'spare')).toBe(true);
-        expect(await stores().deliveries.isGiven(handOver.incident_id, 'other')).toBe(false);
+      });
+
+      it('tells who stands in for whom, and that as long as somebody is owed the end', async () => {
+        const incident = incidentRow();
+        const [row] = (await committed(transition(incident))).deliveries;
+        const { told, standIns } = stores().deliveries;
+        expect(await told(incident.id, 'hook')).toEqual({ isReached: false, standIns: [] });
+        const others = [standIn(row, 'spare'), standIn(row, 'pager')];
+        await storage.commit(settle(row?.id ?? '', { state: 'exhausted', handOver: others }));
+        const repeat = await committed(transition(repeated(incident)));
+        await end(deliveryOf(repeat), 'sent');
+        expect(await told(incident.id, 'hook')).toEqual({ isReached: true, standIns: ['pager', 'spare'] });
+        expect(await told(incident.id, 'spare')).toEqual({ isReached: false, standIns: [] });
+        expect(await told('another', 'hook')).toEqual({ isReached: false, standIns: [] });
+        for (const other of others) await end(other.id, 'sent');
+        expect((await standIns()).toSorted()).toEqual(['pager', 'spare']);
+        const over = await committed(transition(closed(repeated(incident))));
+        expect((await standIns()).toSorted()).toEqual(['pager', 'spare']);
+        expect(await storage.in('another').deliveries.standIns()).toEqual([]);
+        await end(deliveryOf(over), 'sent');
+        expect(await standIns()).toEqual([]);
       });
 
       it('is booked although the fallback has that event already, and gives it nothing twice', async () => {
         const operation = await committed(transition(incidentRow(), { targets: ['hook', 'spare'] }));
         const [first, second] = operation.deliveries;
-        await storage.commit(settle(first?.id ?? '', { state: 'refused', handOver: standIn(first) }));
+        await storage.commit(settle(first?.id ?? '', { state: 'refused', handOver: [standIn(first)] }));
         expect(await get(first?.id ?? '')).toMatchObject({ state: 'refused' });
         expect(await get(second?.id ?? '')).toEqual(second);
         expect(await all()).toHaveLength(2);
@@ -79,7 +98,7 @@ export function describeDeliveries(dialect: TestDialect): void {
         const [row] = deliveries;
         const attempt = attemptRow(row?.id ?? '', 1);
         await storage.commit(settle(row?.id ?? '', { state: 'waiting', attempt }));
-        const again = settle(row?.id ?? '', { state: 'exhausted', attempt, handOver: standIn(row) });
+        const again = settle(row?.id ?? '', { state: 'exhausted', attempt, handOver: [standIn(row)] });
         await expect(storage.commit(again)).rejects.toMatchObject({ code: 'conflict' });
         expect(await all()).toHaveLength(1);
         expect(await get(row?.id ?? '')).toMatchObject({ state: 'waiting' });

@@ -117,7 +117,7 @@ export function settle(deliveryId: string, facts: Partial<SettleOperation> = {})
     settledAt: TIME + 5,
     attempt: null,
     batch: null,
-    handOver: null,
+    handOver: [],
     ...facts,
   };
 }

@@ -8,6 +8,7 @@ import { users } from './20260106000000-users.ts';
 import { audit } from './20260107000000-audit.ts';
 import { sessions } from './20260108000000-sessions.ts';
 import { usersOfProviders } from './20260109000000-users-of-providers.ts';
+import { standIns } from './20260112000000-stand-ins.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -20,4 +21,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260107000000-audit': audit,
   '20260108000000-sessions': sessions,
   '20260109000000-users-of-providers': usersOfProviders,
+  '20260112000000-stand-ins': standIns,
 };

@@ -110,19 +110,27 @@ function bookedSent(
   };
 }
 
-/** Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart. */
+/**
+ * Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart.
+ * `overtaken` when it is booked of a delivery that a person has put back meanwhile.
+ */
 export async function settleInStore(
   operation: SettleOperation,
   { storage, signal, clock }: Attempts,
   faults: FaultLog,
-): Promise<'booked' | 'gone' | 'stopped'> {
+): Promise<'booked' | 'overtaken' | 'gone' | 'stopped'> {
+  let written = operation;
   for (;;) {
     try {
-      await storage.commit(operation);
+      await storage.commit(written);
       faults.passed();
-      return 'booked';
+      return written.isOvertaken === true ? 'overtaken' : 'booked';
     } catch (error) {
-      if (error instanceof AppError && error.code === 'conflict') return 'gone';
+      if (error instanceof AppError && error.code === 'conflict') {
+        if (written.isOvertaken === true || written.state === 'sent') return 'gone';
+        written = { ...operation, isOvertaken: true };
+        continue;
+      }
       faults.failed(error);
       if (signal.aborted) return 'stopped';
       await clock.sleep(AGAIN_MS, signal);

@@ -160,6 +160,42 @@ it('tries what waits for its time at once when it is put back, and then by the s
   expect(await world.stored(made)).toMatchObject({ attempts: 5 });
 });
 
+it.each<[string, Outcome]>([
+  ['fails', RETRY],
+  ['is refused', REFUSED],
+])(
+  'tries once more, and at once, what is put back while an attempt is under way that %s',
+  async (_how, outcome) => {
+    let release = (_outcome: Outcome): void => {};
+    const first = new Promise<Outcome>(resolve => {
+      release = resolve;
+    });
+    world.lanes.configure([world.target('hook', () => (world.received.length === 1 ? first : SENT))]);
+    const alarm = await world.commit(opening());
+    const end = await world.commit(closing(alarm));
+    await eventually(() => world.received.length === 1);
+    expect(await retry(alarm)).toBe(1);
+    release(outcome);
+    await world.settled(end, 'sent');
+    expect(world.ordered()).toEqual(['hook ALARM', 'hook ALARM', 'hook OK']);
+    expect(await world.stored(alarm)).toMatchObject({ state: 'sent', attempts: 2 });
+  },
+);
+
+it('does not send again what is put back while an attempt is under way that arrives', async () => {
+  let release = (_outcome: Outcome): void => {};
+  const first = new Promise<Outcome>(resolve => {
+    release = resolve;
+  });
+  world.lanes.configure([world.target('hook', () => (world.received.length === 1 ? first : SENT))]);
+  const alarm = await world.commit(opening());
+  await eventually(() => world.received.length === 1);
+  await retry(alarm);
+  release(SENT);
+  await world.settled(await world.commit(closing(alarm)), 'sent');
+  expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
+});
+
 it('tells a removed target only the end of what it was world.told, and keeps the rest for when it is back', async () => {
   let answer: Outcome = SENT;
   const hook = world.target('hook', () => answer);

@@ -190,11 +190,12 @@ export function createLane(options: LaneOptions): Lane {
     if (written === 'stopped') return;
     backlog.settled(row.id);
     note(settlement);
-    if (written === 'booked') options.booked?.(row, settlement, durationMs);
-    if (written === 'booked')
+    if (written !== 'gone') {
+      options.booked?.(row, settlement, durationMs);
       for (const other of settlement.handOver) options.handedOver(other.target, other.id);
-    if (written === 'gone') {
-      // The store has it otherwise than memory, settled or with this attempt, and that is what counts.
+    }
+    if (written !== 'booked') {
+      // The store has it otherwise than memory, settled, with this attempt or put back, and that is what counts.
       queue.forget(entry);
       backlog.rewind('');
     } else if (settlement.state !== 'waiting') queue.settle(entry);

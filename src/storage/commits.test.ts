@@ -54,6 +54,7 @@ function settlement(lastError: string | null = null, deliveryId = 'd'): Operatio
     lastStatus: 200,
     lastError,
     settledAt: 1,
+    retriedAt: null,
     attempt: null,
     batch: null,
     handOver: [],

@@ -63,7 +63,10 @@ export interface TransitionOperation {
   readonly message: MessageRow;
 }
 
-/** Books what an attempt brought. Refused with `conflict` when the delivery is settled already. */
+/**
+ * Books what an attempt brought. Refused with `conflict` when the delivery is settled already, when it was not sent and a
+ * person has put it back since the attempt began, and when it is to be skipped and an alarm before it was put back.
+ */
 export interface SettleOperation {
   readonly kind: 'settle';
   readonly workspace: string;
@@ -74,6 +77,13 @@ export interface SettleOperation {
   readonly lastStatus: number | null;
   readonly lastError: string | null;
   readonly settledAt: number | null;
+  /** `retried_at` of the delivery when the attempt began. */
+  readonly retriedAt: number | null;
+  /**
+   * Books the same of a delivery that was put back since, and of no other: it waits to be tried at once, as if that had been
+   * asked for a moment later. False when left out.
+   */
+  readonly isOvertaken?: boolean;
   /** Written for failures and retries only: a first-try success lives in the delivery. */
   readonly attempt: AttemptRow | null;
   /** What it goes on travelling in, null for alone. */

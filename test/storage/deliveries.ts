@@ -33,8 +33,10 @@ export function describeDeliveries(dialect: TestDialect): void {
       return operation;
     }
 
-    const end = (id: string, state: DeliveryState, attempts = 3): Promise<void> =>
-      storage.commit(settle(id, { state, attempts, lastError: state }));
+    async function end(id: string, state: DeliveryState, attempts = 3): Promise<void> {
+      const retriedAt = (await get(id))?.retried_at ?? null;
+      await storage.commit(settle(id, { state, attempts, lastError: state, retriedAt }));
+    }
 
     /** A delivery in the given state. */
     async function one(state: DeliveryState, facts = {}, targets = ['hook']): Promise<string> {
@@ -205,6 +207,49 @@ export function describeDeliveries(dialect: TestDialect): void {
         await end(deliveryOf(second), 'sent');
         expect(await requeue({})).toEqual({ rows: [], overtaken: 1, next: undefined });
         expect(await get(deliveryOf(first))).toMatchObject({ state: 'exhausted', retried_at: null });
+      });
+
+      it('is not undone by what an attempt brings that began before, and is not asked for twice when it arrived', async () => {
+        const began = async (id: string) => (await get(id))?.retried_at ?? null;
+        const id = await one('waiting');
+        const retriedAt = await began(id);
+        const states = ['waiting', 'refused'] as const;
+        await requeue({ id, states });
+        const attempt = attemptRow(id, 1);
+        const lost = settle(id, { state: 'refused', retriedAt, attempt });
+        await expect(storage.commit(lost)).rejects.toMatchObject({ code: 'conflict' });
+        await storage.commit({ ...lost, lastError: 'status 404', isOvertaken: true });
+        expect(await get(id)).toMatchObject({
+          state: 'waiting',
+          attempts: 1,
+          retried_from: 1,
+          retried_at: NOW,
+          next_at: null,
+          settled_at: null,
+          last_error: 'status 404',
+        });
+        expect(await stores().deliveries.attempts(id)).toEqual([attempt]);
+        const again = settle(id, { state: 'waiting', attempts: 2, nextAt: 9, retriedAt: await began(id) });
+        await expect(storage.commit({ ...again, isOvertaken: true })).rejects.toMatchObject({
+          code: 'conflict',
+        });
+        await requeue({ id, states });
+        expect(await began(id)).toBe(NOW + 1);
+        await expect(storage.commit(again)).rejects.toMatchObject({ code: 'conflict' });
+        await storage.commit({ ...again, state: 'sent', settledAt: 5 });
+        expect(await get(id)).toMatchObject({ state: 'sent', attempts: 2 });
+      });
+
+      it('keeps an end from being skipped whose alarm it puts back', async () => {
+        const incident = incidentRow();
+        const alarm = deliveryOf(await committed(transition(incident)));
+        const over = deliveryOf(await committed(transition(closed(incident))));
+        await end(alarm, 'refused');
+        await requeue({ id: alarm });
+        await expect(end(over, 'skipped', 0)).rejects.toMatchObject({ code: 'conflict' });
+        await storage.commit(settle(alarm, { state: 'refused', retriedAt: NOW }));
+        await end(over, 'skipped', 0);
+        expect(await get(over)).toMatchObject({ state: 'skipped' });
       });
 
       it('goes through any number in slices, each once', async () => {

@@ -115,6 +115,7 @@ export function settle(deliveryId: string, facts: Partial<SettleOperation> = {})
     lastStatus: 200,
     lastError: null,
     settledAt: TIME + 5,
+    retriedAt: null,
     attempt: null,
     batch: null,
     handOver: [],

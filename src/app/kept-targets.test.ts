@@ -165,6 +165,24 @@ it('knows a removed one that stands in for another as long as somebody is owed t
   expect(await formerUrls()).toEqual([]);
 });
 
+it('knows of a pause as long as the target has the settings by which it asked for it', async () => {
+  const until = 1_700_000_000_000;
+  await kept.keep([hook()]);
+  const made = opening();
+  await test.storage.commit(made.operation);
+  const [row] = made.operation.deliveries;
+  await test.storage.commit(settle(row?.id ?? '', { state: 'waiting', pause: { target: 'hook', until } }));
+  const found = await open();
+  expect([...found.paused([hook()])]).toEqual([['hook', until]]);
+  expect([...found.paused([])]).toEqual([['hook', until]]);
+  expect([...found.paused([hook('https://b.example/')])]).toEqual([]);
+  await kept.keep([hook()]);
+  expect([...(await open()).paused([hook()])]).toEqual([['hook', until]]);
+  await kept.keep([hook('https://b.example/')]);
+  await kept.keep([hook()]);
+  expect([...(await open()).paused([hook()])]).toEqual([]);
+});
+
 it('goes on with the settings it can read, says of the others that it cannot, and tries a refused write again', async () => {
   await owe();
   await kept.keep([hook()]);

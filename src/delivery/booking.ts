@@ -1,6 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
-import type { SettleOperation } from '../storage/storage.ts';
+import type { SettleOperation, TargetPause } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { AttemptEnd, Attempts } from './attempt.ts';
 import type { Landing } from './flight.ts';
@@ -35,6 +35,13 @@ export function bookings({ skipped, sent, end }: Landing, options: Attempts): re
   const booked =
     end === undefined ? [] : sent.map(prepared => bookedSent(prepared, sent.length, end, options));
   return [...booked, ...unsent];
+}
+
+/** The same with the pause that its receiver asked for, which one of them keeps for all. */
+export function withPause(booked: readonly Booked[], pause: TargetPause | undefined): readonly Booked[] {
+  const [first, ...others] = booked;
+  if (first === undefined || pause === undefined) return booked;
+  return [{ ...first, settlement: { ...first.settlement, pause } }, ...others];
 }
 
 /** The same with what others get in place of the target. `isFailing` says whether it fails, this attempt included. */

@@ -1,13 +1,14 @@
 import type { HeadgateEvent } from '../events/event.ts';
-import { longestDelay } from '../lib/backoff.ts';
+import { longestDelay, obeyedMs } from '../lib/backoff.ts';
 import type { Cancel } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
-import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
+import { revealedJson } from '../lib/secret.ts';
+import type { DeliveryRow, SettleOperation, TargetPause } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
 import { createBacklog } from './backlog.ts';
-import { type Booked, bookings, settleInStore, withHandOver } from './booking.ts';
+import { type Booked, bookings, settleInStore, withHandOver, withPause } from './booking.ts';
 import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews } from './health.ts';
 import { createPace } from './pace.ts';
@@ -26,6 +27,8 @@ export interface LaneOptions extends Attempts {
   readonly slots: Slots;
   /** Whether the target was failing when somebody last looked. */
   readonly wasFailing: boolean;
+  /** Until when (epoch ms) the target asked for nothing to be sent when somebody last looked; undefined when it did not. */
+  readonly pausedUntil: number | undefined;
   /** Told of the target's health, and what the delivery was of that says so. */
   readonly news: (target: string, news: HealthNews, row: DeliveryRow) => void;
   /** Told that another target has a delivery of this id to take from the store. */
@@ -76,6 +79,8 @@ export function createLane(options: LaneOptions): Lane {
   });
   const begun = options.ids.next();
   let target = options.target;
+  /** What its settings say: another one that says the same is the same. */
+  let settingsText = revealedJson(target.settings);
   let isFormer = false;
   let state: 'new' | 'started' | 'stopped' = 'new';
   let sending = 0;
@@ -83,6 +88,9 @@ export function createLane(options: LaneOptions): Lane {
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
   pace.limit(target.settings.pacing);
+  // Never longer than any pause: the wall clock may have been set back since.
+  if (options.pausedUntil !== undefined)
+    pace.pause(clock.monotonic() + obeyedMs(options.pausedUntil - clock.now()));
 
   /** Never later than the schedule could have put it: the wall clock may have been set back since. */
   function dueOf({ next_at: nextAt, attempts, retried_from: from }: DeliveryRow): number {
@@ -159,19 +167,27 @@ export function createLane(options: LaneOptions): Lane {
 
   async function handle(entries: readonly Waiting[], began: number): Promise<void> {
     const sentTo = target;
+    const sentBy = settingsText;
     const flown = await flights.fly(entries, sentTo);
     sending -= 1;
     seat.release();
     if (flown === 'stopped') return;
     if (flown === 'put back' || flown.end === undefined) pace.unused(began);
-    if (flown !== 'put back') await land(flown, sentTo);
+    if (flown !== 'put back') await land(flown, sentTo, sentBy === settingsText);
     pump();
   }
 
-  async function land(landing: Landing, sentTo: Target): Promise<void> {
+  /** Whoever is asked by other settings since is not who asked for a pause. */
+  function pauseFor(pauseMs: number): TargetPause | undefined {
+    if (pauseMs <= 0) return undefined;
+    pace.pause(clock.monotonic() + pauseMs);
+    return { target: id, until: clock.now() + pauseMs };
+  }
+
+  async function land(landing: Landing, sentTo: Target, isAsBefore: boolean): Promise<void> {
     const { end } = landing;
-    if (end !== undefined) pace.pause(clock.monotonic() + end.pauseMs);
-    const booked = bookings(landing, options);
+    const pause = isAsBefore && end !== undefined ? pauseFor(end.pauseMs) : undefined;
+    const booked = withPause(bookings(landing, options), pause);
     const [first] = booked;
     const news = end && first && health.note(end.outcome, first.settlement);
     const { isFailing } = health;
@@ -228,6 +244,9 @@ export function createLane(options: LaneOptions): Lane {
       if (isFormer && !nowFormer) backlog.rewind('');
       // What was told of it ended with its removal.
       if (isFormer !== nowFormer) health = createHealth(clock, false);
+      const nextText = revealedJson(next.settings);
+      if (nextText !== settingsText) pace.resume();
+      settingsText = nextText;
       target = next;
       isFormer = nowFormer;
       pace.limit(next.settings.pacing);

@@ -64,6 +64,7 @@ function open(failing: readonly string[] = [], retrySchedule: readonly number[] 
     random: () => 0.5,
     logFolder: store.folder,
     failing: new Set(failing),
+    paused: new Map(),
     news: (id, { state }) => void told.push(`${id} ${state}`),
     settings: () => ({ retrySchedule, instanceName: 'gate', concurrency: 256 }),
   });

@@ -12,6 +12,8 @@ const GRACE_MS = 10_000;
 export interface LanesOptions extends Omit<Attempts, 'signal'> {
   /** Ids of the targets that were failing when somebody last looked. */
   readonly failing: ReadonlySet<string>;
+  /** Until when (epoch ms) targets asked for nothing to be sent when somebody last looked, by their ids. */
+  readonly paused: ReadonlyMap<string, number>;
   readonly news: LaneOptions['news'];
 }
 
@@ -37,6 +39,7 @@ export function createLanes(options: LanesOptions): Lanes {
   const slots = createSlots(() => options.settings().concurrency);
   /** Only until a target is removed: one that comes back begins anew. */
   const failing = new Set(options.failing);
+  const paused = new Map(options.paused);
   const abort = new AbortController();
   setMaxListeners(0, abort.signal);
 
@@ -56,6 +59,7 @@ export function createLanes(options: LanesOptions): Lanes {
       target,
       slots,
       wasFailing: failing.has(id),
+      pausedUntil: paused.get(id),
       handedOver: (other, delivery) => lanes.get(other)?.look(delivery.slice(0, -1)),
     });
     lanes.set(id, lane);
@@ -76,6 +80,7 @@ export function createLanes(options: LanesOptions): Lanes {
       for (const [id, lane] of lanes) {
         if (kept.has(id)) continue;
         lanes.delete(id);
+        paused.delete(id);
         end(id, lane);
       }
       for (const target of former) serve(target, true);

@@ -74,6 +74,8 @@ const SKIP_DELIVERY =
 const COUNT_ATTEMPT =
   'update deliveries set attempts = ?, retried_from = ?, last_status = ?, last_error = ? where workspace = ? and id = ? ' +
   "and state = 'waiting' and coalesce(retried_at, 0) <> ?";
+const PAUSE_TARGET =
+  'update kept_targets set paused_until = ? where workspace = ? and id = ? and coalesce(paused_until, 0) < ?';
 const BIND_DELIVERY = "update deliveries set batch = ? where workspace = ? and id = ? and state = 'waiting'";
 
 function values<Column extends string>(
@@ -133,10 +135,14 @@ function settleStep(operation: SettleOperation): Step {
 }
 
 function planSettle(operation: SettleOperation): Unleased {
-  const { workspace, deliveryId, attempt, handOver } = operation;
+  const { workspace, deliveryId, attempt, handOver, pause } = operation;
   const steps: Step[] = [settleStep(operation)];
   if (attempt !== null)
     steps.push({ sql: INSERT_ATTEMPT, parameters: values(ATTEMPT_COLUMNS, attempt, workspace) });
+  if (pause !== undefined) {
+    const { target, until } = pause;
+    steps.push({ sql: PAUSE_TARGET, parameters: [until, workspace, target, until] });
+  }
   for (const row of handOver)
     steps.push({ sql: INSERT_HAND_OVER, parameters: values(DELIVERY_COLUMNS, row, workspace) });
   return {

@@ -1,4 +1,5 @@
 import type { Lease, LeaseStore } from './lease-store.ts';
+import type { NodeRow, NodeStore } from './node-store.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
   AttemptTable,
@@ -12,13 +13,12 @@ import type {
   KeptTargetTable,
   KeyTable,
   MessageTable,
-  NodeTable,
   RevokedTokenTable,
   SecretTable,
   UserTable,
 } from './tables.ts';
 
-export type { Lease, LeaseStore };
+export type { Lease, LeaseStore, NodeRow, NodeStore };
 
 /** A page of rows; `total` counts all that match. */
 export interface Page<Row> {
@@ -46,7 +46,6 @@ export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
 export type KeyRow = KeyTable;
 export type UserRow = UserTable;
 type RevokedTokenRow = RevokedTokenTable;
-export type NodeRow = Omit<NodeTable, 'until'>;
 
 /**
  * Writes an incident's transition or repeat with all that follows from it, or nothing at all.
@@ -88,8 +87,17 @@ export interface SettleOperation {
   readonly attempt: AttemptRow | null;
   /** What it goes on travelling in, null for alone. */
   readonly batch: string | null;
+  /** Kept beside the settings of the target that asked for it, where these are kept. Left out, nobody asked. */
+  readonly pause?: TargetPause;
   /** Deliveries of the same event to other targets; nothing happens where such a target has one already. */
   readonly handOver: readonly DeliveryRow[];
+}
+
+/** Nothing is sent to the target for a while. */
+export interface TargetPause {
+  readonly target: string;
+  /** Epoch ms. */
+  readonly until: number;
 }
 
 /** Binds waiting deliveries together before they are sent as one, so that they are always the same under one id. */
@@ -269,18 +277,6 @@ export interface UserStore {
   isRevoked(tokenId: string): Promise<boolean>;
   /** How many changes of users there have been: another number says that something is not as it was. */
   changes(): Promise<number>;
-}
-
-/** The running processes of one database, by its own clock as leases are. */
-export interface NodeStore {
-  /** Says for `ttlMs` from now that the process runs. */
-  announce(node: NodeRow, ttlMs: number): Promise<void>;
-  /** Says that it ends. */
-  leave(id: string): Promise<void>;
-  /** Those that run, the longest running first. */
-  live(): Promise<readonly NodeRow[]>;
-  /** The process while it runs. */
-  get(id: string): Promise<NodeRow | undefined>;
 }
 
 export const FACT_NOUNS = [

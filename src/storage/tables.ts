@@ -172,6 +172,8 @@ export interface KeptTargetTable {
   id: string;
   /** Its settings as JSON, encrypted by the key ring. */
   sealed: string;
+  /** Until when its receiver, by these settings, asked for nothing to be sent; null when it never did. */
+  paused_until: number | null;
 }
 
 export interface SecretTable {

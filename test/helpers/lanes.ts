@@ -45,10 +45,11 @@ async function openWorld() {
     schedule: readonly number[];
     concurrency: number;
     failing: readonly string[];
+    paused: Readonly<Record<string, number>>;
     /** As real clocks do: what passes from one reading to the next, and by how much timers are early, in ms. */
     readingMs: number;
     earlyMs: number;
-  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: [], readingMs: 0, earlyMs: 0 };
+  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: [], paused: {}, readingMs: 0, earlyMs: 0 };
   let lanes: Lanes | undefined;
   let readings = 0;
   const coarse: Clock = {
@@ -84,6 +85,7 @@ async function openWorld() {
       random: () => 0.5,
       logFolder: store.folder,
       failing: new Set(facts.failing),
+      paused: new Map(Object.entries(facts.paused)),
       news: (id, news) => void told.push({ target: id, ...news }),
       settings: () => ({
         retrySchedule: facts.schedule,

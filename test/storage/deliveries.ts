@@ -278,20 +278,38 @@ export function describeDeliveries(dialect: TestDialect): void {
       });
     });
 
+    it('keeps the longest pause a target asked for with its settings, until these are replaced', async () => {
+      const keep = (sealed: string): Promise<void> =>
+        storage.transaction(tx => tx.in('default').keepTarget({ id: 'hook', sealed, paused_until: null }));
+      const pausedUntil = async () => (await stores().keptTargets.list()).map(row => row.paused_until);
+      const asked = async (subject: string, until: number): Promise<void> => {
+        const id = deliveryOf(await committed(transition(incidentRow({ subject }))));
+        await storage.commit(settle(id, { state: 'waiting', pause: { target: 'hook', until } }));
+      };
+      await asked('a', 5);
+      expect(await pausedUntil()).toEqual([]);
+      await keep('one');
+      await asked('b', NOW);
+      await asked('c', NOW - 1);
+      expect(await pausedUntil()).toEqual([NOW]);
+      await keep('two');
+      expect(await pausedUntil()).toEqual([null]);
+    });
+
     it('keeps the settings of targets, replaces and drops them, for each workspace', async () => {
       const keep = (workspace: string, id: string, sealed: string): Promise<void> =>
-        storage.transaction(tx => tx.in(workspace).keepTarget({ id, sealed }));
+        storage.transaction(tx => tx.in(workspace).keepTarget({ id, sealed, paused_until: null }));
       await keep('default', 'b', 'one');
       await keep('default', 'a', 'two');
       await keep('default', 'b', 'three');
       await keep('another', 'b', 'four');
       expect(await stores().keptTargets.list()).toEqual([
-        { id: 'a', sealed: 'two' },
-        { id: 'b', sealed: 'three' },
+        { id: 'a', sealed: 'two', paused_until: null },
+        { id: 'b', sealed: 'three', paused_until: null },
       ]);
       await storage.transaction(tx => tx.in('default').dropTarget('b'));
       await storage.transaction(tx => tx.in('default').dropTarget('unknown'));
-      expect(await stores().keptTargets.list()).toEqual([{ id: 'a', sealed: 'two' }]);
+      expect(await stores().keptTargets.list()).toEqual([{ id: 'a', sealed: 'two', paused_until: null }]);
       expect(await storage.in('another').keptTargets.list()).toHaveLength(1);
     });
   });

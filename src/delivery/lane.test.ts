@@ -31,7 +31,7 @@ it('hands an alarm that was refused, and its end, over to the fallback', async (
 });
 
 it('hands alarms over at once while the target fails, and asks it first with each new one', async () => {
-  world.facts.failing = ['hook'];
+  world.facts.failing = { hook: 'failing' };
   await world.restart();
   let answer: Outcome = RETRY;
   world.lanes.configure(withFallback(() => answer));

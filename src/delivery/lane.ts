@@ -10,7 +10,7 @@ import type { Attempts } from './attempt.ts';
 import { createBacklog } from './backlog.ts';
 import { type Booked, bookings, settleInStore, withHandOver, withPause } from './booking.ts';
 import { createFlights, type Landing } from './flight.ts';
-import { createHealth, type HealthNews } from './health.ts';
+import { createHealth, type HealthNews, type ToldFailing } from './health.ts';
 import { createPace } from './pace.ts';
 import { createQueue, type Waiting } from './queue.ts';
 import type { Slots } from './slots.ts';
@@ -25,8 +25,8 @@ const MOST_TOGETHER = 500;
 export interface LaneOptions extends Attempts {
   readonly target: Target;
   readonly slots: Slots;
-  /** Whether the target was failing when somebody last looked. */
-  readonly wasFailing: boolean;
+  /** What was last told of the target if it was failing when somebody last looked. */
+  readonly toldFailing: ToldFailing | undefined;
   /** Until when (epoch ms) the target asked for nothing to be sent when somebody last looked; undefined when it did not. */
   readonly pausedUntil: number | undefined;
   /** Told of the target's health, and what the delivery was of that says so. */
@@ -57,7 +57,7 @@ export function createLane(options: LaneOptions): Lane {
   const { deliveries } = storage.in(options.workspace);
   const queue = createQueue();
   const pace = createPace();
-  let health = createHealth(clock, options.wasFailing);
+  let health = createHealth(clock, options.toldFailing);
   const seat = options.slots.seat(pump);
   const faultLog = (message: string, over: string) =>
     createFaultLog(logger, { fields: { target: id }, message, over });
@@ -243,7 +243,7 @@ export function createLane(options: LaneOptions): Lane {
     use(next, nowFormer) {
       if (isFormer && !nowFormer) backlog.rewind('');
       // What was told of it ended with its removal.
-      if (isFormer !== nowFormer) health = createHealth(clock, false);
+      if (isFormer !== nowFormer) health = createHealth(clock);
       const nextText = revealedJson(next.settings);
       if (nextText !== settingsText) pace.resume();
       settingsText = nextText;

@@ -214,6 +214,38 @@ it('tells a removed target only the end of what it was world.told, and keeps the
   await world.settled(untold, 'sent');
 });
 
+it('tells a removed target the end of what it takes a moment after its removal', async () => {
+  let release = (_outcome: Outcome): void => {};
+  const first = new Promise<Outcome>(resolve => {
+    release = resolve;
+  });
+  const hook = world.target('hook', () => (world.received.length === 1 ? first : SENT));
+  world.lanes.configure([hook]);
+  const alarm = await world.commit(opening());
+  await eventually(() => world.received.length === 1);
+  world.lanes.configure([], [hook]);
+  const end = await world.commit(closing(alarm));
+  // Whatever was to be read of it has been by then.
+  for (let read = 0; read < 3; read++) await world.stored(end);
+  release(SENT);
+  await world.settled(end, 'sent');
+  expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
+});
+
+it('reads nothing but ends for a removed target, however much waits for it', async () => {
+  const hook = world.target('hook', () => SENT);
+  const told = opening({ subject: 'told' });
+  const rows = told.operation.deliveries.map(row => ({ ...row, state: 'sent' as const, settled_at: 1 }));
+  await world.store.storage.commit({ ...told.operation, deliveries: rows });
+  const untold = Array.from({ length: 200 }, (_, count) => opening({ subject: `s${count}` }));
+  await Promise.all(untold.map(one => world.store.storage.commit(one.operation)));
+  world.facts.readWaiting = () => Promise.reject(new Error('everything that waits is read'));
+  world.lanes.configure([], [hook]);
+  await world.settled(await world.commit(closing(told)), 'sent');
+  expect(world.ordered()).toEqual(['hook OK']);
+  expect(world.logged).toEqual([]);
+});
+
 it('waits as the target says instead of by the schedule', async () => {
   const waits = { kind: 'growing', firstMs: 200, rate: 2, mostMs: 10_000 } as const;
   world.lanes.configure([

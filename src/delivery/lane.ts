@@ -73,7 +73,7 @@ export function createLane(options: LaneOptions): Lane {
     clock,
     most: MOST_IN_MEMORY,
     faults: faultLog('waiting deliveries cannot be read', 'waiting deliveries can be read again'),
-    read: (after, limit) => deliveries.waiting(id, after, limit),
+    read: (after, limit) => deliveries[isFormer ? 'waitingEnds' : 'waiting'](id, after, limit),
     dueOf,
     changed: pump,
   });
@@ -152,7 +152,7 @@ export function createLane(options: LaneOptions): Lane {
     for (;;) {
       const entry = queue.take(now);
       if (entry === undefined || !isFormer || entry.row.status === 'OK') return entry;
-      backlog.hold(entry);
+      queue.forget(entry);
     }
   }
 
@@ -216,6 +216,8 @@ export function createLane(options: LaneOptions): Lane {
       backlog.rewind('');
     } else if (settlement.state !== 'waiting') queue.settle(entry);
     else queue.settle(entry, { row: afterAttempt(row, settlement), event: entry.event, due, isAlone });
+    // Its end, if that came meanwhile, was not among those to send.
+    if (isFormer && row.status === 'ALARM') backlog.rewind('');
   }
 
   function note({ state: now, deliveryId, lastError }: SettleOperation): void {
@@ -229,7 +231,8 @@ export function createLane(options: LaneOptions): Lane {
       pump();
     },
     add(row, event) {
-      backlog.add(row, event);
+      if (isFormer) backlog.rewind(beforeId(row.id));
+      else backlog.add(row, event);
       pump();
     },
     look(after) {
@@ -241,9 +244,11 @@ export function createLane(options: LaneOptions): Lane {
       pump();
     },
     use(next, nowFormer) {
-      if (isFormer && !nowFormer) backlog.rewind('');
-      // What was told of it ended with its removal.
-      if (isFormer !== nowFormer) health = createHealth(clock);
+      if (isFormer !== nowFormer) {
+        backlog.rewind('');
+        // What was told of it ended with its removal.
+        health = createHealth(clock);
+      }
       const nextText = revealedJson(next.settings);
       if (nextText !== settingsText) pace.resume();
       settingsText = nextText;
@@ -259,6 +264,9 @@ export function createLane(options: LaneOptions): Lane {
     },
   };
 }
+
+/** A place right before it, as far as ids go. */
+export const beforeId = (id: string): string => id.slice(0, -1);
 
 const afterAttempt = (row: DeliveryRow, settlement: SettleOperation): DeliveryRow => ({
   ...row,

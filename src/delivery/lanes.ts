@@ -4,7 +4,7 @@ import type { DeliveryRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
 import type { ToldFailing } from './health.ts';
-import { createLane, type Lane, type LaneOptions } from './lane.ts';
+import { beforeId, createLane, type Lane, type LaneOptions } from './lane.ts';
 import { createSlots } from './slots.ts';
 
 /** How long a graceful stop waits for attempts under way; the rest stays in the store. */
@@ -61,7 +61,7 @@ export function createLanes(options: LanesOptions): Lanes {
       slots,
       toldFailing: failing.get(id),
       pausedUntil: paused.get(id),
-      handedOver: (other, delivery) => lanes.get(other)?.look(delivery.slice(0, -1)),
+      handedOver: (other, delivery) => lanes.get(other)?.look(beforeId(delivery)),
     });
     lanes.set(id, lane);
     void (ending.get(id) ?? Promise.resolve()).then(() => lane.start());

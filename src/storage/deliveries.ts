@@ -17,6 +17,14 @@ export function selectDeliveries(db: Kysely<Database>, workspace: string, filter
 }
 
 export function deliveryStore(db: Kysely<Database>, workspace: string): DeliveryStore {
+  // The state is written out, because SQLite takes a partial index only for what it can read in the text.
+  const waitingFor = (target: string, after: string) =>
+    selectDeliveries(db, workspace, { target })
+      .where('state', '=', sql.lit('waiting'))
+      .where('id', '>', after)
+      .orderBy('id')
+      .select(DELIVERY_COLUMNS);
+
   return {
     get: id =>
       selectDeliveries(db, workspace).where('id', '=', id).select(DELIVERY_COLUMNS).executeTakeFirst(),
@@ -28,13 +36,23 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
       ]);
       return { rows, total };
     },
-    // Written out, because SQLite takes a partial index only for what it can read in the text.
-    waiting: (target, after, limit) =>
-      selectDeliveries(db, workspace, { target })
-        .where('state', '=', sql.lit('waiting'))
-        .where('id', '>', after)
-        .orderBy('id')
-        .select(DELIVERY_COLUMNS)
+    waiting: (target, after, limit) => waitingFor(target, after).limit(limit).execute(),
+    waitingEnds: (target, after, limit) =>
+      waitingFor(target, after)
+        .where('status', '=', 'OK')
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('deliveries as earlier')
+                .whereRef('earlier.workspace', '=', 'deliveries.workspace')
+                .whereRef('earlier.incident_id', '=', 'deliveries.incident_id')
+                .whereRef('earlier.target', '=', 'deliveries.target')
+                .whereRef('earlier.seq', '<', 'deliveries.seq')
+                .where('earlier.state', '=', 'waiting')
+                .select('earlier.id'),
+            ),
+          ),
+        )
         .limit(limit)
         .execute(),
     async waitingByTarget() {

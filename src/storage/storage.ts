@@ -168,6 +168,8 @@ export interface DeliveryStore {
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** The target's waiting deliveries with an id after `after`, oldest first. */
   waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** Those of them that tell an end, but for those whose alarm waits before them. */
+  waitingEnds(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
   waitingByTarget(): Promise<readonly TargetBacklog[]>;
   /** Who has been told of the incident where it was to be told to the target. */

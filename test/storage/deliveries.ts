@@ -107,6 +107,22 @@ export function describeDeliveries(dialect: TestDialect): void {
       });
     });
 
+    it('finds the ends that wait for a target, without those that wait for their alarm', async () => {
+      const ends: string[] = [];
+      for (const state of ['sent', 'waiting', 'refused', 'sent'] as const) {
+        const incident = incidentRow({ subject: `s${ends.length}` });
+        const alarm = deliveryOf(await committed(transition(incident, { targets: ['hook', 'log'] })));
+        if (state !== 'waiting') await end(alarm, state);
+        ends.push(deliveryOf(await committed(transition(closed(incident), { targets: ['hook', 'log'] }))));
+      }
+      const [first = '', , third, fourth] = ends;
+      const found = async (after: string, limit: number) =>
+        (await stores().deliveries.waitingEnds('hook', after, limit)).map(row => row.id);
+      expect(await found('', 10)).toEqual([first, third, fourth]);
+      expect(await found(first, 1)).toEqual([third]);
+      expect(await stores().deliveries.waitingEnds('log', '', 10)).toEqual([]);
+    });
+
     it('knows whether a target has got something later of the incident', async () => {
       const incident = incidentRow();
       const first = await committed(transition(incident));

@@ -66,6 +66,11 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
   ['events that nothing needs', reader => old(reader, 'events'), 'deliveries_by_event'],
   ['incidents that nothing needs', reader => old(reader, 'incidents'), 'deliveries_by_incident_id'],
   ['open incidents by condition', reader => incidents(reader).openByCondition(), 'incidents_'],
+  [
+    'ends that wait for a target',
+    reader => deliveries(reader).waitingEnds('t', 'd', 10),
+    'deliveries_waiting',
+  ],
   ['what waits for a target', reader => deliveries(reader).waiting('t', 'd', 10), 'deliveries_waiting'],
   [
     'the deliveries of an incident',

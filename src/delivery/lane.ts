@@ -85,6 +85,8 @@ export function createLane(options: LaneOptions): Lane {
   let state: 'new' | 'started' | 'stopped' = 'new';
   let sending = 0;
   let settling = 0;
+  /** Since when, on the monotonic clock, something that is due has met no free request. */
+  let gatheringSince: number | undefined;
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
   pace.limit(target.settings.pacing);
@@ -100,6 +102,15 @@ export function createLane(options: LaneOptions): Lane {
     );
   }
 
+  const mostTogether = (): number => Math.min(target.batching?.maxEvents ?? 1, MOST_TOGETHER);
+
+  /** Until when what is due waits for company: not beyond what fits, and not while nothing is under way. */
+  function gatheredAt(): number {
+    const { batching } = target;
+    if (gatheringSince === undefined || batching === undefined || sending === 0) return 0;
+    return queue.heads >= mostTogether() ? 0 : gatheringSince + batching.gatherMs;
+  }
+
   const hasRoom = (): boolean => sending < target.concurrency && settling < MOST_UNSETTLED;
 
   function pump(): void {
@@ -109,7 +120,8 @@ export function createLane(options: LaneOptions): Lane {
     const isNothingDue = beginAll(now);
     backlog.fill(isNothingDue);
     const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
-    const next = Math.max(due, pace.freeAt());
+    if (sending >= target.concurrency && due <= now) gatheringSince ??= now;
+    const next = Math.max(due, pace.freeAt(), gatheredAt());
     if (hasRoom() && next > now && next < Infinity) wake = clock.after(next - now, pump);
   }
 
@@ -118,7 +130,7 @@ export function createLane(options: LaneOptions): Lane {
     while (hasRoom() && pace.freeAt() <= now) {
       const due = queue.nextDue();
       if (due === undefined || due > now) return true;
-      if (!seat.take()) return false;
+      if (gatheredAt() > now || !seat.take()) return false;
       const entries = takeTogether(now);
       if (entries.length > 0) begin(entries, now);
       else seat.release();
@@ -128,7 +140,7 @@ export function createLane(options: LaneOptions): Lane {
 
   /** What is due and may travel together; what travels alone, or in company of its own, waits for its turn. */
   function takeTogether(now: number): readonly Waiting[] {
-    const most = Math.min(target.batching?.maxEvents ?? 1, MOST_TOGETHER);
+    const most = mostTogether();
     const entries: Waiting[] = [];
     while (entries.length < most) {
       const entry = takeSendable(now);
@@ -158,6 +170,7 @@ export function createLane(options: LaneOptions): Lane {
 
   function begin(entries: readonly Waiting[], now: number): void {
     sending += 1;
+    gatheringSince = undefined;
     pace.begun(now);
     const work: Promise<void> = handle(entries, now)
       .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))

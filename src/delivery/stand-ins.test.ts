@@ -72,7 +72,7 @@ it('tells the end to whoever stood in for a target that was removed', async () =
 
 it('hands an end over that its target dislikes together with others', async () => {
   answer = REFUSED;
-  const batching = { maxEvents: Infinity, maxBytes: 1_000_000 };
+  const batching = { maxEvents: Infinity, maxBytes: 1_000_000, gatherMs: 1000 };
   const picky: Outcome = { kind: 'refused', reason: 'status 400', isAboutMessage: true };
   let release = (_outcome: Outcome): void => {};
   const reply = (count: number): Outcome | Promise<Outcome> =>

@@ -5407,7 +5407,7 @@ export interface components {
              */
             maxPayloadEvents: number;
             /**
-             * @description Longest wait of an event while all slots are busy, in seconds.
+             * @description What came while all requests were under way waits so long for company, in seconds, unless a request is full or none is under way any more.
              * @default 1
              */
             flushPeriodSec: number;
@@ -5695,7 +5695,7 @@ export interface components {
              */
             maxPayloadEvents?: number;
             /**
-             * @description Longest wait of an event while all slots are busy, in seconds.
+             * @description What came while all requests were under way waits so long for company, in seconds, unless a request is full or none is under way any more.
              * @default 1
              */
             flushPeriodSec?: number;

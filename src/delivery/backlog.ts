@@ -2,10 +2,8 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
+import { AGAIN_MS } from './again.ts';
 import { chainKey, type DeliveryQueue } from './queue.ts';
-
-/** The store could not be read: how long until it is asked again. */
-const READ_AGAIN_MS = 1000;
 
 export interface BacklogOptions {
   readonly queue: DeliveryQueue;
@@ -74,7 +72,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
     } catch (error) {
       faults.failed(error);
       state = 'resting';
-      clock.after(READ_AGAIN_MS, () => {
+      clock.after(AGAIN_MS, () => {
         state = 'idle';
         options.changed();
       });

@@ -2,14 +2,12 @@ import { AppError } from '../lib/errors.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
 import type { SettleOperation, TargetPause } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
+import { AGAIN_MS } from './again.ts';
 import type { AttemptEnd, Attempts } from './attempt.ts';
 import type { Landing } from './flight.ts';
 import { type HandOver, handedOver } from './hand-over.ts';
 import type { Prepared } from './prepare.ts';
 import { settlement, skip } from './settlement.ts';
-
-/** The store refused: how long until it is asked again. */
-const AGAIN_MS = 1000;
 
 /** What an attempt brought one of the deliveries that were sent in it. */
 export interface Booked {

@@ -1,5 +1,6 @@
 import type { Ids } from '../lib/ids.ts';
 import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
+import { FRESH_DELIVERY } from '../storage/tables.ts';
 
 export interface HandOver {
   readonly row: DeliveryRow;
@@ -41,17 +42,9 @@ export function handedOver(settled: SettleOperation, handOver: HandOver): Settle
 
 const deliveryTo = (target: string, { row, ids, now }: HandOver): DeliveryRow => ({
   ...row,
+  ...FRESH_DELIVERY,
   id: ids.next(),
   target,
-  state: 'waiting',
-  attempts: 0,
-  next_at: null,
-  last_status: null,
-  last_error: null,
   created_at: now,
-  settled_at: null,
-  retried_from: 0,
-  retried_at: null,
   instead_of: row.target,
-  batch: null,
 });

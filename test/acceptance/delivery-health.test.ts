@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import type { Served } from './bin.ts';
 import { deliveryItem, incidentItem, ledgerItem, messageItem } from './client.ts';
-import { installation, logIn, serve, stop, until } from './harness.ts';
+import { installation, logIn, serve, stop, until, writeConfiguration } from './harness.ts';
 import { alarm, end, monitors, POSTING, post } from './posting.ts';
-import { scriptedSink, single, status, take } from './scripted-sink.ts';
+import { type ScriptedSink, scriptedSink, single, status, take } from './scripted-sink.ts';
 
 const targetItem = z.object({
   id: z.string(),
@@ -172,4 +172,34 @@ it('tells of the first delivery that a failing target gives up after a restart, 
     expect.stringMatching(/^Target main is delivering again after /),
   ]);
   expect(await stop(third)).toEqual({ code: 0, signal: null });
+});
+
+it('tells the end to a fallback that got the alarm and was removed since, also after a restart', async () => {
+  const [main, former, present] = [await scriptedSink(), await scriptedSink(), await scriptedSink()];
+  const settings = { pipelines: [POSTING], delivery: { retrySchedule: ['0s', '1s'] } };
+  const standingIn = (id: string, { url }: ScriptedSink) => ({
+    targets: [single('main', main.url, { fallback: id }), single(id, url)],
+    notifications: [monitors('main')],
+  });
+  const folders = installation({ settings, notifications: standingIn('former', former) });
+  main.reply(status(404));
+  const first = await serve(folders);
+  await post(first, [alarm('key')]);
+  const api = await logIn(first.url);
+  const booked = async () => (await api.total('/deliveries?target=former&state=sent')) === 1;
+  await until(booked, 'the alarm at the fallback');
+  writeConfiguration(folders.config, { notifications: standingIn('present', present) });
+  await until(
+    async () => (await api.items('/notification-targets', targetItem)).some(({ id }) => id === 'present'),
+    'the other fallback',
+  );
+  await post(first, [alarm('another')]);
+  await until(() => present.taken().length === 1, 'an alarm at the other fallback');
+  await first.kill();
+  const second = await serve(folders);
+  await post(second, [end('key')]);
+  await until(() => former.taken().length === 2, 'the end at the former fallback');
+  expect(former.taken().map(({ event }) => event.status)).toEqual(['ALARM', 'OK']);
+  expect(present.calls.map(({ event }) => event.key)).not.toContain('key');
+  expect(await stop(second)).toEqual({ code: 0, signal: null });
 });

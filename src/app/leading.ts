@@ -68,6 +68,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     logFolder: join(dataFolder, 'log'),
     holds: tenure.holds,
     booked: meters.booked,
+    paused: keptTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
     news: (target, news, row) => engine.targetNews(target, news, row),
     settings: () => ({

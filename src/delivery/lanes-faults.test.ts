@@ -63,7 +63,8 @@ function open(failing: readonly string[] = [], retrySchedule: readonly number[] 
     logger: silentLogger,
     random: () => 0.5,
     logFolder: store.folder,
-    failing: new Set(failing),
+    failing: new Map(failing.map(id => [id, 'failing'])),
+    paused: new Map(),
     news: (id, { state }) => void told.push(`${id} ${state}`),
     settings: () => ({ retrySchedule, instanceName: 'gate', concurrency: 256 }),
   });

@@ -38,9 +38,10 @@ export function settlement(end: AttemptEnd): SettleOperation {
     lastStatus: outcome.httpStatus ?? null,
     lastError: outcome.kind === 'sent' ? null : outcome.reason,
     settledAt: state === 'waiting' ? null : endedAt,
+    retriedAt: delivery.retried_at,
     attempt: isFirstSuccess || isOneOfMany ? null : attemptRow(end, attempts),
     batch: delivery.batch,
-    handOver: null,
+    handOver: [],
   };
 }
 
@@ -86,8 +87,9 @@ export function skip(
     lastStatus: delivery.last_status,
     lastError: reason,
     settledAt: now,
+    retriedAt: delivery.retried_at,
     attempt: null,
     batch: delivery.batch,
-    handOver: null,
+    handOver: [],
   };
 }

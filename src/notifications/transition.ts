@@ -3,6 +3,7 @@ import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ComponentKind } from '../pipelines/component.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
+import { FRESH_DELIVERY } from '../storage/tables.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
 export interface Origin {
@@ -127,6 +128,7 @@ function deliveryOf(
   target: string,
 ): DeliveryRow {
   return {
+    ...FRESH_DELIVERY,
     id: change.ids.next(),
     target,
     notification: change.origin.notification,
@@ -135,16 +137,6 @@ function deliveryOf(
     event_id: event.id,
     seq: incident.seq,
     status: change.status,
-    state: 'waiting',
-    attempts: 0,
-    next_at: null,
-    last_status: null,
-    last_error: null,
     created_at: change.now,
-    settled_at: null,
-    retried_from: 0,
-    retried_at: null,
-    instead_of: null,
-    batch: null,
   };
 }

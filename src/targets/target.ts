@@ -34,6 +34,8 @@ export interface Batching {
   readonly maxEvents: number;
   /** Of the events as JSON, in bytes; one event may be larger. */
   readonly maxBytes: number;
+  /** Longest wait for company of what found all requests under way, once one of them has ended; in milliseconds. */
+  readonly gatherMs: number;
 }
 
 interface Definition<Settings extends CommonSettings> {

@@ -5534,7 +5534,7 @@ export interface components {
              */
             maxPayloadEvents: number;
             /**
-             * @description Longest wait of an event while all slots are busy, in seconds.
+             * @description What came while all requests were under way waits so long for company, in seconds, unless a request is full or none is under way any more.
              * @default 1
              */
             flushPeriodSec: number;
@@ -5822,7 +5822,7 @@ export interface components {
              */
             maxPayloadEvents?: number;
             /**
-             * @description Longest wait of an event while all slots are busy, in seconds.
+             * @description What came while all requests were under way waits so long for company, in seconds, unless a request is full or none is under way any more.
              * @default 1
              */
             flushPeriodSec?: number;

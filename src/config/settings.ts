@@ -55,6 +55,25 @@ const api = z.strictObject({
     .describe(
       'Failed logins and sign-ins that are answered before others have to wait: N/second, minute, hour or day.',
     ),
+  rateLimit: z
+    .strictObject({
+      perSecond: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .default(50)
+        .describe('Requests a second that go on being answered; 0 switches the limit off.'),
+      burst: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(200)
+        .describe('Requests that are answered at once after a pause.'),
+    })
+    .prefault({})
+    .describe(
+      'Limits of requests for each user, over all tokens of theirs, and for each address of those without a valid token. Logins have their own limits; what engines push with a good token has none.',
+    ),
   tls: tlsSchema
     .optional()
     .describe(

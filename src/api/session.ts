@@ -67,8 +67,8 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
     const parsed = use.safeParse(request.body ?? undefined);
     if (!parsed.success) throw invalidInput(parsed.error);
     const { secret, session } = await sessionOf(request);
-    if (parsed.data.active) await sessions.touch(secret);
-    return sessions.issueToken(session);
+    const used = parsed.data.active ? await sessions.touch(secret) : undefined;
+    return sessions.issueToken(used ?? session);
   });
 
   scope.delete('/', { bodyLimit: MOST_BYTES }, async (request, reply) => {

@@ -106,7 +106,10 @@ it.each([
     'a logout with one of them',
     async ({ sid, csrf }: Awaited<ReturnType<typeof signedIn>>) => {
       const { body } = await token(sid, csrf, OWN);
-      return ask('POST', '/api/v1/auth/logout', { headers: [['authorization', body.token]] });
+      return ask('POST', '/api/v1/auth/logout', {
+        headers: [JSON_BODY, ['authorization', body.token]],
+        body: '{}',
+      });
     },
   ],
   [

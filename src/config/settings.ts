@@ -55,6 +55,22 @@ const api = z.strictObject({
     .describe(
       'Failed logins and sign-ins that are answered before others have to wait: N/second, minute, hour or day.',
     ),
+  loginBackOff: z
+    .strictObject({
+      after: z
+        .int()
+        .min(0)
+        .max(1000)
+        .default(5)
+        .describe(
+          'Failed logins under one name from one address after which each further one brings a wait, 1s at first and twice as long each time; from several addresses, four times as many. 0 for never.',
+        ),
+      longest: duration({ min: '1s', max: '30m' }).prefault('1m').describe('The longest of these waits.'),
+    })
+    .prefault({})
+    .describe(
+      'How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; whoever logged in from an address within a day is not held up by failures elsewhere.',
+    ),
   rateLimit: z
     .strictObject({
       perSecond: z

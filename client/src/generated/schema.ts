@@ -3598,6 +3598,23 @@ export interface components {
                  */
                 loginRateLimit: string;
                 /**
+                 * @description How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; whoever logged in from an address within a day is not held up by failures elsewhere.
+                 * @default {}
+                 */
+                loginBackOff: {
+                    /**
+                     * @description Failed logins under one name from one address after which each further one brings a wait, 1s at first and twice as long each time; from several addresses, four times as many. 0 for never.
+                     * @default 5
+                     */
+                    after: number;
+                    /**
+                     * @description The longest of these waits.
+                     * @default 1m
+                     * @example 30s
+                     */
+                    longest: string;
+                };
+                /**
                  * @description Limits of requests for each user, over all tokens of theirs, and for each address of those without a valid token. Logins have their own limits; what engines push with a good token has none.
                  * @default {}
                  */
@@ -4219,6 +4236,10 @@ export interface components {
                 authTokenTTL?: number | null;
                 idleSessionTTL?: number | null;
                 loginRateLimit?: string | null;
+                loginBackOff?: {
+                    after?: number | null;
+                    longest?: string | null;
+                } | null;
                 rateLimit?: {
                     perSecond?: number | null;
                     burst?: number | null;

@@ -105,19 +105,24 @@ test('api.md lists every path that the server knows', async () => {
   };
   const known: string[] = [];
   const leader = { node: 'n', url: untouched, http: { forward: untouched, close: untouched } };
+  const limits = { actor: untouched, stranger: untouched };
+  const audit = { refused: untouched };
   const server = fastify();
   server.addHook('onRoute', ({ method, url }) => {
     if (method !== 'HEAD') known.push(`${method} ${asDocumented(url)}`);
   });
   await server.register(
-    scope => addManagement(scope, { house, identity, health: untouched, clock: testClock(), leader }),
+    scope => addManagement(scope, { house, identity, health: untouched, clock: testClock(), leader, limits }),
     {
       prefix: '/api/v1',
     },
   );
-  await server.register(scope => addIngest(scope, { monitor: () => monitor, post: untouched, leader }), {
-    prefix: '/ingest',
-  });
+  await server.register(
+    scope => addIngest(scope, { monitor: () => monitor, post: untouched, leader, limits, audit }),
+    {
+      prefix: '/ingest',
+    },
+  );
   await server.close();
   const documented = tableRows(sectionOf(API, 'Paths')).flatMap(([method, path]) =>
     spelledOut(path).map(one => `${method} ${one}`),

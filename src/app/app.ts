@@ -22,6 +22,7 @@ import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
+import { auditFileEdit } from './file-edits.ts';
 import { NO_COMPONENTS, notLeading } from './follower.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { leaderUrl } from './leader.ts';
@@ -95,6 +96,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       secretOf: secrets.get,
       secrets,
       versions,
+      edited: edit => auditFileEdit(audit, edit),
       assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
       clock,
       logger,
@@ -286,6 +288,7 @@ async function firstSources({ configFolder, environment, flags }: AppOptions): P
 
 const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
   ...api,
+  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
   auth,
   externalUrl: instance.externalUrl,
 });

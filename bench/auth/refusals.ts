@@ -1,5 +1,4 @@
 import { percentile, printTable } from '../delivery/table.ts';
-import { addresses } from './addresses.ts';
 import { type Measured, PASSWORD, startMeasured } from './server.ts';
 
 const SAMPLES = 200;
@@ -83,3 +82,11 @@ const shuffled = <Item>(items: readonly Item[]): Item[] =>
     .map(item => ({ item, at: Math.random() }))
     .sort((one, other) => one.at - other.at)
     .map(({ item }) => item);
+/** Addresses that nobody else has, one after the other. */
+function addresses(): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `10.${(count >> 16) & 255}.${(count >> 8) & 255}.${count & 255}`;
+  };
+}

@@ -84,12 +84,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
-    const fields = {
-      requestId: request.id,
-      method: request.method,
-      path: request.routeOptions.url ?? '(unknown)',
-    };
-    logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+    logger.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        path: request.routeOptions.url ?? '(unknown)',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    );
     done();
   });
   countRequests(server, metrics);

@@ -4830,6 +4830,8 @@ export interface components {
                  * @enum {string}
                  */
                 maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
             };
             /** @description The same as smtpUsername, for clients of the family. */
             username?: string;
@@ -4871,6 +4873,7 @@ export interface components {
                 rejectUnauthorized?: boolean | null;
                 minVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
                 maxVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                ca?: string | null;
             } | null;
         };
         SmtpTargetSettings: {
@@ -4940,6 +4943,8 @@ export interface components {
                  * @enum {string}
                  */
                 maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
             };
         };
         SnsTarget: {

@@ -61,7 +61,7 @@ function markupOf(
   body: NonNullable<MailConf['body']>,
   now: number,
 ): string | undefined {
-  const pages = events.map(event => render(body, mailFields(event, now), escaped));
+  const pages = events.map(event => render(body, mailFields(event, now), inMarkup));
   const isWhole = pages.every(one => Buffer.byteLength(one) < CUT_BYTES);
   const all = pages.join('<hr>');
   return isWhole && Buffer.byteLength(all) <= MOST_TEXT_BYTES ? all : undefined;
@@ -111,7 +111,7 @@ function statusWord({ backpressure_type: type, status }: HeadgateEvent): string 
 }
 
 /** What subject and body may name: the event's fields, and the family's variables that only mail has. */
-export function mailFields(event: HeadgateEvent, now: number): Readonly<Record<string, unknown>> {
+function mailFields(event: HeadgateEvent, now: number): Readonly<Record<string, unknown>> {
   const group = steeringOf(event).__worker_group;
   return {
     // One workspace has no name to tell.
@@ -137,6 +137,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, character => ENTITIES[character] ?? '');
+
+/** Where the template makes a value an address, it must be none that runs. Blanks in a scheme do not count. */
+const inMarkup = (value: string): string =>
+  escaped(
+    /^(javascript|vbscript|data):/i.test(value.replace(/[\s\p{Cc}]/gu, '')) ? `unsafe:${value}` : value,
+  );
 
 const isWebAddress = (value: unknown): value is string =>
   typeof value === 'string' && /^https?:\/\/[^\s\p{Cc}]+$/u.test(value);

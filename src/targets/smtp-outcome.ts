@@ -48,6 +48,7 @@ export const refusalText = (refusals: readonly Refusal[]): string => {
 const MOST_NAMED = 10;
 const MOST_REPLY = 300;
 
+const LOGIN_REMEDY = '; check smtpUsername and smtpPassword';
 const TLS_REMEDY = '; check encryptionOption and tls';
 
 /** What TLS says of trust and versions, whatever the library calls it: a person mends that. What only broke off passes. */
@@ -62,13 +63,15 @@ export function outcomeOfMailFailure(error: unknown, settings: SmtpSettings): Ou
   const said = shown(response ?? reasonOf(error), settings);
   const answer = response === undefined ? {} : { answer: said };
   const isAboutTls = code === 'ETLS' || (code === 'ESOCKET' && ABOUT_TLS.test(said));
-  const remedy = code === 'EAUTH' ? '; check smtpUsername and smtpPassword' : TLS_REMEDY;
-  const reason = `${server}: ${said}${code === 'EAUTH' || isAboutTls ? remedy : ''}`;
+  // To a login 503 says that there is none.
+  const passes = isPassing(responseCode) && !(code === 'EAUTH' && responseCode === 503);
+  const remedy = isAboutTls ? TLS_REMEDY : code === 'EAUTH' && !passes ? LOGIN_REMEDY : '';
+  const reason = `${server}: ${said}${remedy}`;
   if (isAboutTls && responseCode === undefined) return outcomeOfTls(reason, said);
   if (response === undefined) return { kind: PERMANENT.has(code) ? 'refused' : 'retry', reason };
-  if (isPassing(responseCode)) return { kind: 'retry', reason, ...answer };
+  if (passes) return { kind: 'retry', reason, ...answer };
   // The sender is the target's, all else may be about this mail or whom it goes to.
-  const isAboutMessage = code !== 'EAUTH' && (command === 'DATA' || command === 'RCPT TO');
+  const isAboutMessage = command === 'DATA' || command === 'RCPT TO';
   return { kind: 'refused', reason, ...answer, ...(isAboutMessage && { isAboutMessage }) };
 }
 

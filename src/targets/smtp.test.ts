@@ -7,6 +7,7 @@ import { eventually } from '../../test/helpers/eventually.ts';
 import { mailServer, rawServer } from '../../test/helpers/mail-server.ts';
 import { readMail } from '../../test/helpers/read-mail.ts';
 import { sendMail } from '../../test/helpers/send-mail.ts';
+import { mailConf } from './mail-conf.ts';
 
 const to = (emailRecipient: object, more: object = {}) => ({ emailRecipient, ...more });
 
@@ -275,7 +276,7 @@ test('a login that fails for now is tried again', async () => {
 test('a server that asks for no password is not sent one in silence', async () => {
   const { port, mails } = await mailServer();
   const outcome = await sendMail({ port, encryptionOption: 'NONE', ...login });
-  expect(outcome.kind).not.toBe('sent');
+  expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('smtpUsername') });
   expect(mails).toEqual([]);
 });
 
@@ -332,6 +333,33 @@ test('the address is judged before a byte is sent, and it is the judged one that
   expect(await sendMail({ port, host: 'mail.example' }, { policy: open })).toEqual({ kind: 'sent' });
   expect(mails).toHaveLength(1);
   expect(mails[0]?.hello).not.toBe('127.0.0.1');
+});
+
+test('markup that would be cut in a tag gives way to the text', async () => {
+  const { port, mails } = await mailServer();
+  const conf = to({ to: 'ops@example.com' }, { body: '<p>${_raw}</p>' });
+  await sendMail({ port }, { conf, events: [{ ...alarm, _raw: '<&>'.repeat(10_000) }] });
+  const { html } = readMail(mails[0]?.raw ?? '');
+  expect(html).toMatch(/^<!DOCTYPE html>/);
+  expect(html).toMatch(/<\/html>$/);
+});
+
+test('addresses and user names with line breaks are refused when they are read', () => {
+  const settings = { port: 25, smtpUsername: 'a', smtpPassword: 'b' };
+  for (const wrong of [
+    { from: 'a@b.example\r\nBcc: c@d.example' },
+    { from: 'A\r\nB <a@b.example>' },
+    { smtpUsername: 'a\r\nRCPT TO:<c@d.example>' },
+    { smtpPassword: 'a\0b' },
+    { host: 'mail.example\r\nQUIT' },
+    { tls: { ca: 'no certificate' } },
+    { tls: { ca: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' } },
+  ])
+    expect(() => sendMail({ ...settings, ...wrong })).toThrow();
+  expect(mailConf.safeParse(to({ to: 'a@b.example\r\n' })).success).toBe(false);
+  expect(mailConf.safeParse(to({ to: 'a@b.example' }, { subject: 'a\r\nBcc: c@d.example' })).success).toBe(
+    false,
+  );
 });
 
 test('lines of any length and any script arrive whole', async () => {

@@ -157,6 +157,7 @@ export async function startApp(options: AppOptions): Promise<App> {
             keyRing,
             http,
             dial,
+            secretOf: secrets.get,
             clock,
             ids,
             random,

@@ -28,6 +28,7 @@ export interface LeadingOptions {
   readonly keyRing: KeyRing;
   readonly http: HttpClient;
   readonly dial: Dial;
+  readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   readonly ids: MonotonicIds;
   readonly random: () => number;
@@ -64,6 +65,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     storage,
     http,
     dial: options.dial,
+    secretOf: options.secretOf,
     clock,
     ids,
     random,

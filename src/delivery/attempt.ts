@@ -20,6 +20,7 @@ export interface Attempts {
   readonly storage: Storage;
   readonly http: HttpClient;
   readonly dial: Dial;
+  readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -109,9 +110,9 @@ function send(parcel: Parcel, target: Target, options: Attempts): Promise<Outcom
 }
 
 async function sent({ id, events }: Parcel, target: Target, options: Attempts): Promise<Outcome> {
-  const { http, dial, clock, signal, logFolder } = options;
+  const { http, dial, secretOf, clock, signal, logFolder } = options;
   try {
-    return await target.send(events, { deliveryId: id, http, dial, clock, signal, logFolder });
+    return await target.send(events, { deliveryId: id, http, dial, secretOf, clock, signal, logFolder });
   } catch (error) {
     const facts = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };
     options.logger.error(facts, 'a target failed unexpectedly');

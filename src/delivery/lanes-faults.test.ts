@@ -60,6 +60,7 @@ function open(failing: readonly string[] = [], retrySchedule: readonly number[] 
     storage,
     http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
     dial: noDial,
+    secretOf: () => undefined,
     clock,
     ids: monotonicIds(systemClock),
     logger: silentLogger,

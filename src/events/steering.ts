@@ -1,7 +1,14 @@
 import type { HeadgateEvent } from './event.ts';
 
 /** Names beginning `__` that steer how a target sends an event; what they hold is in no message. */
-const STEERING_FIELDS = ['__severity', '__worker_group', '__pipeline', '__targetConfigs'] as const;
+const STEERING_FIELDS = [
+  '__severity',
+  '__worker_group',
+  '__pipeline',
+  '__targetConfigs',
+  '__topicArn',
+  '__phoneNumber',
+] as const;
 type Steering = { readonly [field in (typeof STEERING_FIELDS)[number]]?: unknown };
 
 /** Under a symbol that no listing shows, so that nothing that is written, copied or compared holds it. */

@@ -18,6 +18,7 @@ const context: SendContext = {
   deliveryId: 'd',
   http: { request: untouched, close: untouched },
   dial: noDial,
+  secretOf: () => undefined,
   clock: testClock(),
   signal: new AbortController().signal,
   logFolder: '/nowhere',

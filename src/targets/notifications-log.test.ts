@@ -51,6 +51,7 @@ function send(settings: Readonly<Record<string, unknown>> = {}, events = [event]
     deliveryId: 'd1',
     http,
     dial: noDial,
+    secretOf: () => undefined,
     clock: systemClock,
     signal: new AbortController().signal,
     logFolder: folder,

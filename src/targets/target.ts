@@ -13,6 +13,8 @@ export interface SendContext {
   readonly http: HttpClient;
   /** For what does not speak HTTP. */
   readonly dial: Dial;
+  /** A stored secret by its name, for settings that name one. */
+  readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   /** Aborts when the process stops; a target has a time limit of its own. */
   readonly signal: AbortSignal;

@@ -114,6 +114,7 @@ function send(
     deliveryId: '0190-delivery',
     http,
     dial: noDial,
+    secretOf: () => undefined,
     clock,
     signal,
     logFolder: '/nowhere',

@@ -81,6 +81,7 @@ async function openWorld() {
       storage,
       http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
       dial: noDial,
+      secretOf: () => undefined,
       clock: coarse,
       ids: monotonicIds(systemClock),
       logger: { ...silentLogger, warn: note, error: note },

@@ -46,6 +46,7 @@ export function sendMail(settings: object, sending: Sending = {}): Promise<Outco
       deliveryId: sending.deliveryId ?? `delivery-${++count}`,
       http: noHttp,
       dial: createDial({ privateAddresses: 'allow', allowedAddresses: [], ...policy }),
+      secretOf: () => undefined,
       clock: sending.clock ?? systemClock,
       signal: sending.signal ?? new AbortController().signal,
       logFolder: '/nowhere',

@@ -188,7 +188,7 @@ test.each(['README.md', 'docs/guide/posted-events.md', 'docs/guide/rsyslog.md', 
   },
 );
 
-test.each(['docs/guide/mail.md'])(
+test.each(['docs/guide/mail.md', 'docs/guide/sns.md'])(
   'the targets and notifications that %s shows can be configured like that',
   path => {
     const [block] = codeBlocks(readText(path)).filter(({ language }) => language === 'yaml');

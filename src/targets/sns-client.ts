@@ -1,21 +1,7 @@
 import { Readable } from 'node:stream';
-import type { PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
-import type { HttpClient } from '../lib/http.ts';
-import type { SnsSettings } from './sns-settings.ts';
-
-/** A keys' pair that cannot be had, with what to do; nothing was sent. */
-export class KeysMissing extends Error {}
-
-interface Keys {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-}
-
-export interface SnsAccess {
-  readonly settings: SnsSettings;
-  readonly http: HttpClient;
-  readonly secretOf: (name: string) => string | undefined;
-}
+import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
+import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
+import { KeysMissing, ownKeys, type SnsAccess } from './sns-keys.ts';
 
 /** Publishes with keys that it gets once and renews in time. */
 export interface Publisher {
@@ -23,17 +9,16 @@ export interface Publisher {
   publish(input: PublishCommandInput, signal: AbortSignal): Promise<void>;
 }
 
-/** The library is read only by whoever uses it: it is large. */
-export async function createPublisher(access: SnsAccess): Promise<Publisher> {
+/** This file is read by whoever has such a target, at its first message: its libraries are large. */
+export function createPublisher(access: SnsAccess): Publisher {
   // It would warn on stderr, where the log is, of a Node it will want one day; its version is ours to choose.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
-  const { PublishCommand, SNSClient } = await import('@aws-sdk/client-sns');
   const { settings } = access;
-  const client: SNSClient = new SNSClient({
+  const client = new SNSClient({
     ...common(access),
     ...(settings.endpoint !== undefined && { endpoint: settings.endpoint }),
     maxAttempts: 1 + (settings.maxRetries ?? 0),
-    ...(await credentialsOf(access)),
+    ...credentialsOf(access),
   });
   return {
     async publish(input, abortSignal) {
@@ -78,11 +63,10 @@ const urlOf = ({ protocol, hostname, port, path }: SdkRequest): string =>
   `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`;
 
 /** Left out, the library finds keys itself: environment, profile, web identity, the machine's own. */
-async function credentialsOf(access: SnsAccess) {
+function credentialsOf(access: SnsAccess) {
   const keys = ownKeys(access);
   const { settings } = access;
   if (!settings.enableAssumeRole) return keys === undefined ? {} : { credentials: keys };
-  const { AssumeRoleCommand, STSClient } = await import('@aws-sdk/client-sts');
   const client = new STSClient({ ...common(access), maxAttempts: 1, ...(keys && { credentials: keys }) });
   const assume = new AssumeRoleCommand({
     RoleArn: settings.assumeRoleArn,
@@ -104,19 +88,4 @@ async function credentialsOf(access: SnsAccess) {
       };
     },
   };
-}
-
-/** The id goes out with every request, so what does not look like one may be another secret. */
-const PAIR = /^([A-Z0-9]{16,128}):([\x21-\x7e]{1,512})$/;
-
-/** Undefined when the library is to find them. */
-export function ownKeys({ settings, secretOf }: Pick<SnsAccess, 'secretOf' | 'settings'>): Keys | undefined {
-  const { awsApiKey, awsSecretKey, awsAuthenticationMethod: method, awsSecret: name } = settings;
-  if (method === 'manual' && awsApiKey !== undefined && awsSecretKey !== undefined)
-    return { accessKeyId: awsApiKey.reveal(), secretAccessKey: awsSecretKey.reveal() };
-  if (method !== 'secret' || name === undefined) return undefined;
-  const [, accessKeyId, secretAccessKey] = PAIR.exec(secretOf(name)?.trim() ?? '') ?? [];
-  if (accessKeyId === undefined || secretAccessKey === undefined)
-    throw new KeysMissing(`the secret '${name}' must hold ACCESS_KEY_ID:SECRET_ACCESS_KEY; store it as that`);
-  return { accessKeyId, secretAccessKey };
 }

@@ -3,7 +3,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { HttpFailure } from '../lib/http.ts';
 import { CERTIFICATE_WAITS, readable } from './http-outcome.ts';
 import type { Outcome } from './outcome.ts';
-import { KeysMissing, ownKeys, type SnsAccess } from './sns-client.ts';
+import { KeysMissing, ownKeys, type SnsAccess } from './sns-keys.ts';
 
 /** What is read of the library's errors. */
 const failure = z.object({

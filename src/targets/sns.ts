@@ -4,7 +4,8 @@ import { steeringOf } from '../events/steering.ts';
 import { createLru } from '../lib/lru.ts';
 import { onAbort } from '../lib/on-abort.ts';
 import type { Outcome } from './outcome.ts';
-import { createPublisher, ownKeys, type Publisher } from './sns-client.ts';
+import type { Publisher } from './sns-client.ts';
+import { ownKeys } from './sns-keys.ts';
 import { shortText, snsMessage } from './sns-message.ts';
 import { isExpired, outcomeOfSnsFailure } from './sns-outcome.ts';
 import { fits, numbersOf, type SnsSettings, snsSettings } from './sns-settings.ts';
@@ -141,7 +142,7 @@ function publisherOf(settings: SnsSettings, { http, secretOf }: SendContext): Pr
   const keys = JSON.stringify(ownKeys(access) ?? null);
   const known = held.get(settings);
   if (known?.keys === keys) return known.publisher;
-  const publisher = createPublisher(access);
+  const publisher = import('./sns-client.ts').then(({ createPublisher }) => createPublisher(access));
   held.set(settings, { publisher, keys });
   return publisher;
 }

@@ -5016,7 +5016,7 @@ export interface components {
              * @description Secret key; with awsAuthenticationMethod manual.
              */
             awsSecretKey?: string;
-            /** @description Name of the stored keys; with method secret. */
+            /** @description Name of the stored secret that holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`; with method secret. */
             awsSecret?: string;
             /**
              * @description Take on a role before sending.
@@ -5037,7 +5037,7 @@ export interface components {
             /** @description Address of a service that speaks as SNS does; without it the region's. */
             endpoint?: string;
             /**
-             * @description How requests are signed.
+             * @description How requests are signed; v4 always.
              * @default v4
              * @enum {string}
              */
@@ -5170,7 +5170,7 @@ export interface components {
              * @description Secret key; with awsAuthenticationMethod manual.
              */
             awsSecretKey?: string;
-            /** @description Name of the stored keys; with method secret. */
+            /** @description Name of the stored secret that holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`; with method secret. */
             awsSecret?: string;
             /**
              * @description Take on a role before sending.
@@ -5191,7 +5191,7 @@ export interface components {
             /** @description Address of a service that speaks as SNS does; without it the region's. */
             endpoint?: string;
             /**
-             * @description How requests are signed.
+             * @description How requests are signed; v4 always.
              * @default v4
              * @enum {string}
              */

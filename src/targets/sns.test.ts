@@ -10,6 +10,7 @@ import type { HeadgateEvent } from '../events/event.ts';
 import { withSteering } from '../events/steering.ts';
 import type { AddressPolicy } from '../lib/address-guard.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import type { HttpClient } from '../lib/http.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import type { Outcome } from './outcome.ts';
 import { sns } from './sns.ts';
@@ -31,6 +32,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs());
 
 interface Sending {
+  readonly http?: HttpClient;
   readonly events?: readonly HeadgateEvent[];
   readonly internal?: Readonly<Record<string, unknown>>;
   readonly deliveryId?: string;
@@ -50,15 +52,26 @@ const toTopic = {
 };
 const toPhones = { ...toTopic, destinationType: 'phoneNumber', topicArn: '' };
 
+function otherClient(options: { readonly clock?: Clock } & Partial<AddressPolicy>): HttpClient {
+  const http = createHttpClient({
+    privateAddresses: 'allow',
+    allowedAddresses: [],
+    clock: systemClock,
+    ...options,
+  });
+  onTestFinished(() => http.close());
+  return http;
+}
+
 let count = 0;
 
 function target(settings: object) {
+  const own = otherClient({});
   const configured = sns.configure({ id: 'sns', type: 'sns', ...toTopic, ...settings });
   return {
     send(sending: Sending = {}): Promise<Outcome> {
       const { clock = systemClock, events = [alarm], internal, policy, secrets = {} } = sending;
-      const http = createHttpClient({ privateAddresses: 'allow', allowedAddresses: [], clock, ...policy });
-      onTestFinished(() => http.close());
+      const http = sending.http ?? (sending.clock || policy ? otherClient({ clock, ...policy }) : own);
       return configured.send(
         events.map(event => withSteering(event, { ...event, ...internal })),
         {
@@ -238,6 +251,25 @@ test('a role is taken on once and its keys sign what follows', async () => {
     { RoleArn: ROLE, ExternalId: 'ours', DurationSeconds: '900', RoleSessionName: 'headgate' },
   ]);
   expect(published.map(one => one.keyId)).toEqual(['ASIAROLE0000000001', 'ASIAROLE0000000001']);
+});
+
+test('each send goes out the way it is given', async () => {
+  const { url, published } = await snsService();
+  const topic = target({ endpoint: url });
+  const http = otherClient({});
+  const urls: string[] = [];
+  const watched: HttpClient = {
+    ...http,
+    request(request) {
+      urls.push(request.url);
+      return http.request(request);
+    },
+  };
+  await topic.send();
+  await topic.send({ http: watched });
+  await topic.send();
+  expect(urls).toEqual([`${url}/`]);
+  expect(published).toHaveLength(3);
 });
 
 test('keys that have expired are got anew, once', async () => {

@@ -1,6 +1,7 @@
 import type { PublishCommandInput } from '@aws-sdk/client-sns';
 import type { HeadgateEvent } from '../events/event.ts';
 import { steeringOf } from '../events/steering.ts';
+import type { HttpClient } from '../lib/http.ts';
 import { createLru } from '../lib/lru.ts';
 import { onAbort } from '../lib/on-abort.ts';
 import type { Outcome } from './outcome.ts';
@@ -134,16 +135,18 @@ interface Held {
   readonly keys: string;
 }
 
-/** A target keeps what it signs with: a role is not taken on for every message. */
-const held = new WeakMap<SnsSettings, Held>();
+/** A target keeps what it signs with, for each way out: a role is not taken on for every message. */
+const held = new WeakMap<SnsSettings, WeakMap<HttpClient, Held>>();
 
 function publisherOf(settings: SnsSettings, { http, secretOf }: SendContext): Promise<Publisher> {
   const access = { settings, http, secretOf };
   const keys = JSON.stringify(ownKeys(access) ?? null);
-  const known = held.get(settings);
+  const ofTarget = held.get(settings) ?? new WeakMap<HttpClient, Held>();
+  held.set(settings, ofTarget);
+  const known = ofTarget.get(http);
   if (known?.keys === keys) return known.publisher;
   const publisher = import('./sns-client.ts').then(({ createPublisher }) => createPublisher(access));
-  held.set(settings, { publisher, keys });
+  ofTarget.set(http, { publisher, keys });
   return publisher;
 }
 
@@ -161,7 +164,7 @@ async function publishOnce(
   try {
     return await attempt().catch(error => {
       if (!isExpired(error)) throw error;
-      held.delete(settings);
+      held.get(settings)?.delete(context.http);
       return attempt();
     });
   } catch (error) {

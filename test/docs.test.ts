@@ -193,6 +193,17 @@ test.each(['README.md', 'docs/guide/posted-events.md', 'docs/guide/rsyslog.md', 
   },
 );
 
+test.each(['docs/guide/mail.md', 'docs/guide/sns.md'])(
+  'the targets and notifications that %s shows can be configured like that',
+  path => {
+    const [block] = codeBlocks(readText(path)).filter(({ language }) => language === 'yaml');
+    const folder = configFolder({ [NOTIFICATIONS_FILE]: block?.text ?? '' });
+    const check = checkConfiguration({ folder, environment: {}, flags: {} }, systemClock);
+    expect(check.errors).toEqual([]);
+    expect(check.configuration?.notifications.length).toBeGreaterThan(0);
+  },
+);
+
 test('the provider that the guide of single sign-on shows can be configured like that', () => {
   const [block] = codeBlocks(readText('docs/guide/single-sign-on.md')).filter(one => one.language === 'yaml');
   const folder = configFolder({ [SETTINGS_FILE]: block?.text ?? '' });

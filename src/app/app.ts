@@ -11,6 +11,7 @@ import { openSecretStore } from '../config/secret-store.ts';
 import type { Settings } from '../config/settings.ts';
 import { createVersions } from '../config/versions.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createDial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import { createHttpForward } from '../lib/http-forward.ts';
@@ -105,6 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     checked(configuration.load());
     const settings = () => configuration.get().settings;
     const http = createHttpClient({ ...delivery, clock });
+    const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });
     teardown.add('audit', audit.stop);
@@ -156,6 +158,8 @@ export async function startApp(options: AppOptions): Promise<App> {
             storage,
             keyRing,
             http,
+            dial,
+            secretOf: secrets.get,
             clock,
             ids,
             random,

@@ -4871,6 +4871,8 @@ export interface components {
                  * @enum {string}
                  */
                 maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
             };
             /** @description The same as smtpUsername, for clients of the family. */
             username?: string;
@@ -4912,6 +4914,7 @@ export interface components {
                 rejectUnauthorized?: boolean | null;
                 minVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
                 maxVersion?: ("TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3") | null;
+                ca?: string | null;
             } | null;
         };
         SmtpTargetSettings: {
@@ -4981,6 +4984,8 @@ export interface components {
                  * @enum {string}
                  */
                 maxVersion?: "TLSv1" | "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+                /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
+                ca?: string;
             };
         };
         SnsTarget: {
@@ -5052,7 +5057,7 @@ export interface components {
              * @description Secret key; with awsAuthenticationMethod manual.
              */
             awsSecretKey?: string;
-            /** @description Name of the stored keys; with method secret. */
+            /** @description Name of the stored secret that holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`; with method secret. */
             awsSecret?: string;
             /**
              * @description Take on a role before sending.
@@ -5073,7 +5078,7 @@ export interface components {
             /** @description Address of a service that speaks as SNS does; without it the region's. */
             endpoint?: string;
             /**
-             * @description How requests are signed.
+             * @description How requests are signed; v4 always.
              * @default v4
              * @enum {string}
              */
@@ -5206,7 +5211,7 @@ export interface components {
              * @description Secret key; with awsAuthenticationMethod manual.
              */
             awsSecretKey?: string;
-            /** @description Name of the stored keys; with method secret. */
+            /** @description Name of the stored secret that holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`; with method secret. */
             awsSecret?: string;
             /**
              * @description Take on a role before sending.
@@ -5227,7 +5232,7 @@ export interface components {
             /** @description Address of a service that speaks as SNS does; without it the region's. */
             endpoint?: string;
             /**
-             * @description How requests are signed.
+             * @description How requests are signed; v4 always.
              * @default v4
              * @enum {string}
              */

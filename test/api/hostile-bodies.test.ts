@@ -16,7 +16,7 @@ let asAdmin: ReturnType<typeof jsonCaller>;
 beforeAll(async () => {
   server = await startApiServer({
     settings: {
-      api: { loginRateLimit: '1000/second' },
+      api: { loginRateLimit: '1000/second', loginBackOff: { after: 0 } },
       instance: { externalUrl: 'https://headgate.example' },
       pipelines: [{ id: 'edge', engine: 'custom', push: true, token: TOKEN }],
     },

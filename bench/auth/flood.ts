@@ -31,7 +31,7 @@ export async function measureFlood(): Promise<void> {
   const script = await bundle(join(import.meta.dirname, 'guess-process.ts'), temporaryFolder());
   for (const [limit, what] of [
     ['1000/second', 'every guess is compared, or told to come again'],
-    ['2/second', 'with the default limit'],
+    ['2/second', 'with the default loginRateLimit'],
   ] as const) {
     const server = await startMeasured(limit);
     const rounds: Round[] = [];

@@ -8,7 +8,10 @@ let jwt: string;
 
 beforeAll(async () => {
   server = await startApiServer({
-    settings: { api: { loginRateLimit: '1000/second' }, metrics: { token: 'token-of-the-metrics' } },
+    settings: {
+      api: { loginRateLimit: '1000/second', loginBackOff: { after: 0 } },
+      metrics: { token: 'token-of-the-metrics' },
+    },
   });
   jwt = server.token.replace('Bearer ', '');
 });

@@ -22,7 +22,7 @@ const secrets = new Set<string>();
 beforeAll(async () => {
   server = await startApiServer({
     settings: {
-      api: { loginRateLimit: '1000/second' },
+      api: { loginRateLimit: '1000/second', loginBackOff: { after: 0 } },
       metrics: { token: METRICS },
       pipelines: [{ id: 'edge', engine: 'custom', push: true, token: PUSH }],
     },

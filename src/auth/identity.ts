@@ -79,6 +79,7 @@ export async function createIdentity(options: {
     clock,
     logger,
     audit,
+    isShared,
     settings: () => {
       const { signingAlgorithm, keyLifetime } = settings().auth;
       return { signingAlgorithm, keyLifetimeMs: keyLifetime.ms };

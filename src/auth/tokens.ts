@@ -100,6 +100,7 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
 
       const header = headerSchema.safeParse(readHeader(token));
       if (!header.success) return refused('malformed');
+      if (!keys.verifying.has(header.data.kid)) await keys.askAgain();
       const key = keys.verifying.get(header.data.kid);
       if (key === undefined || key.algorithm !== header.data.alg) return refused('unknown-key');
       const payload = await readSigned(token, key);

@@ -99,6 +99,12 @@ describe('two processes on one database', () => {
     await expect(other.authenticate(fresh)).resolves.toMatchObject({ name: 'admin' });
   });
 
+  it('take at once what the other has signed with a key that was never published before', async () => {
+    await one.keys.rotate({ isCompromised: false, algorithm: 'ES256' });
+    const { token } = await one.login({ username: 'admin', password: PASSWORD, address: '192.0.2.1' });
+    await expect(other.authenticate(token)).resolves.toMatchObject({ name: 'admin' });
+  });
+
   it('leave one admin when each takes the right of the other’s at the same moment', async () => {
     for (let round = 0; round < 3; round++) {
       const name = `admin${round}`;

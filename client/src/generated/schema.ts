@@ -2409,6 +2409,11 @@ export interface components {
              * @default false
              */
             compromised?: boolean;
+            /**
+             * @description How it signs; without it as `auth.signingAlgorithm` says, which counts for the one after it.
+             * @enum {string}
+             */
+            algorithm?: "RS256" | "ES256";
         };
         Login: {
             /** @description The whole value of the header Authorization: it begins with the word Bearer. */

@@ -4,7 +4,7 @@ import { settle } from '../../test/storage/rows.ts';
 import type { DeliveryRow, DeliveryStore, SettleOperation } from '../storage/storage.ts';
 import { type HandOver, handedOver } from './hand-over.ts';
 
-type State = NonNullable<Awaited<ReturnType<DeliveryStore['get']>>>['state'];
+type State = SettleOperation['state'];
 
 const [ALARM] = opening().operation.deliveries;
 const [OK] = closing(opening()).operation.deliveries;

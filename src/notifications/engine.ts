@@ -8,7 +8,7 @@ import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
-import type { Notification } from './notification.ts';
+import type { Grouping, Notification } from './notification.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
 import { createPosts, type Posts } from './posts.ts';
@@ -202,7 +202,7 @@ export function createEngine(options: EngineOptions): Engine {
         const reason = whyEnded(watch.notification, next.get(id));
         if (reason === undefined) continue;
         watches.delete(id);
-        endings.add({ ...watch, reason });
+        endings.add({ ...watch, origin: { ...watch.origin, grouping: undefined }, reason });
       }
       for (const ending of endings) end(ending);
       for (const notification of notifications) {
@@ -212,6 +212,7 @@ export function createEngine(options: EngineOptions): Engine {
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
       posts.configure();
+      incidents.groups.configure(groupingsOf(watches.values()));
       // Closed at once: a target that is back before the next evaluation begins anew.
       targetHealth.evaluate();
     },
@@ -219,6 +220,7 @@ export function createEngine(options: EngineOptions): Engine {
     post: posts.post,
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) takeUp(row);
+      await incidents.groups.start();
       loop();
     },
     holds: createPins({ clock, watches: () => watches.values() }),
@@ -226,8 +228,16 @@ export function createEngine(options: EngineOptions): Engine {
       stopped = true;
       cancel();
       await incidents.idle();
+      await incidents.groups.stop();
     },
   };
+}
+
+function groupingsOf(watches: Iterable<Watch>): ReadonlyMap<string, Grouping> {
+  const groupings = new Map<string, Grouping>();
+  for (const { notification } of watches)
+    if (notification.grouping !== undefined) groupings.set(notification.id, notification.grouping);
+  return groupings;
 }
 
 /** Why incidents of the notification must close; undefined when it goes on. */
@@ -252,6 +262,7 @@ function bookOf(row: IncidentRow): Omit<Book, 'incidents'> {
       windowMs: 0,
       severity: SEVERITIES.find(severity => severity === row.severity) ?? 'warn',
       fingerprint: row.rule,
+      grouping: undefined,
       description: undefined,
       runbookUrl: undefined,
     },

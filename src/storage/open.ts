@@ -13,6 +13,7 @@ import { deliveryStore } from './deliveries.ts';
 import { eventStore } from './events.ts';
 import { incidentStore } from './incidents.ts';
 import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
+import { groupStore } from './groups.ts';
 import { keptTargetStore } from './kept-targets.ts';
 import { endOthers, leaseStore } from './leases.ts';
 import { messageStore } from './messages.ts';
@@ -95,6 +96,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       incidents: incidentStore(reader, workspace),
       events: eventStore(reader, workspace),
       deliveries: deliveryStore(reader, workspace),
+      groups: groupStore(reader, workspace),
       keptTargets: keptTargetStore(reader, workspace),
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),

@@ -8,6 +8,7 @@ import type {
   DeliveryState,
   DeliveryTable,
   EventTable,
+  GroupTable,
   IncidentState,
   IncidentTable,
   KeptTargetTable,
@@ -35,6 +36,7 @@ type Scoped<Row> = Omit<Row, 'workspace'>;
 export type IncidentRow = Scoped<IncidentTable>;
 export type EventRow = Scoped<EventTable>;
 export type DeliveryRow = Scoped<DeliveryTable>;
+export type GroupRow = Scoped<GroupTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
 export type AuditRow = Scoped<AuditTable>;
@@ -60,6 +62,20 @@ export interface TransitionOperation {
   readonly event: EventRow;
   readonly deliveries: readonly DeliveryRow[];
   readonly message: MessageRow;
+  /**
+   * Ids of deliveries that wait in a group and are not to be told any more; left out for none. One that is not grouped
+   * any more is a conflict.
+   */
+  readonly dropped?: readonly string[];
+}
+
+/** Puts whatever of a group waits on disk into the queue, and forgets groups that rested long enough. */
+export interface FlushOperation {
+  readonly kind: 'flush';
+  readonly workspace: string;
+  readonly group: GroupRow;
+  /** Epoch ms. */
+  readonly now: number;
 }
 
 /**
@@ -70,7 +86,7 @@ export interface SettleOperation {
   readonly kind: 'settle';
   readonly workspace: string;
   readonly deliveryId: string;
-  readonly state: DeliveryState;
+  readonly state: Exclude<DeliveryState, 'grouped'>;
   readonly attempts: number;
   readonly nextAt: number | null;
   readonly lastStatus: number | null;
@@ -116,7 +132,12 @@ export interface AuditOperation {
 }
 
 /** Hot writes are data, from this closed list. */
-export type Operation = TransitionOperation | SettleOperation | BatchOperation | AuditOperation;
+export type Operation =
+  | TransitionOperation
+  | FlushOperation
+  | SettleOperation
+  | BatchOperation
+  | AuditOperation;
 
 export interface IncidentStore {
   /** Every open incident; the engine reads them once at start. */
@@ -181,6 +202,13 @@ export interface DeliveryStore {
   /** The waiting deliveries that travel together, in the order of their ids. */
   inBatch(batch: string): Promise<readonly DeliveryRow[]>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
+}
+
+export interface GroupStore {
+  /** Groups that were sent, until when they rest. Some may be over. */
+  resting(): Promise<readonly GroupRow[]>;
+  /** Deliveries that wait in their groups, with an id after `after`, oldest first. */
+  members(after: string, limit: number): Promise<readonly DeliveryRow[]>;
 }
 
 /** Which deliveries are put back into the queue. */
@@ -259,6 +287,7 @@ export interface WorkspaceStorage {
   readonly incidents: IncidentStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly groups: GroupStore;
   readonly keptTargets: KeptTargetStore;
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;

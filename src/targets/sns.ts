@@ -5,5 +5,6 @@ import { defineUnsentTarget } from './target.ts';
 export const sns = defineUnsentTarget({
   type: 'sns',
   description: 'Publishes events to an Amazon SNS topic or to phones.',
+  neverGroups: settings => settings.topicType === 'fifo',
   schema: snsSettings,
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { closing, opening } from '../../test/helpers/transitions.ts';
 import { settle } from '../../test/storage/rows.ts';
-import type { DeliveryRow, DeliveryStore, SettleOperation } from '../storage/storage.ts';
+import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
 import { type HandOver, handedOver } from './hand-over.ts';
 
 type State = SettleOperation['state'];

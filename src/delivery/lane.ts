@@ -160,10 +160,7 @@ export function createLane(options: LaneOptions): Lane {
    * before ended; what travels in a group is bound even then.
    */
   const travelsApart = ({ row, isAlone }: Waiting): boolean =>
-    isAlone === true ||
-    row.batch !== null ||
-    row.attempts > 0 ||
-    (row.group_id === null && row.id < begun);
+    isAlone === true || row.batch !== null || row.attempts > 0 || (row.group_id === null && row.id < begun);
 
   /** What is next, of the group when there is one. */
   function takeSendable(now: number, group: string | undefined): Waiting | undefined {

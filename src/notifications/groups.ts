@@ -183,7 +183,7 @@ export function createGroups(options: GroupsOptions): Groups {
     try {
       const row = { id: group.id, rests_until: now + group.intervalMs };
       await storage.commit({ kind: 'flush', workspace, group: row, now });
-      const first = members.reduce((least, { id }) => (id < least ? id : least), members[0]?.id ?? '');
+      const [first = ''] = members.map(({ id }) => id).sort();
       options.released(new Set(members.map(({ target }) => target)), first.slice(0, -1));
       faults.passed();
     } catch (error) {
@@ -195,7 +195,10 @@ export function createGroups(options: GroupsOptions): Groups {
   }
 
   /** What waits of an incident that ends need not be told, nor its end to whom nothing else was told of it. */
-  function drop(operation: TransitionOperation): { kept: readonly DeliveryRow[]; dropped: readonly Member[] } {
+  function drop(operation: TransitionOperation): {
+    kept: readonly DeliveryRow[];
+    dropped: readonly Member[];
+  } {
     const { deliveries, incident } = operation;
     const present = incident.state === 'closed' ? waiting.get(incident.id) : undefined;
     if (present === undefined) return { kept: deliveries, dropped: [] };

@@ -26,6 +26,7 @@ async function flush(group: string): Promise<void> {
     kind: 'flush',
     workspace: 'default',
     group: { id: group, rests_until: 0 },
+    onlyEnds: false,
     now: 0,
   });
 }

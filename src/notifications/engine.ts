@@ -8,7 +8,7 @@ import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
-import type { Grouping, Notification } from './notification.ts';
+import type { Notification } from './notification.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
 import { createPosts, type Posts } from './posts.ts';
@@ -212,7 +212,7 @@ export function createEngine(options: EngineOptions): Engine {
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
       posts.configure();
-      incidents.groups.configure(groupingsOf(watches.values()));
+      incidents.groups.configure(notificationsOf(watches));
       // Closed at once: a target that is back before the next evaluation begins anew.
       targetHealth.evaluate();
     },
@@ -233,12 +233,8 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-function groupingsOf(watches: Iterable<Watch>): ReadonlyMap<string, Grouping> {
-  const groupings = new Map<string, Grouping>();
-  for (const { notification } of watches)
-    if (notification.grouping !== undefined) groupings.set(notification.id, notification.grouping);
-  return groupings;
-}
+const notificationsOf = (watches: ReadonlyMap<string, Watch>): ReadonlyMap<string, Notification> =>
+  new Map([...watches].map(([id, { notification }]) => [id, notification]));
 
 /** Why incidents of the notification must close; undefined when it goes on. */
 function whyEnded(before: Notification, after: Notification | undefined): string | undefined {

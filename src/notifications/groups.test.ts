@@ -49,7 +49,7 @@ function note(operation: Operation): void {
   }
   if (operation.kind !== 'flush') return;
   for (const row of grouped.values()) {
-    if (row.group_id !== operation.group.id) continue;
+    if (row.group_id !== operation.group.id || (operation.onlyEnds && row.status === 'ALARM')) continue;
     grouped.delete(row.id);
     told.push(`${(clock.now() - began) / 1000} ${row.target} ${row.subject} ${row.status}`);
   }
@@ -252,6 +252,68 @@ describe('a change of the configuration', () => {
     await restart(monitors({ groupBy: undefined, groupWait: undefined, groupInterval: undefined }));
     await pass(0);
     expect(told).toEqual(['5 hook a ALARM']);
+  });
+});
+
+/** From the second to the fourth minute after the start. */
+const MUTED = { muteWindows: [{ times: ['00:01-00:03'] }] };
+const alone = { groupBy: undefined, groupWait: undefined, groupInterval: undefined };
+
+describe('an alarm in a mute window', () => {
+  it('is told when the window ends, to every target, and at once outside', async () => {
+    await start(monitors({ ...MUTED, ...alone, targets: ['hook', 'pager'] }));
+    await alarm('a');
+    expect(atOnce).toEqual(['hook a ALARM', 'pager a ALARM']);
+    await pass(70);
+    await alarm('b');
+    await pass(30);
+    await alarm('c', 'blue');
+    expect(told).toEqual([]);
+    await pass(100);
+    expect(told).toEqual(['180 hook b ALARM', '180 pager b ALARM', '180 hook c ALARM', '180 pager c ALARM']);
+    expect(atOnce).toHaveLength(2);
+  });
+
+  it('waits also over a restart, and is told once however often it would have been reminded of', async () => {
+    const notification = monitors({ ...MUTED, ...alone, repeatInterval: '10s' });
+    await start(notification);
+    await pass(70);
+    await alarm('a');
+    await restart(notification);
+    await pass(60);
+    expect(told).toEqual([]);
+    await pass(50);
+    expect(told).toEqual(['180 hook a ALARM']);
+  });
+
+  it('is told to nobody when its incident is over before, but an end of what was told is told', async () => {
+    await start(monitors({ ...MUTED, ...alone }));
+    await alarm('a');
+    await pass(70);
+    await alarm('b');
+    await end('a');
+    await end('b');
+    await pass(300);
+    expect([atOnce, told]).toEqual([['hook a ALARM', 'hook a OK'], []]);
+  });
+
+  it('waits in its group, which lets ends go', async () => {
+    await start(monitors({ ...MUTED, groupInterval: '30s' }));
+    await alarm('a');
+    await pass(65);
+    await alarm('b');
+    await end('a');
+    await pass(200);
+    expect(told).toEqual(['10 hook a ALARM', '75 hook a OK', '180 hook b ALARM']);
+  });
+
+  it('is told when the window is taken away', async () => {
+    await start(monitors({ ...MUTED, ...alone }));
+    await pass(70);
+    await alarm('a');
+    configure(monitors(alone));
+    await pass(0);
+    expect(told).toEqual(['70 hook a ALARM']);
   });
 });
 

@@ -6,11 +6,16 @@ import { createHeap } from '../lib/heap.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DeliveryRow, IncidentRow, Storage, TransitionOperation } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
-import type { Grouping } from './notification.ts';
+import { isMuted } from './muted.ts';
+import type { Grouping, Notification } from './notification.ts';
 import { toldTargets } from './transition.ts';
 
 /** The store refused a flush: how long until it is asked again. */
 const AGAIN_MS = 1000;
+/** Mute windows begin and end with a minute. */
+const MUTED_MS = 60_000;
+/** How alarms wait for the end of a mute window where the notification does not group. */
+const MUTED_ALONE: Grouping = { fields: [], waitMs: 0, intervalMs: 0 };
 /** Members that are read at a time when a process starts. */
 const READ_AT_ONCE = 1000;
 
@@ -29,11 +34,11 @@ export interface GroupsOptions {
 export interface Grouped {
   readonly operation: TransitionOperation;
   /** It was not written: memory goes back. */
-  undo(): void;
+  undo(isConflict: boolean): void;
 }
 
 /**
- * Lets deliveries of a notification wait for others that agree with them. The first member of a group waits `groupWait`;
+ * Lets deliveries of a notification wait for others that agree with them, and alarms for the end of a mute window. The first member of a group waits `groupWait`;
  * after a flush the group rests for `groupInterval`, and what comes meanwhile waits for its end. Memory runs ahead of the
  * disk: it knows members from the moment they are handed to the writer, which keeps their order and that of flushes.
  */
@@ -47,19 +52,22 @@ export interface Groups {
       readonly grouping: Grouping | undefined;
     },
   ): Grouped;
-  /** Groups whose notification groups otherwise now, or not at all, are sent at once. */
-  configure(groupings: ReadonlyMap<string, Grouping>): void;
+  /** Groups whose notification groups otherwise now, or not at all, are sent at once, unless they are muted. */
+  configure(notifications: ReadonlyMap<string, GroupRules>): void;
   /** Takes up the members of the store. */
   start(): Promise<void>;
   /** Flushes nothing more and waits for flushes under way. */
   stop(): Promise<void>;
 }
 
+type GroupRules = Pick<Notification, 'grouping' | 'muteWindows'>;
+
 interface Member {
   readonly id: string;
   readonly target: string;
   readonly incident: string;
   readonly group: string;
+  readonly status: DeliveryRow['status'];
   /** Its target was told nothing of the incident before. */
   readonly isFirst: boolean;
 }
@@ -75,6 +83,13 @@ interface Group {
   due: number | undefined;
   /** Until when it rests, on the monotonic clock. */
   restsUntil: number;
+}
+
+interface Joining {
+  readonly before: IncidentRow | undefined;
+  readonly grouping: Grouping;
+  /** Nothing of it may be told now, to no target. */
+  readonly isHeld: boolean;
 }
 
 /** A group's place in the line. One that is not its group's time any more is passed over. */
@@ -94,14 +109,31 @@ export function createGroups(options: GroupsOptions): Groups {
     message: 'groups cannot be sent',
     over: 'groups can be sent again',
   });
-  let configured: ReadonlyMap<string, Grouping> = new Map();
+  let configured: ReadonlyMap<string, GroupRules> = new Map();
+  /** Answers of this minute. */
+  const muted = new Map<string, boolean>();
+  let mutedAt = -1;
   let cancel: Cancel = () => {};
   let wakesAt = Infinity;
   let isStopped = false;
 
+  function isMutedNow(notification: string): boolean {
+    const windows = configured.get(notification)?.muteWindows ?? [];
+    if (windows.length === 0) return false;
+    const minute = Math.floor(clock.now() / MUTED_MS);
+    if (minute !== mutedAt) muted.clear();
+    mutedAt = minute;
+    const answer = muted.get(notification) ?? isMuted(windows, clock.now());
+    muted.set(notification, answer);
+    return answer;
+  }
+
   function groupOf(id: string, notification: string): Group {
     const present = groups.get(id);
-    if (present !== undefined) return present;
+    if (present !== undefined) {
+      if (notification !== '') present.notification = notification;
+      return present;
+    }
     const made: Group = {
       id,
       members: new Map(),
@@ -167,22 +199,26 @@ export function createGroups(options: GroupsOptions): Groups {
   }
 
   function flush(group: Group, now: number): void {
-    const members = [...group.members.values()];
-    group.members.clear();
+    const onlyEnds = isMutedNow(group.notification);
+    const members = [...group.members.values()].filter(({ status }) => !onlyEnds || status === 'OK');
+    for (const member of members) {
+      group.members.delete(member.id);
+      forget(member);
+    }
     group.due = undefined;
+    if (group.members.size > 0) wait(group, now + MUTED_MS - (clock.now() % MUTED_MS));
     if (members.length === 0) return;
-    for (const member of members) forget(member);
     group.restsUntil = now + group.intervalMs;
     lineUp(group, group.restsUntil);
-    const work: Promise<void> = write(group, members).finally(() => flushes.delete(work));
+    const work: Promise<void> = write(group, members, onlyEnds).finally(() => flushes.delete(work));
     flushes.add(work);
   }
 
-  async function write(group: Group, members: readonly Member[]): Promise<void> {
+  async function write(group: Group, members: readonly Member[], onlyEnds: boolean): Promise<void> {
     const now = clock.now();
     try {
       const row = { id: group.id, rests_until: now + group.intervalMs };
-      await storage.commit({ kind: 'flush', workspace, group: row, now });
+      await storage.commit({ kind: 'flush', workspace, group: row, onlyEnds, now });
       const [first = ''] = members.map(({ id }) => id).sort();
       options.released(new Set(members.map(({ target }) => target)), first.slice(0, -1));
       faults.passed();
@@ -194,21 +230,34 @@ export function createGroups(options: GroupsOptions): Groups {
     }
   }
 
-  /** What waits of an incident that ends need not be told, nor its end to whom nothing else was told of it. */
+  /**
+   * What waits of an incident that ends need not be told, nor its end to whom nothing else was told of it. Beside an alarm
+   * that waits nothing else reminds.
+   */
   function drop(operation: TransitionOperation): {
     kept: readonly DeliveryRow[];
     dropped: readonly Member[];
   } {
     const { deliveries, incident } = operation;
-    const present = incident.state === 'closed' ? waiting.get(incident.id) : undefined;
+    const present = waiting.get(incident.id);
     if (present === undefined) return { kept: deliveries, dropped: [] };
-    const dropped = [...present];
-    const untold = new Set(dropped.filter(({ isFirst }) => isFirst).map(({ target }) => target));
-    return { kept: deliveries.filter(({ target }) => !untold.has(target)), dropped };
+    const isEnd = incident.state === 'closed';
+    const dropped = isEnd ? [...present] : [];
+    const passed = new Set(
+      [...present].filter(({ isFirst }) => isFirst || !isEnd).map(({ target }) => target),
+    );
+    return { kept: deliveries.filter(({ target }) => !passed.has(target)), dropped };
   }
 
   function join(row: DeliveryRow, group: Group, isFirst: boolean): DeliveryRow {
-    add(group, { id: row.id, target: row.target, incident: row.incident_id, group: group.id, isFirst });
+    add(group, {
+      id: row.id,
+      target: row.target,
+      incident: row.incident_id,
+      group: group.id,
+      status: row.status,
+      isFirst,
+    });
     const inMs = Math.max(0, (group.due ?? 0) - clock.monotonic());
     return { ...row, state: 'grouped', group_id: group.id, next_at: clock.now() + Math.ceil(inMs) };
   }
@@ -216,9 +265,9 @@ export function createGroups(options: GroupsOptions): Groups {
   function joinAll(
     rows: readonly DeliveryRow[],
     group: Group,
-    { before, grouping }: { readonly before: IncidentRow | undefined; readonly grouping: Grouping },
+    { before, grouping, isHeld }: Joining,
   ): readonly DeliveryRow[] {
-    const takes = (id: string): boolean => options.targets.get(id)?.neverGroups !== true;
+    const takes = (id: string): boolean => isHeld || options.targets.get(id)?.neverGroups !== true;
     if (!rows.some(({ target }) => takes(target))) return rows;
     const now = clock.monotonic();
     group.rule = ruleOf(grouping);
@@ -228,15 +277,20 @@ export function createGroups(options: GroupsOptions): Groups {
     return rows.map(row => (takes(row.target) ? join(row, group, !told.includes(row.target)) : row));
   }
 
-  function undo(rows: readonly DeliveryRow[], dropped: readonly Member[]): void {
-    for (const { id, group_id: groupId } of rows) {
+  /** After a conflict what was dropped may have been sent: it is flushed, and no end waits for it any more. */
+  function undo(
+    { deliveries, incident }: TransitionOperation,
+    dropped: readonly Member[],
+    isConflict: boolean,
+  ): void {
+    for (const { id, group_id: groupId } of deliveries) {
       const member = groupId === null ? undefined : groups.get(groupId)?.members.get(id);
       if (member !== undefined) take(member);
     }
     for (const member of dropped) {
-      const notification = rows[0]?.notification ?? '';
-      const group = groupOf(member.group, notification);
-      add(group, member);
+      const group = groupOf(member.group, incident.notification);
+      if (isConflict) group.members.set(member.id, member);
+      else add(group, member);
       wait(group, clock.monotonic());
     }
   }
@@ -251,44 +305,55 @@ export function createGroups(options: GroupsOptions): Groups {
   }
 
   /** Whatever the wall clock says by now, it waits no longer than its notification lets it. */
-  function takeUp({ id, target, incident_id, group_id, notification, seq, next_at }: DeliveryRow): void {
+  function takeUp({
+    id,
+    target,
+    incident_id,
+    group_id,
+    notification,
+    status,
+    seq,
+    next_at,
+  }: DeliveryRow): void {
     if (group_id === null) return;
-    const grouping = configured.get(notification);
+    const grouping = configured.get(notification)?.grouping;
     const group = groupOf(group_id, notification);
     group.notification = notification;
     group.intervalMs = grouping?.intervalMs ?? 0;
     group.rule = grouping && ruleOf(grouping);
-    add(group, { id, target, incident: incident_id, group: group_id, isFirst: seq === 1 });
+    add(group, { id, target, incident: incident_id, group: group_id, status, isFirst: seq === 1 });
     const most = grouping === undefined ? 0 : Math.max(grouping.waitMs, grouping.intervalMs);
     wait(group, clock.monotonic() + Math.min(Math.max(0, (next_at ?? 0) - clock.now()), most));
   }
 
   return {
-    enter(operation, { event, before, grouping }) {
+    enter(operation, { event, before, grouping: own }) {
       const { kept, dropped } = drop(operation);
-      if (dropped.length === 0 && grouping === undefined) return { operation, undo: () => {} };
+      const isHeld = operation.incident.state === 'open' && isMutedNow(operation.incident.notification);
+      const grouping = own ?? (isHeld ? MUTED_ALONE : undefined);
+      if (dropped.length === 0 && grouping === undefined && kept === operation.deliveries)
+        return { operation, undo: () => {} };
       for (const member of dropped) take(member);
       const { incident } = operation;
       const id = grouping && groupIdOf(event, incident, grouping);
       const deliveries =
         grouping === undefined || id === undefined
           ? kept
-          : joinAll(kept, groupOf(id, incident.notification), { before, grouping });
-      return {
-        operation: {
-          ...operation,
-          deliveries,
-          incident: { ...incident, group_id: id ?? incident.group_id },
-          dropped: dropped.map(member => member.id),
-        },
-        undo: () => undo(deliveries, dropped),
+          : joinAll(kept, groupOf(id, incident.notification), { before, grouping, isHeld });
+      const changed = {
+        ...operation,
+        deliveries,
+        incident: { ...incident, group_id: id ?? incident.group_id },
+        dropped: dropped.map(member => member.id),
       };
+      return { operation: changed, undo: isConflict => undo(changed, dropped, isConflict) };
     },
-    configure(groupings) {
-      configured = groupings;
+    configure(notifications) {
+      configured = notifications;
+      muted.clear();
       const now = clock.monotonic();
       for (const group of groups.values()) {
-        const grouping = groupings.get(group.notification);
+        const grouping = configured.get(group.notification)?.grouping;
         if (group.rule === (grouping && ruleOf(grouping))) continue;
         group.rule = grouping && ruleOf(grouping);
         group.intervalMs = grouping?.intervalMs ?? 0;

@@ -45,6 +45,8 @@ export interface Incidents {
   idle(): Promise<void>;
 }
 
+const isConflict = (error: unknown): boolean => error instanceof AppError && error.code === 'conflict';
+
 export function createIncidents(options: IncidentsOptions): Incidents {
   const { clock, logger, storage, workspace } = options;
   const writes = new Set<Promise<unknown>>();
@@ -96,7 +98,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
   ): Promise<void> {
     faults.failed(error, { subject: key });
     remember(book, key, before);
-    if (!(error instanceof AppError) || error.code !== 'conflict') return;
+    if (!isConflict(error)) return;
     const { notification, fingerprint } = book.origin;
     const open = await storage.in(workspace).incidents.open();
     const row = open.find(
@@ -129,7 +131,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       );
       return undefined;
     } catch (error) {
-      undo();
+      undo(isConflict(error));
       await refused(book, key, before, error);
       return error;
     }

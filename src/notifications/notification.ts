@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { conditions, findCondition, type Rule } from '../conditions/index.ts';
 import { SEVERITIES, type Severity } from '../events/event.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
-import { muteWindows } from './mute-windows.ts';
+import { type MuteWindow, muteWindows } from './mute-windows.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { targetConfigs } from './target-configs.ts';
 
@@ -71,7 +71,9 @@ export const notificationSchema = z.strictObject({
     .describe(
       'How long a group that was sent waits before it is sent again with more events; 5m when left out.',
     ),
-  muteWindows: muteWindows.default([]).describe('When its messages are held back.').meta({ later: true }),
+  muteWindows: muteWindows
+    .default([])
+    .describe('When its alarms are held back; ends of what was told are not.'),
 });
 
 type NotificationSettings = z.infer<typeof notificationSchema>;
@@ -102,6 +104,8 @@ export interface Notification {
   readonly repeatMs: number | null;
   /** Undefined when each event is told by itself. */
   readonly grouping: Grouping | undefined;
+  /** When its alarms are held back. */
+  readonly muteWindows: readonly MuteWindow[];
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
   /** Changes with condition or conf; an open incident of another fingerprint is closed. */
@@ -131,6 +135,7 @@ export function configureNotification(raw: unknown): Notification {
     forMs: settings.for.ms,
     repeatMs: settings.repeatInterval?.ms ?? ownRepeatMs(rule),
     grouping: groupingOf(settings),
+    muteWindows: settings.muteWindows,
     description: settings.description,
     runbookUrl: settings.runbookUrl,
     // Whoever only checks a file asks for none of ten thousand.

@@ -13,9 +13,9 @@ const DROP_MEMBER =
   "where workspace = ? and id = ? and state = 'grouped'";
 const DROPPED_BECAUSE = 'its incident was over before its group was sent';
 
-/** What a flush does: every member on disk is to be sent, and the group rests. */
-export const flushSteps = ({ workspace, group, now }: FlushOperation): Step[] => [
-  { sql: FLUSH_MEMBERS, parameters: [workspace, group.id] },
+/** What a flush does: every member on disk, or every end among them, is to be sent, and the group rests. */
+export const flushSteps = ({ workspace, group, onlyEnds, now }: FlushOperation): Step[] => [
+  { sql: onlyEnds ? `${FLUSH_MEMBERS} and status = 'OK'` : FLUSH_MEMBERS, parameters: [workspace, group.id] },
   { sql: UPSERT_GROUP, parameters: [workspace, group.id, group.rests_until] },
   { sql: FORGET_RESTED, parameters: [workspace, now] },
 ];

@@ -74,6 +74,8 @@ export interface FlushOperation {
   readonly kind: 'flush';
   readonly workspace: string;
   readonly group: GroupRow;
+  /** Alarms go on waiting. */
+  readonly onlyEnds: boolean;
   /** Epoch ms. */
   readonly now: number;
 }

@@ -35,8 +35,10 @@ export function describeGroups(dialect: TestDialect): void {
       return made;
     }
 
-    const flush = (id: string, restsUntil: number, now = 5): Promise<void> =>
-      storage.commit({ kind: 'flush', workspace: 'default', group: { id, rests_until: restsUntil }, now });
+    const flush = (id: string, restsUntil: number, { now = 5, onlyEnds = false } = {}): Promise<void> => {
+      const group = { id, rests_until: restsUntil };
+      return storage.commit({ kind: 'flush', workspace: 'default', group, onlyEnds, now });
+    };
 
     it('keeps members out of the queue until their group is flushed', async () => {
       const [a, other, b] = [await member('A', 'a'), await member('B', 'b'), await member('A', 'c')];
@@ -55,11 +57,17 @@ export function describeGroups(dialect: TestDialect): void {
       expect(await stateOf(other)).toBe('grouped');
     });
 
+    it('lets only ends go when asked to', async () => {
+      const a = await member('A', 'a');
+      await flush('A', 100, { onlyEnds: true });
+      expect(await stateOf(a)).toBe('grouped');
+    });
+
     it('remembers until when a flushed group rests, and forgets it with a later flush', async () => {
       await flush('A', 100);
       await flush('B', 200);
       expect(await stores().groups.resting()).toHaveLength(2);
-      await flush('B', 300, 150);
+      await flush('B', 300, { now: 150 });
       expect(await stores().groups.resting()).toEqual([{ id: 'B', rests_until: 300 }]);
     });
 

@@ -73,9 +73,9 @@ export function createModel(): Model {
     return true;
   }
 
-  function flush({ group }: FlushOperation): boolean {
+  function flush({ group, onlyEnds }: FlushOperation): boolean {
     for (const row of deliveries.values())
-      if (row.state === 'grouped' && row.group_id === group.id)
+      if (row.state === 'grouped' && row.group_id === group.id && !(onlyEnds && row.status === 'ALARM'))
         deliveries.set(row.id, { ...row, state: 'waiting', next_at: null });
     return true;
   }

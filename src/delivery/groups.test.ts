@@ -7,7 +7,7 @@ import type { Target } from '../targets/target.ts';
 const world = lanesWorld();
 
 const hook = (answer: () => typeof SENT | undefined = () => SENT): Target =>
-  world.target('hook', answer, 4, { batching: { maxEvents: 500, maxBytes: 1_000_000 } });
+  world.target('hook', answer, 4, { batching: { maxEvents: 500, maxBytes: 1_000_000, gatherMs: 0 } });
 
 /** An alarm that waits in its group. */
 async function waiting(subject: string, group: string): Promise<MadeTransition> {
@@ -32,7 +32,7 @@ async function flush(group: string): Promise<void> {
 }
 
 const idOf = ({ operation }: MadeTransition): string => operation.deliveries[0]?.id ?? '';
-const release = (first: MadeTransition): void => world.lanes.released(['hook'], idOf(first).slice(0, -1));
+const release = (first: MadeTransition): void => world.lanes.released(['hook'], idOf(first));
 const requests = (): unknown[][] => world.received.map(one => one.events.map(event => event.incidentId));
 const incidentsOf = (made: readonly MadeTransition[]): unknown[] => made.map(one => one.event.incidentId);
 

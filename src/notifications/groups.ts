@@ -26,8 +26,8 @@ export interface GroupsOptions {
   readonly logger: Logger;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
-  /** Deliveries to these targets, with an id after `after`, are in the store to be sent. */
-  readonly released: (targets: Iterable<string>, after: string) => void;
+  /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
+  readonly released: (targets: Iterable<string>, first: string) => void;
 }
 
 /** A transition that is to be written, its deliveries in their groups. */
@@ -220,7 +220,7 @@ export function createGroups(options: GroupsOptions): Groups {
       const row = { id: group.id, rests_until: now + group.intervalMs };
       await storage.commit({ kind: 'flush', workspace, group: row, onlyEnds, now });
       const [first = ''] = members.map(({ id }) => id).sort();
-      options.released(new Set(members.map(({ target }) => target)), first.slice(0, -1));
+      options.released(new Set(members.map(({ target }) => target)), first);
       faults.passed();
     } catch (error) {
       faults.failed(error);

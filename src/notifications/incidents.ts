@@ -20,8 +20,8 @@ export interface IncidentsOptions {
   readonly logger: Logger;
   /** Takes over the deliveries of an event as soon as they are on disk. */
   readonly enqueue: (rows: readonly DeliveryRow[], event: HeadgateEvent) => void;
-  /** Deliveries to these targets, with an id after `after`, are in the store to be sent. */
-  readonly released: (targets: Iterable<string>, after: string) => void;
+  /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
+  readonly released: (targets: Iterable<string>, first: string) => void;
   readonly externalUrl: () => string | undefined;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;

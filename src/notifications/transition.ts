@@ -3,8 +3,8 @@ import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ComponentKind } from '../pipelines/component.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
-import type { Grouping } from './notification.ts';
 import { FRESH_DELIVERY } from '../storage/tables.ts';
+import type { Grouping } from './notification.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
 export interface Origin {

@@ -2583,7 +2583,7 @@ export interface components {
              */
             groupInterval?: string;
             /**
-             * @description When its messages are held back.
+             * @description When its alarms are held back; ends of what was told are not.
              * @default []
              */
             muteWindows: {
@@ -2759,7 +2759,7 @@ export interface components {
              */
             groupInterval?: string;
             /**
-             * @description When its messages are held back.
+             * @description When its alarms are held back; ends of what was told are not.
              * @default []
              */
             muteWindows?: {

@@ -72,7 +72,9 @@ it('does not say of a delivery that it waits when it arrived while that was aske
     await test.storage.commit(settle(id));
     return { requeued: 0, overtaken: 0 };
   });
-  await expect(retryDelivery.run({ actor: ACTOR, origin: ORIGIN, house: late }, { id })).rejects.toMatchObject({
+  await expect(
+    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, house: late }, { id }),
+  ).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('has arrived'),
   });

@@ -1,10 +1,10 @@
+import type { GroupRow } from './group-store.ts';
 import type {
   AttemptRow,
   AuditRow,
   ConfigVersionRow,
   DeliveryRow,
   EventRow,
-  GroupRow,
   IncidentRow,
   KeptTargetRow,
   MessageRow,

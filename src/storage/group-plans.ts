@@ -1,5 +1,6 @@
+import type { FlushOperation } from './group-store.ts';
 import type { Step } from './operations.ts';
-import type { FlushOperation, TransitionOperation } from './storage.ts';
+import type { TransitionOperation } from './storage.ts';
 
 // The state is in the text, because SQLite takes a partial index only for what it can read there.
 const FLUSH_MEMBERS =

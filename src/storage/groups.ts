@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { DELIVERY_COLUMNS, GROUP_COLUMNS } from './columns.ts';
 import { selectDeliveries } from './deliveries.ts';
-import type { GroupStore } from './storage.ts';
+import type { GroupStore } from './group-store.ts';
 import type { Database } from './tables.ts';
 
 export const groupStore = (db: Kysely<Database>, workspace: string): GroupStore => ({

@@ -7,11 +7,11 @@ import {
   MESSAGE_COLUMNS,
 } from './columns.ts';
 import { dropSteps, flushSteps } from './group-plans.ts';
+import type { FlushOperation } from './group-store.ts';
 import type {
   AuditOperation,
   BatchOperation,
   Fact,
-  FlushOperation,
   Lease,
   Operation,
   SettleOperation,

@@ -1,3 +1,4 @@
+import type { FlushOperation, GroupStore } from './group-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
@@ -8,7 +9,6 @@ import type {
   DeliveryState,
   DeliveryTable,
   EventTable,
-  GroupTable,
   IncidentState,
   IncidentTable,
   KeptTargetTable,
@@ -36,7 +36,6 @@ type Scoped<Row> = Omit<Row, 'workspace'>;
 export type IncidentRow = Scoped<IncidentTable>;
 export type EventRow = Scoped<EventTable>;
 export type DeliveryRow = Scoped<DeliveryTable>;
-export type GroupRow = Scoped<GroupTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
 export type AuditRow = Scoped<AuditTable>;
@@ -62,22 +61,8 @@ export interface TransitionOperation {
   readonly event: EventRow;
   readonly deliveries: readonly DeliveryRow[];
   readonly message: MessageRow;
-  /**
-   * Ids of deliveries that wait in a group and are not to be told any more; left out for none. One that is not grouped
-   * any more is a conflict.
-   */
+  /** Ids of deliveries that wait in a group and are not to be told any more; conflicts with one that was let go. */
   readonly dropped?: readonly string[];
-}
-
-/** Puts whatever of a group waits on disk into the queue, and forgets groups that rested long enough. */
-export interface FlushOperation {
-  readonly kind: 'flush';
-  readonly workspace: string;
-  readonly group: GroupRow;
-  /** Alarms go on waiting. */
-  readonly onlyEnds: boolean;
-  /** Epoch ms. */
-  readonly now: number;
 }
 
 /**
@@ -171,12 +156,6 @@ export interface DeliveryFilter {
   readonly until?: number;
 }
 
-interface TargetBacklog {
-  readonly target: string;
-  readonly count: number;
-  readonly oldest: number;
-}
-
 /** Who has been told the firing events of an incident that were meant for one target. */
 export interface Told {
   /** Whether one has reached the target itself. */
@@ -194,7 +173,9 @@ export interface DeliveryStore {
   /** Those of them that tell an end, but for those whose alarm waits before them. */
   waitingEnds(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
-  waitingByTarget(): Promise<readonly TargetBacklog[]>;
+  waitingByTarget(): Promise<
+    readonly { readonly target: string; readonly count: number; readonly oldest: number }[]
+  >;
   /** Who has been told of the incident where it was to be told to the target. */
   told(incidentId: string, target: string): Promise<Told>;
   /** Whether the target has got a later event of the incident than `seq`. */
@@ -204,13 +185,6 @@ export interface DeliveryStore {
   /** The waiting deliveries that travel together, in the order of their ids. */
   inBatch(batch: string): Promise<readonly DeliveryRow[]>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
-}
-
-export interface GroupStore {
-  /** Groups that were sent, until when they rest. Some may be over. */
-  resting(): Promise<readonly GroupRow[]>;
-  /** Deliveries that wait in their groups, with an id after `after`, oldest first. */
-  members(after: string, limit: number): Promise<readonly DeliveryRow[]>;
 }
 
 /** Which deliveries are put back into the queue. */

@@ -1,9 +1,9 @@
+import type { FlushOperation } from '../../src/storage/group-store.ts';
 import type {
   AttemptRow,
   BatchOperation,
   DeliveryRow,
   EventRow,
-  FlushOperation,
   IncidentRow,
   MessageRow,
   Operation,

@@ -97,6 +97,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
       meters.told(event);
       lanes.enqueue(rows, event);
     },
+    released: lanes.released,
     externalUrl: () => settings().instance.externalUrl,
     operationalTarget: () => settings().delivery.operationalTarget,
     isDisabled: (kind, subject) => isDisabled(kind, subject),

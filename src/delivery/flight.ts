@@ -5,7 +5,7 @@ import type { Target } from '../targets/target.ts';
 import { AGAIN_MS } from './again.ts';
 import { type AttemptEnd, type Attempts, attempt } from './attempt.ts';
 import { type Prepared, prepare } from './prepare.ts';
-import type { DeliveryQueue, Waiting } from './queue.ts';
+import { type DeliveryQueue, groupOf, type Waiting } from './queue.ts';
 
 export interface FlightOptions extends Attempts {
   readonly queue: DeliveryQueue;
@@ -92,7 +92,7 @@ export function createFlights(options: FlightOptions): Flights {
     const ready = looked.filter(isReady);
     const fitting = asManyAsFit(ready, target);
     putBack(entriesOf(ready.slice(fitting.length)), {});
-    const bound = await bind(fitting);
+    const bound = await bind(fitting, target);
     const [first] = bound;
     if (first === undefined) return { skipped, sent: [], end: undefined };
     const id = first.entry.row.batch ?? first.entry.row.id;
@@ -101,9 +101,9 @@ export function createFlights(options: FlightOptions): Flights {
   }
 
   /** On disk before they are sent: after a crash the same ones travel under the same id. None, back in the queue, if not. */
-  async function bind(ready: readonly Ready[]): Promise<readonly Ready[]> {
+  async function bind(ready: readonly Ready[], target: Target): Promise<readonly Ready[]> {
     const [first] = ready;
-    if (ready.length < 2 || first?.entry.row.batch !== null) return ready;
+    if (first?.entry.row.batch !== null || (ready.length < 2 && !mayGrow(first, target))) return ready;
     const batch = ids.next();
     const deliveryIds = entriesOf(ready).map(({ row }) => row.id);
     try {
@@ -129,6 +129,10 @@ export function createFlights(options: FlightOptions): Flights {
     },
   };
 }
+
+/** After a crash others of its group could join it, under an id that its receiver knows. */
+const mayGrow = ({ entry }: Prepared, { batching }: Target): boolean =>
+  groupOf(entry) !== undefined && entry.isAlone !== true && batching !== undefined;
 
 interface Ready extends Prepared {
   readonly event: HeadgateEvent;

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { closing, opening } from '../../test/helpers/transitions.ts';
 import { settle } from '../../test/storage/rows.ts';
-import type { DeliveryRow, DeliveryStore, SettleOperation } from '../storage/storage.ts';
+import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
 import { type HandOver, handedOver } from './hand-over.ts';
 
-type State = NonNullable<Awaited<ReturnType<DeliveryStore['get']>>>['state'];
+type State = SettleOperation['state'];
 
 const [ALARM] = opening().operation.deliveries;
 const [OK] = closing(opening()).operation.deliveries;

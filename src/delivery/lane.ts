@@ -12,7 +12,7 @@ import { type Booked, bookings, settleInStore, withHandOver, withPause } from '.
 import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews, type ToldFailing } from './health.ts';
 import { createPace } from './pace.ts';
-import { createQueue, type Waiting } from './queue.ts';
+import { createQueue, groupOf, type Waiting } from './queue.ts';
 import type { Slots } from './slots.ts';
 
 /** Rows a lane holds in memory; what is over waits in the store until there is room. */
@@ -142,10 +142,12 @@ export function createLane(options: LaneOptions): Lane {
   function takeTogether(now: number): readonly Waiting[] {
     const most = mostTogether();
     const entries: Waiting[] = [];
+    let group: string | undefined;
     while (entries.length < most) {
-      const entry = takeSendable(now);
+      const entry = takeSendable(now, group);
       if (entry === undefined) break;
-      const isApart = travelsApart(entry);
+      if (entries.length === 0) group = groupOf(entry);
+      const isApart = travelsApart(entry) || groupOf(entry) !== group;
       if (isApart && entries.length > 0) queue.settle(entry, entry);
       else entries.push(entry);
       if (isApart) break;
@@ -155,14 +157,15 @@ export function createLane(options: LaneOptions): Lane {
 
   /**
    * Whoever was tried under an id keeps it. What is older than this lane may have been under way, alone, when the process
-   * before ended.
+   * before ended; what travels in a group is bound even then.
    */
   const travelsApart = ({ row, isAlone }: Waiting): boolean =>
-    isAlone === true || row.batch !== null || row.attempts > 0 || row.id < begun;
+    isAlone === true || row.batch !== null || row.attempts > 0 || (row.group_id === null && row.id < begun);
 
-  function takeSendable(now: number): Waiting | undefined {
+  /** What is next, of the group when there is one. */
+  function takeSendable(now: number, group: string | undefined): Waiting | undefined {
     for (;;) {
-      const entry = queue.take(now);
+      const entry = group === undefined ? queue.take(now) : queue.takeOfGroup(group, now);
       if (entry === undefined || !isFormer || entry.row.status === 'OK') return entry;
       queue.forget(entry);
     }

@@ -28,6 +28,8 @@ export interface Lanes {
   configure(targets: readonly Target[], former?: readonly Target[]): void;
   /** Takes over deliveries that were just committed, all of one event. */
   enqueue(rows: readonly DeliveryRow[], event: HeadgateEvent): void;
+  /** Deliveries of these targets, `first` or later ones, are in the store that were not handed over. */
+  released(targets: Iterable<string>, first: string): void;
   /** Deliveries of these targets were put back into the queue in the store. */
   requeued(targets: Iterable<string>): void;
   /** Without `inTime` what is under way is cut off at once: another process may be sending it already. */
@@ -89,6 +91,9 @@ export function createLanes(options: LanesOptions): Lanes {
     },
     enqueue(rows, event) {
       for (const row of rows) lanes.get(row.target)?.add(row, event);
+    },
+    released(targets, first) {
+      for (const id of targets) lanes.get(id)?.look(beforeId(first));
     },
     requeued(targets) {
       for (const id of targets) lanes.get(id)?.lookAnew();

@@ -20,6 +20,8 @@ interface Chain {
   underWay: Waiting | undefined;
   /** Where it stands among the idle chains; undefined while one of it is under way. */
   turn: Turn | undefined;
+  /** The group its idle head may travel in. */
+  group: string | undefined;
 }
 
 /** A chain's place in the line. One that its chain does not name any more is passed over. */
@@ -42,6 +44,8 @@ export interface DeliveryQueue {
   add(entry: Waiting): void;
   /** Takes a head that is due; its chain is busy until `settle`. Undefined when none is. */
   take(now: number): Waiting | undefined;
+  /** Takes a head of the group that is due and was never tried. */
+  takeOfGroup(group: string, now: number): Waiting | undefined;
   /** Takes one that is due or not, from wherever it stands in its chain; undefined while its chain is busy. */
   claim(entry: Waiting): Waiting | undefined;
   /** The taken one with a changed row; it is settled in place of `taken`. */
@@ -65,18 +69,50 @@ interface Shed {
 /** What a delivery's order is kept by. */
 export const chainKey = (row: DeliveryRow): string => `${row.notification}\n${row.subject}`;
 
+/** The group it may travel in; undefined for one that is told by itself, or that was tried before. */
+export const groupOf = ({ row }: Waiting): string | undefined =>
+  row.group_id !== null && row.batch === null && row.attempts === 0 ? row.group_id : undefined;
+
 const isBefore = (one: Turn, other: Turn): boolean =>
   one.due === other.due ? one.count < other.count : one.due < other.due;
 
 export function createQueue(): DeliveryQueue {
   const chains = new Map<string, Chain>();
   const idle = createHeap<Turn>(isBefore);
+  /** Idle chains by the group of their heads. */
+  const grouped = new Map<string, Set<Chain>>();
   let size = 0;
   let busy = 0;
   let count = 0;
 
+  function leaveGroup(chain: Chain): void {
+    if (chain.group === undefined) return;
+    const chains = grouped.get(chain.group);
+    chains?.delete(chain);
+    if (chains?.size === 0) grouped.delete(chain.group);
+    chain.group = undefined;
+  }
+
+  function joinGroup(chain: Chain, head: Waiting | undefined): void {
+    leaveGroup(chain);
+    chain.group = head && groupOf(head);
+    if (chain.group === undefined) return;
+    const chains = grouped.get(chain.group);
+    if (chains === undefined) grouped.set(chain.group, new Set([chain]));
+    else chains.add(chain);
+  }
+
+  function takeHead(chain: Chain): Waiting | undefined {
+    leaveGroup(chain);
+    chain.turn = undefined;
+    chain.underWay = chain.entries.shift();
+    busy += 1;
+    return chain.underWay;
+  }
+
   function comeUp(chain: Chain): void {
     const [head] = chain.entries;
+    joinGroup(chain, head);
     chain.turn = head && { chain, due: head.due, count: count++ };
     if (chain.turn !== undefined) idle.push(chain.turn);
     else chains.delete(chain.key);
@@ -93,7 +129,7 @@ export function createQueue(): DeliveryQueue {
   function chainOf(key: string): Chain {
     const present = chains.get(key);
     if (present !== undefined) return present;
-    const made = { key, entries: [], underWay: undefined, turn: undefined };
+    const made = { key, entries: [], underWay: undefined, turn: undefined, group: undefined };
     chains.set(key, made);
     return made;
   }
@@ -123,10 +159,12 @@ export function createQueue(): DeliveryQueue {
       const turn = first();
       if (turn === undefined || turn.due > now) return undefined;
       idle.pop();
-      turn.chain.turn = undefined;
-      turn.chain.underWay = turn.chain.entries.shift();
-      busy += 1;
-      return turn.chain.underWay;
+      return takeHead(turn.chain);
+    },
+    takeOfGroup(group, now) {
+      for (const chain of grouped.get(group) ?? [])
+        if (chain.turn !== undefined && chain.turn.due <= now) return takeHead(chain);
+      return undefined;
     },
     claim(entry) {
       const chain = chainOf(chainKey(entry.row));
@@ -134,6 +172,7 @@ export function createQueue(): DeliveryQueue {
       const place = chain.entries.findIndex(({ row }) => row.id === entry.row.id);
       const [present = entry] = place < 0 ? [] : chain.entries.splice(place, 1);
       if (place < 0) size += 1;
+      leaveGroup(chain);
       chain.turn = undefined;
       chain.underWay = present;
       busy += 1;
@@ -169,6 +208,7 @@ export function createQueue(): DeliveryQueue {
         const { chain, due } = turn;
         if (size <= most) idle.push(turn);
         else {
+          leaveGroup(chain);
           chains.delete(chain.key);
           size -= chain.entries.length;
           shed.push({ key: chain.key, due });

@@ -69,6 +69,7 @@ function create(): Engine {
     ids: monotonicIds(clock),
     logger: { ...silentLogger, error: (_, message) => void logged.push(message) },
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
+    released: () => {},
     externalUrl: () => 'https://gate.example/',
     operationalTarget: () => operational,
     isDisabled: (kind, subject) => kind === 'input' && disabled.has(subject.name),

@@ -202,6 +202,7 @@ export function createEngine(options: EngineOptions): Engine {
         windowMs: 0,
         severity: SEVERITIES.find(severity => severity === row.severity) ?? 'warn',
         fingerprint: row.rule,
+        grouping: undefined,
         description: undefined,
         runbookUrl: undefined,
         targetConfigs: await configsTold(options.storage.in(options.workspace), row.id),
@@ -226,7 +227,7 @@ export function createEngine(options: EngineOptions): Engine {
         const reason = whyEnded(watch.notification, next.get(id));
         if (reason === undefined) continue;
         watches.delete(id);
-        endings.add({ ...watch, reason });
+        endings.add({ ...watch, origin: { ...watch.origin, grouping: undefined }, reason });
       }
       for (const ending of endings) end(ending);
       for (const notification of notifications) {
@@ -236,6 +237,7 @@ export function createEngine(options: EngineOptions): Engine {
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
       posts.configure();
+      incidents.groups.configure(notificationsOf(watches));
       // Closed at once: a target that is back before the next evaluation begins anew.
       targetHealth.evaluate();
     },
@@ -243,6 +245,7 @@ export function createEngine(options: EngineOptions): Engine {
     post: posts.post,
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) await takeUp(row);
+      await incidents.groups.start();
       loop();
     },
     holds: createPins({ clock, watches: () => watches.values() }),
@@ -250,9 +253,13 @@ export function createEngine(options: EngineOptions): Engine {
       stopped = true;
       cancel();
       await incidents.idle();
+      await incidents.groups.stop();
     },
   };
 }
+
+const notificationsOf = (watches: ReadonlyMap<string, Watch>): ReadonlyMap<string, Notification> =>
+  new Map([...watches].map(([id, { notification }]) => [id, notification]));
 
 /** Why incidents of the notification must close; undefined when it goes on. */
 function whyEnded(before: Notification, after: Notification | undefined): string | undefined {

@@ -8,6 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { DeliveryRow, IncidentRow, Storage } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { bulletinRow } from './bulletin.ts';
+import { createGroups, type Groups } from './groups.ts';
 import { type Change, toldTargets, transition } from './transition.ts';
 import type { Book, OpenIncident } from './watch.ts';
 
@@ -19,6 +20,8 @@ export interface IncidentsOptions {
   readonly logger: Logger;
   /** Takes over the deliveries of an event as soon as they are on disk. */
   readonly enqueue: (rows: readonly DeliveryRow[], event: HeadgateEvent) => void;
+  /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
+  readonly released: (targets: Iterable<string>, first: string) => void;
   readonly externalUrl: () => string | undefined;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
@@ -37,13 +40,17 @@ export interface Incidents {
   tell(book: Book, news: News): Promise<unknown>;
   /** An incident of the store, taken up by this process. */
   takeUp(row: IncidentRow): OpenIncident;
+  readonly groups: Pick<Groups, 'configure' | 'start' | 'stop'>;
   /** Resolves when nothing is on its way to the disk. */
   idle(): Promise<void>;
 }
 
+const isConflict = (error: unknown): boolean => error instanceof AppError && error.code === 'conflict';
+
 export function createIncidents(options: IncidentsOptions): Incidents {
   const { clock, logger, storage, workspace } = options;
   const writes = new Set<Promise<unknown>>();
+  const groups = createGroups(options);
   const faults = createFaultLog(logger, {
     fields: {},
     message: 'transitions cannot be written',
@@ -91,7 +98,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
   ): Promise<void> {
     faults.failed(error, { subject: key });
     remember(book, key, before);
-    if (!(error instanceof AppError) || error.code !== 'conflict') return;
+    if (!isConflict(error)) return;
     const { notification, fingerprint } = book.origin;
     const open = await storage.in(workspace).incidents.open();
     const row = open.find(
@@ -103,7 +110,10 @@ export function createIncidents(options: IncidentsOptions): Incidents {
   async function write(book: Book, news: News): Promise<unknown> {
     const { key } = news.subject;
     const before = book.incidents.get(key);
-    const { operation, event } = transition(changeOf(book, news));
+    const made = transition(changeOf(book, news));
+    const { event } = made;
+    const { grouping } = book.origin;
+    const { operation, undo } = groups.enter(made.operation, { event, before: before?.row, grouping });
     const now = clock.monotonic();
     const after = { row: operation.incident, watchedSince: before?.watchedSince ?? now, toldAt: now };
     remember(book, key, news.status === 'OK' ? undefined : after);
@@ -115,9 +125,13 @@ export function createIncidents(options: IncidentsOptions): Incidents {
         { notification: book.origin.notification, subject: key, status: news.status, incident, seq },
         'transition',
       );
-      options.enqueue(operation.deliveries, event);
+      options.enqueue(
+        operation.deliveries.filter(({ state }) => state === 'waiting'),
+        event,
+      );
       return undefined;
     } catch (error) {
+      undo(isConflict(error));
       await refused(book, key, before, error);
       return error;
     }
@@ -140,6 +154,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       return work;
     },
     takeUp,
+    groups,
     async idle() {
       await Promise.all(writes);
     },

@@ -11,7 +11,15 @@ const timeSpan = z.string().refine(
   { error: "must be a span of the day such as '22:00-06:00', from 00:00 to 24:00" },
 );
 
-const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
+export const WEEKDAYS = [
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+  'sunday',
+] as const;
 const isWeekday = (text: string): boolean => WEEKDAYS.some(day => day === text || day.slice(0, 3) === text);
 
 const weekdays = z.string().refine(
@@ -65,6 +73,8 @@ const window = z
         message: `must name at least one of ${LIMITS.join(', ')}; to mute always, set disabled`,
       });
   });
+
+export type MuteWindow = z.output<typeof window>;
 
 /** When messages are held back. What a window names must all hold; one of several windows is enough. */
 export const muteWindows = z.array(window).max(100);

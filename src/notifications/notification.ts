@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { conditions, findCondition, type Rule } from '../conditions/index.ts';
 import { SEVERITIES, type Severity } from '../events/event.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
-import { muteWindows } from './mute-windows.ts';
+import { type MuteWindow, muteWindows } from './mute-windows.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { targetConfigs } from './target-configs.ts';
 
@@ -62,20 +62,34 @@ export const notificationSchema = z.strictObject({
     .array(fieldName)
     .max(32)
     .optional()
-    .describe('Fields of the event; events that agree in all of them are sent as one message.')
-    .meta({ later: true }),
+    .describe('Fields of the event; events that agree in all of them are sent as one message.'),
   groupWait: duration({ max: '1h' })
     .optional()
-    .describe('How long a new group waits for more events.')
-    .meta({ later: true }),
+    .describe('How long a new group waits for more events; 30s when left out.'),
   groupInterval: duration({ min: '1s', max: '7d' })
     .optional()
-    .describe('How long a group that was sent waits before it is sent again with more events.')
-    .meta({ later: true }),
-  muteWindows: muteWindows.default([]).describe('When its messages are held back.').meta({ later: true }),
+    .describe(
+      'How long a group that was sent waits before it is sent again with more events; 5m when left out.',
+    ),
+  muteWindows: muteWindows
+    .default([])
+    .describe('When its alarms are held back; ends of what was told are not.'),
 });
 
 type NotificationSettings = z.infer<typeof notificationSchema>;
+
+/** How a notification's events wait for each other. */
+export interface Grouping {
+  /** Events that agree in all of these are sent together. */
+  readonly fields: readonly string[];
+  /** How long a new group waits for more. */
+  readonly waitMs: number;
+  /** How long a group that was sent rests. */
+  readonly intervalMs: number;
+}
+
+const STANDARD_WAIT_MS = 30_000;
+const STANDARD_INTERVAL_MS = 300_000;
 
 /** A rule of the configuration, ready to evaluate. */
 export interface Notification {
@@ -88,6 +102,10 @@ export interface Notification {
   readonly forMs: number;
   /** How often an open incident is told again; null when only start and resolution are. */
   readonly repeatMs: number | null;
+  /** Undefined when each event is told by itself. */
+  readonly grouping: Grouping | undefined;
+  /** When its alarms are held back. */
+  readonly muteWindows: readonly MuteWindow[];
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
   /** Changes with condition or conf; an open incident of another fingerprint is closed. */
@@ -104,6 +122,8 @@ export function configureNotification(raw: unknown): Notification {
     throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
   const rule = configureRule(() => condition.configure(settings.conf));
   if (rule.source === 'posted' && settings.for.ms > 0) throw cannotWait(rule);
+  const idle = settings.groupBy === undefined ? GROUP_TIMES.filter(name => settings[name] !== undefined) : [];
+  if (idle.length > 0) throw needsGroupBy(idle);
   let fingerprint: string | undefined;
   return {
     id: settings.id,
@@ -114,6 +134,8 @@ export function configureNotification(raw: unknown): Notification {
     severity: settings.severity,
     forMs: settings.for.ms,
     repeatMs: settings.repeatInterval?.ms ?? ownRepeatMs(rule),
+    grouping: groupingOf(settings),
+    muteWindows: settings.muteWindows,
     description: settings.description,
     runbookUrl: settings.runbookUrl,
     // Whoever only checks a file asks for none of ten thousand.
@@ -128,6 +150,25 @@ export function configureNotification(raw: unknown): Notification {
 /** Whoever leaves out the resolution's message is told once a window instead. */
 const ownRepeatMs = (rule: Rule): number | null =>
   rule.source === 'posted' || rule.conf.notifyOnResolution ? null : rule.conf.timeWindow.ms;
+
+const GROUP_TIMES = ['groupWait', 'groupInterval'] as const;
+
+const needsGroupBy = (names: readonly string[]): z.ZodError =>
+  new z.ZodError(
+    names.map(name => ({
+      code: 'custom',
+      path: [name],
+      message: 'needs groupBy; `[]` makes one group of all events of the notification',
+      input: undefined,
+    })),
+  );
+
+const groupingOf = ({ groupBy, groupWait, groupInterval }: NotificationSettings): Grouping | undefined =>
+  groupBy && {
+    fields: groupBy,
+    waitMs: groupWait?.ms ?? STANDARD_WAIT_MS,
+    intervalMs: groupInterval?.ms ?? STANDARD_INTERVAL_MS,
+  };
 
 /** What is accepted is durable and told: nothing of it may wait in memory. */
 const cannotWait = ({ condition }: Rule): z.ZodError =>

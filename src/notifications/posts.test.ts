@@ -54,6 +54,7 @@ function create(): Engine {
     ids: monotonicIds(clock),
     logger: silentLogger,
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
+    released: () => {},
     externalUrl: () => undefined,
     operationalTarget: () => undefined,
     mostOpen: 60,

@@ -39,6 +39,7 @@ const ORIGIN: Book['origin'] = {
   kind: 'target',
   windowMs: 0,
   severity: 'error',
+  grouping: undefined,
   fingerprint: TARGET_HEALTH,
   description: undefined,
   runbookUrl: undefined,

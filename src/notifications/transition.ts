@@ -4,6 +4,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { ComponentKind } from '../pipelines/component.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
 import { FRESH_DELIVERY } from '../storage/tables.ts';
+import type { Grouping } from './notification.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
 export interface Origin {
@@ -14,6 +15,8 @@ export interface Origin {
   readonly windowMs: number;
   readonly severity: Severity;
   readonly fingerprint: string;
+  /** Undefined when each of its events is told by itself. */
+  readonly grouping: Grouping | undefined;
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
   /** What single targets are told beside the event, by their ids. */
@@ -86,6 +89,7 @@ function incidentAfter(change: Change): IncidentRow {
     rule: origin.fingerprint,
     told: JSON.stringify(closes ? told : [...new Set([...told, ...change.recipients])]),
     last_event_at: now,
+    group_id: incident?.group_id ?? null,
   };
 }
 

@@ -93,6 +93,7 @@ function originOf(notification: Notification): Origin {
     windowMs: rule.source === 'posted' ? 0 : rule.conf.timeWindow.ms,
     severity: notification.severity,
     fingerprint: notification.fingerprint,
+    grouping: notification.grouping,
     description: notification.description,
     runbookUrl: notification.runbookUrl,
     targetConfigs: targetConfigsOf(notification),

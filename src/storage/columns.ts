@@ -1,3 +1,4 @@
+import type { GroupRow } from './group-store.ts';
 import type {
   AttemptRow,
   AuditRow,
@@ -25,6 +26,7 @@ export const INCIDENT_COLUMNS = [
   'rule',
   'told',
   'last_event_at',
+  'group_id',
   'id',
 ] as const satisfies readonly (keyof IncidentRow)[];
 
@@ -55,6 +57,7 @@ export const DELIVERY_COLUMNS = [
   'retried_at',
   'instead_of',
   'batch',
+  'group_id',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 export const ATTEMPT_COLUMNS = [
@@ -83,6 +86,8 @@ export const KEPT_TARGET_COLUMNS = [
   'sealed',
   'paused_until',
 ] as const satisfies readonly (keyof KeptTargetRow)[];
+
+export const GROUP_COLUMNS = ['id', 'rests_until'] as const satisfies readonly (keyof GroupRow)[];
 
 export const SECRET_COLUMNS = [
   'name',

@@ -11,6 +11,7 @@ import { groupCommits } from './commits.ts';
 import { createDataFolder } from './data-folder.ts';
 import { deliveryStore } from './deliveries.ts';
 import { eventStore } from './events.ts';
+import { groupStore } from './groups.ts';
 import { incidentStore } from './incidents.ts';
 import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
 import { keptTargetStore } from './kept-targets.ts';
@@ -95,6 +96,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       incidents: incidentStore(reader, workspace),
       events: eventStore(reader, workspace),
       deliveries: deliveryStore(reader, workspace),
+      groups: groupStore(reader, workspace),
       keptTargets: keptTargetStore(reader, workspace),
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),

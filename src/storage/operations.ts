@@ -6,6 +6,8 @@ import {
   INCIDENT_COLUMNS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
+import { dropSteps, flushSteps } from './group-plans.ts';
+import type { FlushOperation } from './group-store.ts';
 import type {
   AuditOperation,
   BatchOperation,
@@ -101,6 +103,7 @@ function planTransition(operation: TransitionOperation): Unleased {
         sql: INSERT_DELIVERY,
         parameters: values(DELIVERY_COLUMNS, row, workspace),
       })),
+      ...dropSteps(operation),
       {
         sql: UPSERT_MESSAGE,
         parameters: values(MESSAGE_COLUMNS, message, workspace),
@@ -118,6 +121,12 @@ function planTransition(operation: TransitionOperation): Unleased {
     ],
   };
 }
+
+const planFlush = (operation: FlushOperation): Unleased => ({
+  steps: flushSteps(operation),
+  conflict: () => `group '${operation.group.id}' cannot be sent`,
+  facts: [{ workspace: operation.workspace, noun: 'deliveries', id: '*' }],
+});
 
 function settleStep(operation: SettleOperation): Step {
   const { workspace, deliveryId, state, attempts, nextAt, lastStatus, lastError, settledAt } = operation;
@@ -171,6 +180,8 @@ function unleased(operation: Operation): Unleased {
   switch (operation.kind) {
     case 'transition':
       return planTransition(operation);
+    case 'flush':
+      return planFlush(operation);
     case 'settle':
       return planSettle(operation);
     case 'batch':

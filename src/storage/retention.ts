@@ -35,7 +35,7 @@ const deliveries: Rule = {
     or not (
       coalesce((select i.state from incidents i where ${incidentOfRow}), '') = 'open'
       or (
-        select count(case when d.state = 'waiting' then 1 end) from deliveries d where d.workspace = r.workspace
+        select count(case when d.state in ('waiting', 'grouped') then 1 end) from deliveries d where d.workspace = r.workspace
         and d.incident_id = r.incident_id and (d.target = r.target or r.instead_of is not null)
         and d.seq > r.seq) > 0))`,
 };

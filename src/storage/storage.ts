@@ -1,3 +1,4 @@
+import type { FlushOperation, GroupStore } from './group-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
@@ -60,6 +61,8 @@ export interface TransitionOperation {
   readonly event: EventRow;
   readonly deliveries: readonly DeliveryRow[];
   readonly message: MessageRow;
+  /** Ids of deliveries that wait in a group and are not to be told any more; conflicts with one that was let go. */
+  readonly dropped?: readonly string[];
 }
 
 /**
@@ -70,7 +73,7 @@ export interface SettleOperation {
   readonly kind: 'settle';
   readonly workspace: string;
   readonly deliveryId: string;
-  readonly state: DeliveryState;
+  readonly state: Exclude<DeliveryState, 'grouped'>;
   readonly attempts: number;
   readonly nextAt: number | null;
   readonly lastStatus: number | null;
@@ -116,7 +119,12 @@ export interface AuditOperation {
 }
 
 /** Hot writes are data, from this closed list. */
-export type Operation = TransitionOperation | SettleOperation | BatchOperation | AuditOperation;
+export type Operation =
+  | TransitionOperation
+  | FlushOperation
+  | SettleOperation
+  | BatchOperation
+  | AuditOperation;
 
 export interface IncidentStore {
   /** Every open incident; the engine reads them once at start. */
@@ -148,12 +156,6 @@ export interface DeliveryFilter {
   readonly until?: number;
 }
 
-interface TargetBacklog {
-  readonly target: string;
-  readonly count: number;
-  readonly oldest: number;
-}
-
 /** Who has been told the firing events of an incident that were meant for one target. */
 export interface Told {
   /** Whether one has reached the target itself. */
@@ -171,7 +173,9 @@ export interface DeliveryStore {
   /** Those of them that tell an end, but for those whose alarm waits before them. */
   waitingEnds(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
-  waitingByTarget(): Promise<readonly TargetBacklog[]>;
+  waitingByTarget(): Promise<
+    readonly { readonly target: string; readonly count: number; readonly oldest: number }[]
+  >;
   /** Who has been told of the incident where it was to be told to the target. */
   told(incidentId: string, target: string): Promise<Told>;
   /** Whether the target has got a later event of the incident than `seq`. */
@@ -259,6 +263,7 @@ export interface WorkspaceStorage {
   readonly incidents: IncidentStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly groups: GroupStore;
   readonly keptTargets: KeptTargetStore;
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;

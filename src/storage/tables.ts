@@ -101,6 +101,8 @@ export interface IncidentTable {
   /** JSON list of the ids of the targets that were sent a firing event. */
   told: string;
   last_event_at: number;
+  /** The group its messages travel in; null when they were never grouped. */
+  group_id: string | null;
 }
 
 export interface EventTable {
@@ -112,7 +114,7 @@ export interface EventTable {
   created_at: number;
 }
 
-export const DELIVERY_STATES = ['waiting', 'sent', 'refused', 'exhausted', 'skipped'] as const;
+export const DELIVERY_STATES = ['waiting', 'grouped', 'sent', 'refused', 'exhausted', 'skipped'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 type EventStatus = 'ALARM' | 'OK';
 
@@ -142,6 +144,19 @@ export interface DeliveryTable {
   instead_of: string | null;
   /** What it travels in together with others, as often as it is tried; null when it travels alone. */
   batch: string | null;
+  /**
+   * The group it travels in; null when it is told by itself. While the state is `grouped` the group waits for more, until
+   * `next_at`.
+   */
+  group_id: string | null;
+}
+
+/** A group that was sent and rests before it is sent again. */
+export interface GroupTable {
+  workspace: string;
+  /** Hash of the notification and the values its events agree in. */
+  id: string;
+  rests_until: number;
 }
 
 /** What every delivery begins with that was meant for its target. */
@@ -156,6 +171,7 @@ export const FRESH_DELIVERY = {
   retried_at: null,
   instead_of: null,
   batch: null,
+  group_id: null,
 } as const satisfies Partial<DeliveryTable>;
 
 export interface AttemptTable {
@@ -267,6 +283,7 @@ export interface Database {
   events: EventTable;
   deliveries: DeliveryTable;
   attempts: AttemptTable;
+  groups: GroupTable;
   messages: MessageTable;
   kept_targets: KeptTargetTable;
   secrets: SecretTable;

@@ -20,6 +20,7 @@ const detail = z.string().min(1).max(1024).optional();
 export const pagerDuty = defineUnsentTarget({
   type: 'pager_duty',
   description: 'Opens and resolves alerts in PagerDuty.',
+  neverGroups: () => true,
   schema: z.strictObject({
     ...commonSettings,
     type: z.literal('pager_duty').describe('Kind of target.'),

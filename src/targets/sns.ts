@@ -19,6 +19,7 @@ const MOST_MS = 50_000;
 export const sns = defineTarget({
   type: 'sns',
   description: 'Publishes events to an Amazon SNS topic or to phones.',
+  neverGroups: settings => settings.topicType === 'fifo',
   schema: snsSettings,
   concurrency: () => 4,
   async send(events, settings, context) {

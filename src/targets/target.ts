@@ -53,6 +53,8 @@ interface Definition<Settings extends CommonSettings> {
   concurrency(settings: Settings): number;
   /** Left out, each event travels alone. */
   batching?(settings: Settings): Batching;
+  /** Whether its messages say one thing each, at once, so that no notification groups what goes to it. */
+  neverGroups?(settings: Settings): boolean;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** The bulletin's text for an event, where this type sets it. */
@@ -79,6 +81,8 @@ export interface Target {
   readonly fallback: string | undefined;
   /** Undefined when each event travels alone. */
   readonly batching: Batching | undefined;
+  /** Whether no notification groups what goes to it; left out, it may. */
+  readonly neverGroups?: boolean;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
 }
@@ -96,6 +100,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         concurrency: definition.concurrency(settings),
         fallback: settings.fallback,
         batching: definition.batching?.(settings),
+        neverGroups: definition.neverGroups?.(settings) === true,
         send: (events, context) => definition.send(events, settings, context),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };
@@ -105,7 +110,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
 
 /** A type whose settings are read in full, so that files can hold it already; what is sent to it is refused. */
 export const defineUnsentTarget = <Settings extends CommonSettings>(
-  definition: Pick<Definition<Settings>, 'type' | 'description' | 'schema'>,
+  definition: Pick<Definition<Settings>, 'type' | 'description' | 'schema' | 'neverGroups'>,
 ): TargetType => ({
   ...defineTarget<Settings>({
     ...definition,

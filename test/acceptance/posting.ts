@@ -18,6 +18,7 @@ interface Posted {
   readonly key: string;
   readonly state: 'ALARM' | 'OK';
   readonly id?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 export const alarm = (key: string): Posted => ({

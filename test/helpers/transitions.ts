@@ -36,6 +36,7 @@ export function opening(wanted: Wanted = {}): MadeTransition {
     rule: 'fingerprint',
     told: JSON.stringify(wanted.targets ?? ['hook']),
     last_event_at: now,
+    group_id: null,
   };
   return made(incident, 'ALARM', wanted.targets ?? ['hook'], now);
 }

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { idFloor } from '../../src/lib/ids.ts';
-import type { DeliveryRow, RequeueFilter, Storage, TransitionOperation } from '../../src/storage/storage.ts';
-import type { DeliveryState } from '../../src/storage/tables.ts';
+import type {
+  DeliveryRow,
+  RequeueFilter,
+  SettleOperation,
+  Storage,
+  TransitionOperation,
+} from '../../src/storage/storage.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase, TestDialect } from './contract.ts';
 import { attemptRow, closed, deliveryOf, incidentRow, repeated, settle, transition } from './rows.ts';
@@ -33,13 +38,13 @@ export function describeDeliveries(dialect: TestDialect): void {
       return operation;
     }
 
-    async function end(id: string, state: DeliveryState, attempts = 3): Promise<void> {
+    async function end(id: string, state: SettleOperation['state'], attempts = 3): Promise<void> {
       const retriedAt = (await get(id))?.retried_at ?? null;
       await storage.commit(settle(id, { state, attempts, lastError: state, retriedAt }));
     }
 
     /** A delivery in the given state. */
-    async function one(state: DeliveryState, facts = {}, targets = ['hook']): Promise<string> {
+    async function one(state: SettleOperation['state'], facts = {}, targets = ['hook']): Promise<string> {
       const id = deliveryOf(await committed(transition(incidentRow(facts), { targets })));
       if (state !== 'waiting') await end(id, state);
       return id;

@@ -1,3 +1,4 @@
+import type { FlushOperation } from '../../src/storage/group-store.ts';
 import type {
   AttemptRow,
   BatchOperation,
@@ -53,11 +54,29 @@ export function createModel(): Model {
 
   function transition(operation: TransitionOperation): boolean {
     const { incident, event, message } = operation;
+    const dropped = (operation.dropped ?? []).map(id => deliveries.get(id));
+    if (dropped.some(row => row?.state !== 'grouped')) return false;
     if (!mayChange(operation) || !areNew(operation.deliveries) || events.has(event.id)) return false;
     incidents.set(incident.id, incident);
     events.set(event.id, event);
     for (const row of operation.deliveries) deliveries.set(row.id, row);
+    for (const row of dropped)
+      if (row !== undefined)
+        deliveries.set(row.id, {
+          ...row,
+          state: 'skipped',
+          next_at: null,
+          settled_at: incident.last_event_at,
+          last_error: 'its incident was over before its group was sent',
+        });
     messages.set(message.id, message);
+    return true;
+  }
+
+  function flush({ group, onlyEnds }: FlushOperation): boolean {
+    for (const row of deliveries.values())
+      if (row.state === 'grouped' && row.group_id === group.id && !(onlyEnds && row.status === 'ALARM'))
+        deliveries.set(row.id, { ...row, state: 'waiting', next_at: null });
     return true;
   }
 
@@ -102,6 +121,8 @@ export function createModel(): Model {
           return settle(operation);
         case 'batch':
           return bind(operation);
+        case 'flush':
+          return flush(operation);
         case 'transition':
           return transition(operation);
         case 'audit':

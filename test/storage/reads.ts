@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { auditStore } from '../../src/storage/audit.ts';
 import { deliveryStore } from '../../src/storage/deliveries.ts';
 import { eventStore } from '../../src/storage/events.ts';
+import { groupStore } from '../../src/storage/groups.ts';
 import { incidentStore } from '../../src/storage/incidents.ts';
 import { keptTargetStore } from '../../src/storage/kept-targets.ts';
 import { messageStore } from '../../src/storage/messages.ts';
@@ -42,6 +43,8 @@ export const READS: readonly (readonly [string, Read])[] = [
   ['who was told in place of a target', reader => deliveries(reader).told('i', 't')],
   ['deliveries in a range of time', reader => deliveries(reader).list({ since: 1, until: 2 ** 41 }, page)],
   ['whether a target has later news', reader => deliveries(reader).overtaken('i', 't', 1)],
+  ['members of groups', reader => groupStore(reader, 'default').members('d', 10)],
+  ['groups that rest', reader => groupStore(reader, 'default').resting()],
   ['kept settings of targets', reader => keptTargetStore(reader, 'default').list()],
   ['attempts', reader => deliveries(reader).attempts('d')],
   ['messages', reader => messageStore(reader, 'default').list(page)],

@@ -34,6 +34,7 @@ export function incidentRow(facts: Partial<IncidentRow> = {}): IncidentRow {
     rule: 'f00d',
     told: '["hook"]',
     last_event_at: TIME,
+    group_id: null,
     ...facts,
   };
 }

@@ -2083,7 +2083,7 @@ export interface components {
              */
             status: "ALARM" | "OK";
             /** @enum {string} */
-            state: "waiting" | "sent" | "refused" | "exhausted" | "skipped";
+            state: "waiting" | "grouped" | "sent" | "refused" | "exhausted" | "skipped";
             attempts: number;
             /**
              * Format: date-time
@@ -2127,7 +2127,7 @@ export interface components {
              */
             status: "ALARM" | "OK";
             /** @enum {string} */
-            state: "waiting" | "sent" | "refused" | "exhausted" | "skipped";
+            state: "waiting" | "grouped" | "sent" | "refused" | "exhausted" | "skipped";
             attempts: number;
             /**
              * Format: date-time
@@ -2578,17 +2578,17 @@ export interface components {
             /** @description Fields of the event; events that agree in all of them are sent as one message. */
             groupBy?: string[];
             /**
-             * @description How long a new group waits for more events.
+             * @description How long a new group waits for more events; 30s when left out.
              * @example 30s
              */
             groupWait?: string;
             /**
-             * @description How long a group that was sent waits before it is sent again with more events.
+             * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
              * @example 30s
              */
             groupInterval?: string;
             /**
-             * @description When its messages are held back.
+             * @description When its alarms are held back; ends of what was told are not.
              * @default []
              */
             muteWindows: {
@@ -2754,17 +2754,17 @@ export interface components {
             /** @description Fields of the event; events that agree in all of them are sent as one message. */
             groupBy?: string[];
             /**
-             * @description How long a new group waits for more events.
+             * @description How long a new group waits for more events; 30s when left out.
              * @example 30s
              */
             groupWait?: string;
             /**
-             * @description How long a group that was sent waits before it is sent again with more events.
+             * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
              * @example 30s
              */
             groupInterval?: string;
             /**
-             * @description When its messages are held back.
+             * @description When its alarms are held back; ends of what was told are not.
              * @default []
              */
             muteWindows?: {
@@ -8239,7 +8239,7 @@ export interface operations {
             query?: {
                 offset?: number;
                 limit?: number;
-                state?: "waiting" | "sent" | "refused" | "exhausted" | "skipped";
+                state?: "waiting" | "grouped" | "sent" | "refused" | "exhausted" | "skipped";
                 target?: string;
                 notification?: string;
                 incident?: string;

@@ -45,6 +45,25 @@ function house(requeue: House['requeue']): House {
   };
 }
 
+const ACTOR = {
+  kind: 'user',
+  id: 'a',
+  name: 'admin',
+  role: 'admin',
+  token: { id: 't', expiresAt: 0 },
+} as const;
+const ORIGIN = { address: '127.0.0.1', requestId: 'r' };
+
+it('refuses one that waits in its group', async () => {
+  const operation = transition(incidentRow());
+  const deliveries = operation.deliveries.map(row => ({ ...row, state: 'grouped' as const, group_id: 'g' }));
+  await test.storage.commit({ ...operation, deliveries });
+  const waiting = house(async () => ({ requeued: 0, overtaken: 0 }));
+  await expect(
+    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, house: waiting }, { id: deliveryOf(operation) }),
+  ).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('waits in its group') });
+});
+
 it('does not say of a delivery that it waits when it arrived while that was asked for', async () => {
   const operation = transition(incidentRow());
   const id = deliveryOf(operation);
@@ -53,15 +72,9 @@ it('does not say of a delivery that it waits when it arrived while that was aske
     await test.storage.commit(settle(id));
     return { requeued: 0, overtaken: 0 };
   });
-  const actor = {
-    kind: 'user',
-    id: 'a',
-    name: 'admin',
-    role: 'admin',
-    token: { id: 't', expiresAt: 0 },
-  } as const;
-  const origin = { address: '127.0.0.1', requestId: 'r' };
-  await expect(retryDelivery.run({ actor, origin, house: late }, { id })).rejects.toMatchObject({
+  await expect(
+    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, house: late }, { id }),
+  ).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('has arrived'),
   });

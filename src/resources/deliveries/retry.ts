@@ -33,6 +33,11 @@ export const retryDelivery = defineVerb({
 });
 
 function assertUnsettled({ id, state, target }: DeliveryRow): void {
+  if (state === 'grouped')
+    throw new AppError(
+      'conflict',
+      `delivery '${id}' waits in its group or for the end of a mute window; it is sent by itself when that is over`,
+    );
   if (state === 'sent')
     throw new AppError('conflict', `delivery '${id}' has arrived; there is nothing to retry`);
   if (state === 'skipped')

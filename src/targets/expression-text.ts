@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { type Compiled, compileExpression, type Expression } from '../expressions/expression.ts';
+import {
+  type Compiled,
+  compileExpression,
+  compileExpressionOrText,
+  type Expression,
+} from '../expressions/expression.ts';
 
 const LONGEST = 65_536;
 
@@ -17,3 +22,5 @@ const readBy = (compile: (text: string) => Compiled) =>
 
 /** An expression; it shows as it was written. */
 export const expressionText = readBy(compileExpression);
+/** The same, or a bare text with `${…}` places. */
+export const expressionOrText = readBy(compileExpressionOrText);

@@ -2539,11 +2539,8 @@ export interface components {
              * @default default
              */
             group: string;
-            /**
-             * @description Fields that are added to its events.
-             * @default []
-             */
-            metadata: {
+            /** @description Fields that are added to its events. */
+            metadata?: {
                 /** @description Name of the field. */
                 name: string;
                 /** @description Expression that gives its value; a text stands in quotes: `'production'`. */
@@ -2715,10 +2712,7 @@ export interface components {
              * @default default
              */
             group?: string;
-            /**
-             * @description Fields that are added to its events.
-             * @default []
-             */
+            /** @description Fields that are added to its events. */
             metadata?: {
                 /** @description Name of the field. */
                 name: string;
@@ -5532,6 +5526,11 @@ export interface components {
              */
             signingSecret?: string;
             /**
+             * Format: password
+             * @description The key before it, with which requests are signed as well while receivers change over.
+             */
+            previousSigningSecret?: string;
+            /**
              * @description ndjson: one JSON object per line. json_array: a JSON array. custom: by your expressions.
              * @default ndjson
              * @enum {string}
@@ -5705,6 +5704,7 @@ export interface components {
                 value: string;
             }[] | null;
             signingSecret?: string | null;
+            previousSigningSecret?: string | null;
             format?: ("ndjson" | "json_array" | "custom") | null;
             srcExpression?: string | null;
             customDropWhenNull?: boolean | null;
@@ -5819,6 +5819,11 @@ export interface components {
              * @description Key that signs each request as Standard Webhooks says.
              */
             signingSecret?: string;
+            /**
+             * Format: password
+             * @description The key before it, with which requests are signed as well while receivers change over.
+             */
+            previousSigningSecret?: string;
             /**
              * @description ndjson: one JSON object per line. json_array: a JSON array. custom: by your expressions.
              * @default ndjson

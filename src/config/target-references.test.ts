@@ -199,6 +199,21 @@ describe('variables of an expression', () => {
     ]);
   });
 
+  test('are tried on an event of each condition, and what fails there is warned of', () => {
+    const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x' };
+    const metadata = [
+      { name: 'env', value: "'prod'" },
+      { name: 'where', value: 'output.trim()' },
+    ];
+    expect(warnings([{ ...hook, srcExpression: 'env.at(0) + bytes.trim()' }], { metadata })).toEqual([
+      "fails on an event of 'no-data': what is missing has no 'trim' (notifications[0].metadata[1].value)",
+      "fails on an event of 'no-data': a value of type number has no 'trim' (targets[0].srcExpression)",
+    ]);
+    expect(
+      warnings([{ ...hook, srcExpression: 'env.at(0) + input.trim()' }], { metadata: metadata.slice(0, 1) }),
+    ).toEqual([]);
+  });
+
   test('are the fields that metadata adds, too', () => {
     const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x', srcExpression: 'env' };
     expect(errors([hook], { metadata: [{ name: 'env', value: "'prod'" }] })).toEqual([]);

@@ -117,14 +117,14 @@ describe('what is accepted and has no effect yet', () => {
   test('is warned of once for each place', () => {
     const target = {
       ...hook,
-      rejectUnauthorized: false,
-      keepAliveTime: false,
+      useRoundRobinDns: true,
+      failedRequestLoggingMode: 'payload',
       fallback: 'h2',
     };
     const given = withNotification({ muteWindows: [] }, [target, { ...hook, id: 'h2' }]);
     expect(placeless(warningsOf(given))).toEqual([
-      'rejectUnauthorized is accepted; it has no effect in this version (targets[0].rejectUnauthorized)',
-      'keepAliveTime is accepted; it has no effect in this version (targets[0].keepAliveTime)',
+      'useRoundRobinDns is accepted; it has no effect in this version (targets[0].useRoundRobinDns)',
+      'failedRequestLoggingMode is accepted; it has no effect in this version (targets[0].failedRequestLoggingMode)',
     ]);
   });
 
@@ -152,7 +152,7 @@ describe('references in a target', () => {
     const given = {
       notifications: JSON.stringify({
         targets: [
-          { id: 'h', type: 'webhook', url: '${env:URL}', customSourceExpression: '${env:URL}' },
+          { id: 'h', type: 'webhook', url: '${env:URL}', customSourceExpression: "'${env:URL}'" },
           { id: 's', type: 'slack', url: '${env:URL}' },
           { id: 'r', type: 'router', rules: [{ filter: '${env:URL}', output: 'h' }] },
         ],
@@ -160,7 +160,10 @@ describe('references in a target', () => {
       environment: { URL: 'https://hooks.example/x' },
     };
     const [hook, slack, router] = configurationOf(given).targets;
-    expect(hook?.settings).toMatchObject({ url: 'https://hooks.example/x', srcExpression: '${env:URL}' });
+    expect(JSON.parse(JSON.stringify(hook?.settings))).toMatchObject({
+      url: 'https://hooks.example/x',
+      srcExpression: "'${env:URL}'",
+    });
     expect(JSON.stringify(slack?.settings)).toContain('"slackUrl":"https://hooks.example/********"');
     expect(router?.settings).toMatchObject({ routes: [{ filter: '${env:URL}' }] });
   });

@@ -206,8 +206,8 @@ describe('variables of an expression', () => {
       { name: 'where', value: 'output.trim()' },
     ];
     expect(warnings([{ ...hook, srcExpression: 'env.at(0) + bytes.trim()' }], { metadata })).toEqual([
-      "fails on an event of 'no-data': what is missing has no 'trim' (notifications[0].metadata[1].value)",
       "fails on an event of 'no-data': a value of type number has no 'trim' (targets[0].srcExpression)",
+      "fails on an event of 'no-data': what is missing has no 'trim' (notifications[0].metadata[1].value)",
     ]);
     expect(
       warnings([{ ...hook, srcExpression: 'env.at(0) + input.trim()' }], { metadata: metadata.slice(0, 1) }),

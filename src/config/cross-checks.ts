@@ -8,6 +8,7 @@ import type { PullInterval } from './read-settings.ts';
 import { circles } from './target-circles.ts';
 import { resolved, type TargetGraph } from './target-graph.ts';
 import { targetsOfNotifications, waysOfTargets } from './target-references.ts';
+import { trials } from './trials.ts';
 import { variablesOf } from './variables.ts';
 
 interface Crossed {
@@ -30,7 +31,7 @@ export function crossCheck({ targets, notifications, graph }: Crossed): Findings
       ...targets.flatMap(item => variables.ofTarget(item)),
       ...notifications.flatMap(item => variables.ofNotification(item)),
     ],
-    warnings: [...ways.warnings, ...named.flatMap(one => one.warnings)],
+    warnings: [...ways.warnings, ...named.flatMap(one => one.warnings), ...trials(targets, notifications)],
   };
 }
 

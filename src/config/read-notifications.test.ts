@@ -45,6 +45,14 @@ describe('a notification', () => {
     [{ metadata: [{ name: 'env' }] }, /'value' is required \(notifications\[0\]\.metadata\[0\]\.value\)$/],
     [{ metadata: [{ name: 'a-b', value: '1' }] }, /must be a name of letters, digits and "_"/],
     [
+      { metadata: [{ name: 'status', value: '1' }] },
+      /is a field that every event has .*\.metadata\[0\]\.name\)$/,
+    ],
+    [
+      { metadata: [{ name: 'a', value: 'b = 1' }] },
+      /^at character 1: assignment .*\(notifications\[0\]\.metadata\[0\]\.value\)$/,
+    ],
+    [
       {
         metadata: [
           { name: 'a', value: '1' },
@@ -109,20 +117,14 @@ describe('what is accepted and has no effect yet', () => {
   test('is warned of once for each place', () => {
     const target = {
       ...hook,
-      format: 'custom',
-      rejectUnauthorized: false,
-      keepAliveTime: false,
+      useRoundRobinDns: true,
+      failedRequestLoggingMode: 'payload',
       fallback: 'h2',
     };
-    const given = withNotification({ metadata: [{ name: 'a', value: '1' }] }, [
-      target,
-      { ...hook, id: 'h2' },
-    ]);
+    const given = withNotification({ muteWindows: [] }, [target, { ...hook, id: 'h2' }]);
     expect(placeless(warningsOf(given))).toEqual([
-      "format 'custom' is accepted; it has no effect in this version (targets[0].format)",
-      'rejectUnauthorized is accepted; it has no effect in this version (targets[0].rejectUnauthorized)',
-      'keepAliveTime is accepted; it has no effect in this version (targets[0].keepAliveTime)',
-      'metadata is accepted; it has no effect in this version (notifications[0].metadata)',
+      'useRoundRobinDns is accepted; it has no effect in this version (targets[0].useRoundRobinDns)',
+      'failedRequestLoggingMode is accepted; it has no effect in this version (targets[0].failedRequestLoggingMode)',
     ]);
   });
 
@@ -150,7 +152,7 @@ describe('references in a target', () => {
     const given = {
       notifications: JSON.stringify({
         targets: [
-          { id: 'h', type: 'webhook', url: '${env:URL}', customSourceExpression: '${env:URL}' },
+          { id: 'h', type: 'webhook', url: '${env:URL}', customSourceExpression: "'${env:URL}'" },
           { id: 's', type: 'slack', url: '${env:URL}' },
           { id: 'r', type: 'router', rules: [{ filter: '${env:URL}', output: 'h' }] },
         ],
@@ -158,7 +160,10 @@ describe('references in a target', () => {
       environment: { URL: 'https://hooks.example/x' },
     };
     const [hook, slack, router] = configurationOf(given).targets;
-    expect(hook?.settings).toMatchObject({ url: 'https://hooks.example/x', srcExpression: '${env:URL}' });
+    expect(JSON.parse(JSON.stringify(hook?.settings))).toMatchObject({
+      url: 'https://hooks.example/x',
+      srcExpression: "'${env:URL}'",
+    });
     expect(JSON.stringify(slack?.settings)).toContain('"slackUrl":"https://hooks.example/********"');
     expect(router?.settings).toMatchObject({ routes: [{ filter: '${env:URL}' }] });
   });

@@ -111,8 +111,19 @@ function send(parcel: Parcel, target: Target, options: Attempts): Promise<Outcom
 
 async function sent({ id, events }: Parcel, target: Target, options: Attempts): Promise<Outcome> {
   const { http, dial, secretOf, clock, signal, logFolder } = options;
+  const warn = (reason: string): void =>
+    options.logger.warn({ target: target.settings.id, deliveryId: id, reason }, 'an expression failed');
   try {
-    return await target.send(events, { deliveryId: id, http, dial, secretOf, clock, signal, logFolder });
+    return await target.send(events, {
+      deliveryId: id,
+      http,
+      dial,
+      secretOf,
+      clock,
+      signal,
+      logFolder,
+      warn,
+    });
   } catch (error) {
     const facts = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };
     options.logger.error(facts, 'a target failed unexpectedly');

@@ -22,22 +22,37 @@ const ignore = (): void => {};
 
 /** Throws `invalid-request` for an item of `allowedAddresses` that is no address and no range. */
 export function createHttpClient(options: Options): HttpClient {
-  const agent = new Agent({
-    connections: options.connections ?? null,
-    pipelining: 1,
-    connect: guardedConnector(createAddressGuard(options), options.resolve ?? resolveBySystem),
-    // The deadline of the whole exchange covers both.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const guard = createAddressGuard(options);
+  const agentFor = (rejectUnauthorized: boolean): Agent =>
+    new Agent({
+      connections: options.connections ?? null,
+      pipelining: 1,
+      connect: guardedConnector(guard, options.resolve ?? resolveBySystem, rejectUnauthorized),
+      // The deadline of the whole exchange covers both.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  const agent = agentFor(true);
+  // Apart, so that no connection to somebody unknown is ever used by who asks for a certificate.
+  const trusting = agentFor(false);
   return {
-    request: request => exchange(agent, request, options.clock),
-    close: () => agent.destroy(),
+    request: request => exchange(request.trustsAnyone ? trusting : agent, request, options.clock),
+    async close() {
+      await Promise.all([agent.destroy(), trusting.destroy()]);
+    },
   };
 }
 
-function guardedConnector(guard: AddressGuard, resolve: Resolve): buildConnector.connector {
-  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(guard, resolve) });
+function guardedConnector(
+  guard: AddressGuard,
+  resolve: Resolve,
+  rejectUnauthorized: boolean,
+): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: CONNECT_TIMEOUT_MS,
+    lookup: guardedLookup(guard, resolve),
+    rejectUnauthorized,
+  });
   return (target, done) => {
     const refusal = literalRefusal(guard, target.hostname);
     if (refusal === undefined) connect(target, done);
@@ -97,6 +112,7 @@ async function send(agent: Agent, url: URL, request: HttpRequest, signal: EventE
     method: request.method,
     headers: request.headers ?? {},
     body: request.body ?? null,
+    reset: request.closes === true,
     signal,
   });
   const read = await readBounded(decoded(response), request.maxAnswerBytes);

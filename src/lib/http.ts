@@ -29,6 +29,10 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** Bytes of the answer that are read and no further; what is over sets `truncated`. */
   readonly maxAnswerBytes: number;
+  /** Whether a certificate is taken that nobody vouches for. */
+  readonly trustsAnyone?: boolean;
+  /** Whether the connection serves no other request. */
+  readonly closes?: boolean;
   readonly signal?: AbortSignal;
 }
 

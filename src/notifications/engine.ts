@@ -205,6 +205,7 @@ export function createEngine(options: EngineOptions): Engine {
         grouping: undefined,
         description: undefined,
         runbookUrl: undefined,
+        metadata: [],
         targetConfigs: await configsTold(options.storage.in(options.workspace), row.id),
       },
       targets: [],

@@ -43,6 +43,7 @@ const ORIGIN: Book['origin'] = {
   fingerprint: TARGET_HEALTH,
   description: undefined,
   runbookUrl: undefined,
+  metadata: [],
 };
 
 const GAVE_UP = 'gave up a delivery';

@@ -96,6 +96,7 @@ function originOf(notification: Notification): Origin {
     grouping: notification.grouping,
     description: notification.description,
     runbookUrl: notification.runbookUrl,
+    metadata: notification.metadata,
     targetConfigs: targetConfigsOf(notification),
   };
 }

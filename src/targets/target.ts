@@ -20,6 +20,8 @@ export interface SendContext {
   readonly signal: AbortSignal;
   /** The folder below which log files may be written. */
   readonly logFolder: string;
+  /** Told when an expression failed and what is sent without it was sent. Left out, nobody is. */
+  readonly warn?: (reason: string) => void;
 }
 
 /** What every type's settings hold. */

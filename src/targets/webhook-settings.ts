@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { withAliases } from '../lib/aliases.ts';
 import { httpUrl, secretText } from '../lib/schemas.ts';
+import { expressionOrText } from './expression-text.ts';
 import { extraHttpHeaders } from './header-settings.ts';
 import { retrySettings } from './retry-settings.ts';
 import { ALWAYS, commonSettings } from './settings.ts';
@@ -28,7 +29,8 @@ function isSigningSecret(text: string): boolean {
   return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === base64;
 }
 
-const expression = z.string().min(1).max(65_536);
+/** The events as they are. */
+export const DEFAULT_PAYLOAD = '`${events}`';
 
 const address = {
   type: z.literal('webhook').describe('Kind of target.'),
@@ -42,45 +44,41 @@ const address = {
   username: basicUsername.optional().describe('With authType basic.'),
   password: basicPassword.optional().describe('With authType basic.'),
   extraHttpHeaders: extraHttpHeaders.default([]).describe('Headers of your own.'),
-  signingSecret: signingSecret
+  signingSecret: signingSecret.optional().describe('Key that signs each request as Standard Webhooks says.'),
+  previousSigningSecret: signingSecret
     .optional()
-    .describe('Key that signs each request as Standard Webhooks says.')
-    .meta({ later: true }),
+    .describe('The key before it, with which requests are signed as well while receivers change over.'),
 } as const;
 
 const body = {
   format: z
     .enum(['ndjson', 'json_array', 'custom'])
     .default('ndjson')
-    .describe('ndjson: one JSON object per line. json_array: a JSON array. custom: by your expressions.')
-    .meta({ later: ['custom'] }),
-  srcExpression: expression
+    .describe('ndjson: one JSON object per line. json_array: a JSON array. custom: by your expressions.'),
+  srcExpression: expressionOrText
     .optional()
     .describe('Expression that makes of an event what is sent of it.')
-    .meta({ aliases: ['customSourceExpression'], template: true, later: true }),
+    .meta({ aliases: ['customSourceExpression'], template: true }),
   customDropWhenNull: z
     .boolean()
     .default(false)
-    .describe('Leave an event out when srcExpression gives null.')
-    .meta({ later: true }),
+    .describe('Leave an event out when srcExpression gives null.'),
   customEventDelimiter: z
     .string()
     .min(1)
     .max(64)
     .default('\n')
-    .describe('What stands between events in format custom.')
-    .meta({ later: true }),
+    .describe('What stands between events in format custom.'),
   customContentType: z
     .string()
     .max(255)
     .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w-]+=[\w."-]+)*$/, 'must be a media type such as text/plain')
     .default('application/x-ndjson')
-    .describe('Content-Type of the request in format custom.')
-    .meta({ later: true }),
-  customPayloadExpression: expression
-    .default('`${events}`')
+    .describe('Content-Type of the request in format custom.'),
+  customPayloadExpression: expressionOrText
+    .prefault(DEFAULT_PAYLOAD)
     .describe('Expression that makes the body of the events in format custom.')
-    .meta({ template: true, later: true }),
+    .meta({ template: true }),
   compress: z.boolean().default(false).describe('Send the body compressed by gzip.'),
   maxPayloadSizeKB: z
     .int()
@@ -117,12 +115,8 @@ const connection = {
     .boolean()
     .default(true)
     .describe('Use connections for more than one request.')
-    .meta({ aliases: ['keepAliveTime'], later: true }),
-  rejectUnauthorized: z
-    .boolean()
-    .default(true)
-    .describe('Refuse certificates that nobody vouches for.')
-    .meta({ later: true }),
+    .meta({ aliases: ['keepAliveTime'] }),
+  rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
   useRoundRobinDns: z
     .boolean()
     .default(false)
@@ -148,7 +142,11 @@ type Credentials = Pick<WebhookSettings, 'authType' | 'token' | 'username' | 'pa
 
 export const webhookSettings = withAliases(
   fields.superRefine((settings, context) => {
-    for (const problem of [...authProblems(settings), ...headerProblems(settings)])
+    for (const problem of [
+      ...authProblems(settings),
+      ...headerProblems(settings),
+      ...secretProblems(settings),
+    ])
       context.addIssue({ code: 'custom', ...problem });
   }, ALWAYS),
 );
@@ -173,6 +171,14 @@ function authProblems(settings: Credentials): SettingProblem[] {
       : `is required with authType '${settings.authType}'`;
     return [{ path: [name], message }];
   });
+}
+
+function secretProblems({
+  signingSecret: now,
+  previousSigningSecret: before,
+}: WebhookSettings): SettingProblem[] {
+  if (before === undefined || now !== undefined) return [];
+  return [{ path: ['signingSecret'], message: "is required with 'previousSigningSecret'" }];
 }
 
 /** A scheme other than Basic and Bearer goes in as a header, but not beside one of those. */

@@ -155,6 +155,15 @@ test('events arrive as one JSON array where that is the format', async () => {
   expect(JSON.parse(seen[0]?.body ?? '')).toEqual([event, second]);
 });
 
+test.each([
+  [{}, 'keep-alive'],
+  [{ keepAlive: false }, 'close'],
+])('with %j the connection says %s', async (settings, connection) => {
+  const { url, seen } = await sink(response => response.end());
+  await send({ url, ...settings });
+  expect(seen[0]?.headers.connection).toBe(connection);
+});
+
 test('a compressed body is the same body', async () => {
   const { url, seen } = await sink(response => response.end(), { form: { ...NDJSON, encoding: 'gzip' } });
   const many = Array.from({ length: 100 }, () => event);
@@ -284,6 +293,8 @@ test('a certificate nobody vouches for is tried again a few times, with that rea
     reason: expect.stringContaining('certificate'),
   });
   expect(seen).toEqual([]);
+  expect(await send({ url, rejectUnauthorized: false })).toEqual({ kind: 'sent', httpStatus: 200 });
+  expect(await send({ url })).toMatchObject({ kind: 'retry', isTargetBroken: true });
 });
 
 test('a metadata address is refused without a connection', async () => {
@@ -341,7 +352,7 @@ test('an address is all it needs', () => {
     customDropWhenNull: false,
     customEventDelimiter: '\n',
     customContentType: 'application/x-ndjson',
-    customPayloadExpression: '`${events}`',
+    customPayloadExpression: expect.objectContaining({ text: '`${events}`' }),
   });
 });
 

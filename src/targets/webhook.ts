@@ -1,11 +1,12 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { HeadgateEvent } from '../events/event.ts';
 import type { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { MAX_ANSWER_BYTES, outcomeOfAnswer, outcomeOfFailure } from './http-outcome.ts';
-import { defineTarget } from './target.ts';
+import { defineTarget, type SendContext } from './target.ts';
+import { bodyText } from './webhook-body.ts';
 import { type WebhookSettings, webhookSettings } from './webhook-settings.ts';
+import { signed } from './webhook-signature.ts';
 
 /** Posts events to an address of the user's. */
 export const webhook = defineTarget({
@@ -20,12 +21,20 @@ export const webhook = defineTarget({
   }),
   async send(events, settings, context) {
     const authorization = authorizationOf(settings);
+    const text = bodyText(events, settings, context.warn ?? ignore);
+    if (text === undefined) return { kind: 'sent' };
     try {
+      const body = settings.compress ? await compressed(text) : text;
       const answer = await context.http.request({
         url: settings.url,
         method: settings.method,
-        headers: headersOf(settings, context.deliveryId, authorization),
-        body: await bodyOf(events, settings),
+        headers: {
+          ...headersOf(settings, context.deliveryId, authorization),
+          ...signatureOf(body, settings, context),
+        },
+        body,
+        trustsAnyone: !settings.rejectUnauthorized,
+        closes: !settings.keepAlive,
         timeoutMs: settings.timeoutSec * 1000,
         maxAnswerBytes: MAX_ANSWER_BYTES,
         signal: context.signal,
@@ -42,11 +51,12 @@ export const webhook = defineTarget({
   },
 });
 
-const CONTENT_TYPES = {
-  ndjson: 'application/x-ndjson',
-  json_array: 'application/json',
-  custom: 'application/x-ndjson',
-} as const;
+const ignore = (): void => {};
+
+const CONTENT_TYPES = { ndjson: 'application/x-ndjson', json_array: 'application/json' } as const;
+
+const contentTypeOf = ({ format, customContentType }: WebhookSettings): string =>
+  format === 'custom' ? customContentType : CONTENT_TYPES[format];
 
 /** Names are compared without case, and the user's own win over ours. */
 const headersOf = (
@@ -54,7 +64,7 @@ const headersOf = (
   deliveryId: string,
   authorization: string | undefined,
 ): Record<string, string> => ({
-  'content-type': CONTENT_TYPES[settings.format],
+  'content-type': contentTypeOf(settings),
   'user-agent': `headgate/${VERSION}`,
   ...Object.fromEntries(
     settings.extraHttpHeaders.map(({ name, value }) => [name.toLowerCase(), value.reveal()]),
@@ -67,16 +77,15 @@ const headersOf = (
 
 const compressed = promisify(gzip);
 
-async function bodyOf(
-  events: readonly HeadgateEvent[],
-  { format, compress }: WebhookSettings,
-): Promise<string | Buffer> {
-  const text = format === 'json_array' ? JSON.stringify(events) : ndjson(events);
-  return compress ? compressed(text) : text;
-}
-
-const ndjson = (events: readonly HeadgateEvent[]): string =>
-  events.map(event => `${JSON.stringify(event)}\n`).join('');
+const signatureOf = (
+  body: string | Buffer,
+  { signingSecret, previousSigningSecret }: WebhookSettings,
+  { deliveryId, clock }: SendContext,
+): Record<string, string> =>
+  signed(
+    { id: deliveryId, timestamp: Math.floor(clock.now() / 1000), body },
+    [signingSecret, previousSigningSecret].filter(secret => secret !== undefined),
+  );
 
 function authorizationOf({ authType, token, username, password }: WebhookSettings): string | undefined {
   if (authType === 'none') return undefined;
@@ -89,6 +98,8 @@ const reveal = (secret: Secret | undefined): string => secret?.reveal() ?? '';
 const secretsOf = (settings: WebhookSettings, authorization: string | undefined): string[] => [
   reveal(settings.token),
   reveal(settings.password),
+  reveal(settings.signingSecret),
+  reveal(settings.previousSigningSecret),
   authorization?.replace(/^\w+ /, '') ?? '',
   ...settings.extraHttpHeaders.flatMap(({ value }) => headerSecrets(value.reveal())),
 ];

@@ -2544,11 +2544,8 @@ export interface components {
              * @default default
              */
             group: string;
-            /**
-             * @description Fields that are added to its events.
-             * @default []
-             */
-            metadata: {
+            /** @description Fields that are added to its events. */
+            metadata?: {
                 /** @description Name of the field. */
                 name: string;
                 /** @description Expression that gives its value; a text stands in quotes: `'production'`. */
@@ -2720,10 +2717,7 @@ export interface components {
              * @default default
              */
             group?: string;
-            /**
-             * @description Fields that are added to its events.
-             * @default []
-             */
+            /** @description Fields that are added to its events. */
             metadata?: {
                 /** @description Name of the field. */
                 name: string;
@@ -5542,6 +5536,11 @@ export interface components {
              */
             signingSecret?: string;
             /**
+             * Format: password
+             * @description The key before it, with which requests are signed as well while receivers change over.
+             */
+            previousSigningSecret?: string;
+            /**
              * @description ndjson: one JSON object per line. json_array: a JSON array. custom: by your expressions.
              * @default ndjson
              * @enum {string}
@@ -5715,6 +5714,7 @@ export interface components {
                 value: string;
             }[] | null;
             signingSecret?: string | null;
+            previousSigningSecret?: string | null;
             format?: ("ndjson" | "json_array" | "custom") | null;
             srcExpression?: string | null;
             customDropWhenNull?: boolean | null;
@@ -5829,6 +5829,11 @@ export interface components {
              * @description Key that signs each request as Standard Webhooks says.
              */
             signingSecret?: string;
+            /**
+             * Format: password
+             * @description The key before it, with which requests are signed as well while receivers change over.
+             */
+            previousSigningSecret?: string;
             /**
              * @description ndjson: one JSON object per line. json_array: a JSON array. custom: by your expressions.
              * @default ndjson

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { EVENT_FIELDS } from '../events/event-fields.ts';
+import { conditions } from './index.ts';
+import { sampleEvent } from './sample-event.ts';
+
+test.each(conditions.filter(({ source }) => source === 'component').map(one => [one.id, one] as const))(
+  'a sample of %s has what the condition adds, under names that events have',
+  (id, condition) => {
+    const event = sampleEvent(condition);
+    expect(event).toMatchObject({ condition: id, _metric: expect.any(String) });
+    const names = Object.keys(event ?? {}).filter(name => !EVENT_FIELDS.includes(name));
+    expect(names).toEqual(['__pipeline']);
+  },
+);

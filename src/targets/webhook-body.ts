@@ -1,0 +1,69 @@
+import type { HeadgateEvent } from '../events/event.ts';
+import { BOUNDS } from '../expressions/budget.ts';
+import type { Expression } from '../expressions/expression.ts';
+import { reasonOf } from '../lib/errors.ts';
+import { DEFAULT_PAYLOAD, type WebhookSettings } from './webhook-settings.ts';
+
+type BodySettings = Pick<
+  WebhookSettings,
+  'format' | 'srcExpression' | 'customDropWhenNull' | 'customEventDelimiter' | 'customPayloadExpression'
+>;
+
+/**
+ * What is sent of the events, before it is packed; undefined when every event was dropped. An expression that fails is
+ * told to `warn`, and what would be sent without it is sent.
+ */
+export function bodyText(
+  events: readonly HeadgateEvent[],
+  settings: BodySettings,
+  warn: (reason: string) => void,
+): string | undefined {
+  const { format, srcExpression: source } = settings;
+  if (source === undefined) return framed(events.map(whole), settings, warn);
+  const texts = events.flatMap(event => textOf(event, source, settings, warn) ?? []);
+  if (texts.length === 0 && events.length > 0) return undefined;
+  return framed(format === 'json_array' ? texts.map(asJson) : texts.map(asText), settings, warn);
+}
+
+const whole = (event: HeadgateEvent): string => JSON.stringify(event);
+const asJson = (value: unknown): string => JSON.stringify(value);
+const asText = (value: unknown): string => (typeof value === 'string' ? value : asJson(value));
+
+function framed(texts: readonly string[], settings: BodySettings, warn: (reason: string) => void): string {
+  if (settings.format === 'json_array') return `[${texts.join(',')}]`;
+  if (settings.format === 'ndjson') return texts.map(text => `${text}\n`).join('');
+  const joined = texts.join(settings.customEventDelimiter);
+  return settings.customPayloadExpression.text === DEFAULT_PAYLOAD
+    ? joined
+    : wrapped(joined, settings.customPayloadExpression, warn);
+}
+
+/** What stands for an event; undefined when it is left out. */
+function textOf(
+  event: HeadgateEvent,
+  source: Expression,
+  { customDropWhenNull }: BodySettings,
+  warn: (reason: string) => void,
+): unknown {
+  try {
+    const value = source.evaluate(event);
+    if (value !== undefined && value !== null) return value;
+    return customDropWhenNull ? undefined : event;
+  } catch (error) {
+    warn(`srcExpression: ${reasonOf(error)}; the whole event is sent`);
+    return event;
+  }
+}
+
+/** The expression may name the events a few times over, however long they are. */
+function wrapped(events: string, payload: Expression, warn: (reason: string) => void): string {
+  try {
+    const characters = 2 * events.length + BOUNDS.characters;
+    const value = payload.evaluate({ events }, { ...BOUNDS, characters });
+    if (value !== undefined && value !== null) return asText(value);
+    warn('customPayloadExpression: it gives nothing; the events are sent without it');
+  } catch (error) {
+    warn(`customPayloadExpression: ${reasonOf(error)}; the events are sent without it`);
+  }
+  return events;
+}

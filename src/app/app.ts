@@ -11,6 +11,7 @@ import { openSecretStore } from '../config/secret-store.ts';
 import type { Settings } from '../config/settings.ts';
 import { createVersions } from '../config/versions.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createDial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import { createHttpForward } from '../lib/http-forward.ts';
@@ -22,6 +23,7 @@ import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
+import { auditFileEdit } from './file-edits.ts';
 import { NO_COMPONENTS, notLeading } from './follower.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { leaderUrl } from './leader.ts';
@@ -95,6 +97,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       secretOf: secrets.get,
       secrets,
       versions,
+      edited: edit => auditFileEdit(audit, edit),
       assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
       clock,
       logger,
@@ -103,6 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     checked(configuration.load());
     const settings = () => configuration.get().settings;
     const http = createHttpClient({ ...delivery, clock });
+    const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });
     teardown.add('audit', audit.stop);
@@ -154,6 +158,8 @@ export async function startApp(options: AppOptions): Promise<App> {
             storage,
             keyRing,
             http,
+            dial,
+            secretOf: secrets.get,
             clock,
             ids,
             random,
@@ -286,6 +292,7 @@ async function firstSources({ configFolder, environment, flags }: AppOptions): P
 
 const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
   ...api,
+  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
   auth,
   externalUrl: instance.externalUrl,
 });

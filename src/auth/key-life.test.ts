@@ -48,6 +48,7 @@ const open = (more: Partial<KeyLifeOptions> = {}): Promise<KeyLife> =>
     clock,
     logger: silentLogger,
     audit,
+    isShared: false,
     settings: () => ({ signingAlgorithm: algorithm, keyLifetimeMs: 30 * DAY }),
     takenOver: async () => {},
     ...more,
@@ -147,6 +148,72 @@ it('signs with the algorithm of the settings from the next turn on', async () =>
   const token = await tokensOf(life).issue('u', 60, 0);
   expect([before, decodeProtectedHeader(token).alg]).toEqual(['ES256', 'RS256']);
   expect(await tokensOf(life).verify(token)).toMatchObject({ kind: 'valid' });
+});
+
+it('turns to the algorithm that is asked for, with a key of the settings after it', async () => {
+  await started();
+  expect(await life.rotate({ isCompromised: false, algorithm: 'RS256' })).toMatchObject({
+    algorithm: 'RS256',
+    state: 'active',
+  });
+  expect((await life.list()).find(({ state }) => state === 'next')).toMatchObject({ algorithm: 'ES256' });
+  const token = await tokensOf(life).issue('u', 60, 0);
+  expect(decodeProtectedHeader(token).alg).toBe('RS256');
+});
+
+it('takes a token of a key that another process has just made, asking the store once a second at most', async () => {
+  let reads = 0;
+  const keys = () => {
+    reads += 1;
+    return store.storage.keys();
+  };
+  const follower = await open({ storage: { ...store.storage, keys }, isShared: true });
+  await life.rotate({ isCompromised: false });
+  reads = 0;
+  const token = await tokensOf(life).issue('u', 60, 0);
+  const tokens = tokensOf(follower);
+  const [, payload, signature] = token.split('.');
+  const header = (kid: string): string =>
+    Buffer.from(JSON.stringify({ alg: 'ES256', typ: 'session+jwt', kid })).toString('base64url');
+  expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
+  expect(reads).toBe(1);
+  for (let nth = 0; nth < 50; nth++)
+    expect(await tokens.verify(`${header(`made-up-${nth}`)}.${payload}.${signature}`)).toEqual({
+      kind: 'refused',
+      reason: 'unknown-key',
+    });
+  expect(reads).toBe(1);
+  await clock.advance(1000);
+  await tokens.verify(`${header('made-up')}.${payload}.${signature}`);
+  expect(reads).toBe(2);
+});
+
+it('does not bring back keys that are gone when an older answer of the store comes last', async () => {
+  let hold: Promise<void> | undefined;
+  const slow = await open({
+    storage: {
+      ...store.storage,
+      async keys() {
+        const waits = hold;
+        const rows = await store.storage.keys();
+        await waits;
+        return rows;
+      },
+    },
+  });
+  const before = slow.tokenKeys.signing.kid;
+  let release = (): void => {};
+  hold = new Promise(resolve => {
+    release = resolve;
+  });
+  const older = slow.reload();
+  await store.storage.keys();
+  hold = undefined;
+  await life.rotate({ isCompromised: true });
+  const newer = slow.reload();
+  release();
+  await Promise.all([older, newer]);
+  expect(slow.tokenKeys.verifying.has(before)).toBe(false);
 });
 
 it('is turned once by two processes that do so in the same moment', async () => {

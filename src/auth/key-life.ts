@@ -19,6 +19,8 @@ const KNOWN_MS = PUBLISHED_SECONDS * 1000 + SKEW_MS;
 const RETIRING_MS = MAX_TOKEN_TTL_SECONDS * 1000 + SKEW_MS;
 const FIRST_LOOK_MS = 1000;
 const LOOK_MS = 600_000;
+/** Tokens of made-up keys must not become a flood of questions to the store. */
+const ASK_AGAIN_MS = 1000;
 
 /** What may be told of a key. */
 export type KeyFacts = Pick<KeyRow, 'kid' | 'algorithm' | 'state' | 'created_at' | 'since' | 'ends_at'>;
@@ -32,8 +34,14 @@ export interface KeyLife {
   /** The public keys of all states. */
   published(): readonly JWK[];
   list(): Promise<readonly KeyFacts[]>;
-  /** The next key signs from now on. With `isCompromised` all keys are gone and every token ends, in all processes. */
-  rotate(options: { readonly isCompromised: boolean }): Promise<KeyFacts>;
+  /**
+   * The next key signs from now on, or a new one when `algorithm` is not that of the next; left out, it is that of the
+   * settings. With `isCompromised` all keys are gone and every token ends, in all processes.
+   */
+  rotate(options: {
+    readonly isCompromised: boolean;
+    readonly algorithm?: Algorithm | undefined;
+  }): Promise<KeyFacts>;
   /** Reads the keys anew: another process may have turned them. */
   reload(): Promise<void>;
   /** Looks from now on, and from time to time, whether a key has to be made, turned or removed. */
@@ -47,6 +55,8 @@ export interface KeyLifeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly audit: Pick<Audit, 'record'>;
+  /** Whether other processes have the same store. */
+  readonly isShared: boolean;
   /** Asked each time. */
   readonly settings: () => { readonly signingAlgorithm: Algorithm; readonly keyLifetimeMs: number };
   /** Resolves once no process can act on what it knew before the call. */
@@ -55,7 +65,7 @@ export interface KeyLifeOptions {
 
 /** Opens the keys, making what a new store lacks. Throws `internal` when the key ring lacks a key, naming its id. */
 export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
-  const { storage, keyRing, clock, logger, audit, settings, takenOver } = options;
+  const { storage, keyRing, clock, logger, audit, isShared, settings, takenOver } = options;
   const instanceId = await ensureKeys(options);
   let set = await readKeySet(await storage.keys(), keyRing);
   const abort = new AbortController();
@@ -65,27 +75,52 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
     over: 'the keys of tokens are looked after again',
   });
   let running: Promise<void> | undefined;
+  let work: Promise<void> = Promise.resolve();
+  let asking: Promise<void> | undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
 
-  const make = (state: KeyRow['state'], now: number): Promise<KeyRow> =>
-    makeKey(keyRing, { algorithm: settings().signingAlgorithm, state, now });
+  const make = (
+    state: KeyRow['state'],
+    now: number,
+    algorithm = settings().signingAlgorithm,
+  ): Promise<KeyRow> => makeKey(keyRing, { algorithm, state, now });
 
-  async function reload(): Promise<void> {
-    set = await readKeySet(await storage.keys(), keyRing);
+  /** One after the other: an older answer that came last would bring back keys that are gone. */
+  function reload(): Promise<void> {
+    const read = work.then(async () => {
+      set = await readKeySet(await storage.keys(), keyRing);
+    });
+    work = read.catch(() => {});
+    return read;
+  }
+
+  async function askAgain(): Promise<void> {
+    if (!isShared) return;
+    if (asking === undefined && clock.monotonic() - askedAt >= ASK_AGAIN_MS) {
+      askedAt = clock.monotonic();
+      asking = reload().finally(() => {
+        asking = undefined;
+      });
+    }
+    await asking;
   }
 
   /** Undefined when another process has done it already. */
-  async function turn(expected: string, isCompromised: boolean): Promise<KeyRow | undefined> {
+  async function turn(
+    expected: string,
+    { isCompromised, algorithm = settings().signingAlgorithm }: Parameters<KeyLife['rotate']>[0],
+  ): Promise<KeyRow | undefined> {
     const now = clock.now();
     // Made before the transaction: a key takes long enough to hold up every other write.
     const next = await make('next', now);
-    const spare = await make('active', now);
+    const spare = await make('active', now, algorithm);
     const active = await storage.transaction(async tx => {
       await tx.numberUserChange();
       const rows = await tx.keys();
       if (rows.find(isActive)?.kid !== expected) return undefined;
       return isCompromised
         ? replaceAll(tx, { rows, spare, next })
-        : promote(tx, { rows, spare, next, algorithm: settings().signingAlgorithm, now });
+        : promote(tx, { rows, spare, next, algorithm, now });
     });
     await reload();
     return active;
@@ -108,7 +143,7 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
       active !== undefined &&
       active.since + settings().keyLifetimeMs <= now &&
       next.since + KNOWN_MS <= now &&
-      (await turn(active.kid, false)) !== undefined
+      (await turn(active.kid, { isCompromised: false })) !== undefined
     )
       await audit.record({ actor: 'headgate', action: 'keys.rotate', target: next.kid, address: 'local' });
     await reload();
@@ -131,13 +166,14 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
       get verifying() {
         return set.verifying;
       },
+      askAgain,
     },
     published: () => set.published,
     list: async () => (await storage.keys()).map(factsOf),
-    async rotate({ isCompromised }) {
+    async rotate(request) {
       await reload();
-      const turned = (await turn(set.signing.kid, isCompromised)) ?? (await storage.keys()).find(isActive);
-      if (isCompromised) await takenOver();
+      const turned = (await turn(set.signing.kid, request)) ?? (await storage.keys()).find(isActive);
+      if (request.isCompromised) await takenOver();
       if (turned === undefined) throw new Error('the store lost its keys');
       return factsOf(turned);
     },

@@ -37,6 +37,8 @@ export interface TokenKeys {
   readonly signing: SigningKey;
   /** By kid: those of every state. */
   readonly verifying: ReadonlyMap<string, VerifyingKey>;
+  /** Reads the keys anew, once a second at most: another process may have made the one that a token names. */
+  askAgain(): Promise<void>;
 }
 
 /** The keys of the store, ready for use. */

@@ -30,6 +30,7 @@ async function keysOf(of: typeof pair, instanceId: string): Promise<TokenKeys> {
     instanceId,
     signing: { kid: KID, algorithm, privateKey },
     verifying: new Map([[KID, { kid: KID, algorithm, publicKey }]]),
+    askAgain: async () => {},
   };
 }
 

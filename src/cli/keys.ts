@@ -1,5 +1,6 @@
 import type { Schemas } from '@headgate/client';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { ALGORITHMS } from '../auth/keys.ts';
 import { ask, printItem } from './ask.ts';
 import type { Finish } from './exit.ts';
 import { nounCommand } from './noun.ts';
@@ -26,13 +27,15 @@ export const keysCommand = (finish: Finish): Command =>
 
 interface RotateFlags extends ServerFlags {
   readonly compromised?: boolean;
+  readonly algorithm?: string;
 }
 
 const rotateCommand = (finish: Finish): Command =>
   withServer(new Command('rotate').description('let the next key sign from now on'))
     .option('--compromised', 'replace all keys and end every login, yours too')
-    .action(({ compromised = false, ...flags }: RotateFlags) =>
-      ask(finish, flags, async ({ client }) =>
-        printItem(await client.keys.rotate({ body: { compromised } }), flags),
-      ),
-    );
+    .addOption(new Option('--algorithm <name>', 'how it signs').choices(ALGORITHMS))
+    .action(({ compromised = false, algorithm: asked, ...flags }: RotateFlags) => {
+      const algorithm = ALGORITHMS.find(one => one === asked);
+      const body = { compromised, ...(algorithm !== undefined && { algorithm }) };
+      return ask(finish, flags, async ({ client }) => printItem(await client.keys.rotate({ body }), flags));
+    });

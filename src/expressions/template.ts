@@ -35,15 +35,24 @@ export function compileTemplate(text: string): Template {
 const broken = (place: number, what: string): AppError =>
   new AppError('invalid-request', `at character ${place + 1}: ${what}`);
 
-/** A missing field gives nothing, an object its JSON. What is over 64 KB is cut. */
-export function render(template: Template, fields: Readonly<Record<string, unknown>>): string {
+/**
+ * A missing field gives nothing, an object its JSON. What is over 64 KB is cut. `written` puts a value as its place wants
+ * it, such as escaped; the template's own text stays as it is.
+ */
+export function render(
+  template: Template,
+  fields: Readonly<Record<string, unknown>>,
+  written: (value: string) => string = same,
+): string {
   let output = '';
   for (const part of template.parts) {
-    output += 'literal' in part ? part.literal : textOf(fields, part.field);
+    output += 'literal' in part ? part.literal : written(textOf(fields, part.field));
     if (output.length >= MAX_OUTPUT_BYTES) break;
   }
   return cutToBytes(output, MAX_OUTPUT_BYTES);
 }
+
+const same = (value: string): string => value;
 
 function textOf(fields: Readonly<Record<string, unknown>>, field: string): string {
   const value = Object.hasOwn(fields, field) ? fields[field] : undefined;

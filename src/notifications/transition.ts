@@ -19,6 +19,8 @@ export interface Origin {
   readonly grouping: Grouping | undefined;
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
+  /** What single targets are told beside the event, by their ids. */
+  readonly targetConfigs?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A change of an incident that is to be written and told. */
@@ -118,6 +120,8 @@ function eventOf(change: Change, incident: IncidentRow): HeadgateEvent {
     ...(origin.description !== undefined && { description: origin.description }),
     ...(origin.runbookUrl !== undefined && { runbookUrl: origin.runbookUrl }),
     _raw: change.description.text,
+    // As it is now: mail that is sent later, or again, goes to whom it was meant for.
+    ...(origin.targetConfigs && { __targetConfigs: origin.targetConfigs }),
     ...(component && { __worker_group: component.group, __pipeline: component.pipeline }),
   };
 }

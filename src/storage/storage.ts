@@ -295,11 +295,12 @@ export const FACT_NOUNS = [
   'leases',
   'users',
   'tokens',
+  'sessions',
 ] as const;
 
 /**
  * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
- * of them, and for leases, users and tokens, which belong to the whole installation.
+ * of them, and for leases, users, tokens and sessions, which belong to the whole installation.
  */
 export interface Fact {
   readonly workspace: string;

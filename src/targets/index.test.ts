@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
+import { noDial } from '../../test/helpers/no-http.ts';
 import { findTargetType, targetTypes } from './index.ts';
 import type { SendContext } from './target.ts';
 
@@ -16,6 +17,8 @@ function untouched(): never {
 const context: SendContext = {
   deliveryId: 'd',
   http: { request: untouched, close: untouched },
+  dial: noDial,
+  secretOf: () => undefined,
   clock: testClock(),
   signal: new AbortController().signal,
   logFolder: '/nowhere',
@@ -48,7 +51,7 @@ test('every type takes the common settings and refuses unknown ones', () => {
 
 test('types whose sending comes later refuse what is sent to them, and say so', async () => {
   const unsent = targetTypes.filter(type => !type.sends);
-  expect(unsent.map(({ type }) => type)).toEqual(['slack', 'pager_duty', 'sns', 'smtp', 'router']);
+  expect(unsent.map(({ type }) => type)).toEqual(['slack', 'pager_duty', 'router']);
   for (const { type, configure } of unsent) {
     const target = configure({ id: 'a', type, ...NEEDED[type] });
     expect(await target.send([], context)).toEqual({

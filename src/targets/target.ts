@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Rate } from '../lib/rate.ts';
 import type { Outcome } from './outcome.ts';
@@ -10,6 +11,10 @@ export interface SendContext {
   /** Of the delivery, or of those that travel together: stable over all attempts, so that receivers drop repeats. */
   readonly deliveryId: string;
   readonly http: HttpClient;
+  /** For what does not speak HTTP. */
+  readonly dial: Dial;
+  /** A stored secret by its name, for settings that name one. */
+  readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   /** Aborts when the process stops; a target has a time limit of its own. */
   readonly signal: AbortSignal;

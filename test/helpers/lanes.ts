@@ -11,6 +11,7 @@ import type { Outcome } from '../../src/targets/outcome.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { testClock } from './clock.ts';
 import { eventually } from './eventually.ts';
+import { noDial } from './no-http.ts';
 import { openTestStorage } from './storage.ts';
 import type { MadeTransition } from './transitions.ts';
 
@@ -79,6 +80,8 @@ async function openWorld() {
       workspace: 'default',
       storage,
       http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
+      dial: noDial,
+      secretOf: () => undefined,
       clock: coarse,
       ids: monotonicIds(systemClock),
       logger: { ...silentLogger, warn: note, error: note },

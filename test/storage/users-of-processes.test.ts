@@ -45,6 +45,7 @@ beforeEach(async () => {
         authTokenTTL: 60,
         idleSessionTTL: 3600,
         loginRateLimit: { count: 100, perMs: 1000 },
+        loginBackOff: { after: 5, longestMs: 60_000 },
         auth: authSchema.parse({}),
         externalUrl: undefined,
       }),
@@ -96,6 +97,12 @@ describe('two processes on one database', () => {
       await expect(process.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' });
     const { token: fresh } = await one.login({ username: 'admin', password: PASSWORD, address: '192.0.2.1' });
     await expect(other.authenticate(fresh)).resolves.toMatchObject({ name: 'admin' });
+  });
+
+  it('take at once what the other has signed with a key that was never published before', async () => {
+    await one.keys.rotate({ isCompromised: false, algorithm: 'ES256' });
+    const { token } = await one.login({ username: 'admin', password: PASSWORD, address: '192.0.2.1' });
+    await expect(other.authenticate(token)).resolves.toMatchObject({ name: 'admin' });
   });
 
   it('leave one admin when each takes the right of the other’s at the same moment', async () => {

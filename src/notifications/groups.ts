@@ -31,7 +31,7 @@ export interface GroupsOptions {
 }
 
 /** A transition that is to be written, its deliveries in their groups. */
-export interface Grouped {
+interface Grouped {
   readonly operation: TransitionOperation;
   /** It was not written: memory goes back. */
   undo(isConflict: boolean): void;

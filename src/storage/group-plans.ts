@@ -1,5 +1,4 @@
 import type { FlushOperation } from './group-store.ts';
-import type { Step } from './operations.ts';
 import type { TransitionOperation } from './storage.ts';
 
 // The state is in the text, because SQLite takes a partial index only for what it can read there.
@@ -15,14 +14,14 @@ const DROP_MEMBER =
 const DROPPED_BECAUSE = 'its incident was over before its group was sent';
 
 /** What a flush does: every member on disk, or every end among them, is to be sent, and the group rests. */
-export const flushSteps = ({ workspace, group, onlyEnds, now }: FlushOperation): Step[] => [
+export const flushSteps = ({ workspace, group, onlyEnds, now }: FlushOperation) => [
   { sql: onlyEnds ? `${FLUSH_MEMBERS} and status = 'OK'` : FLUSH_MEMBERS, parameters: [workspace, group.id] },
   { sql: UPSERT_GROUP, parameters: [workspace, group.id, group.rests_until] },
   { sql: FORGET_RESTED, parameters: [workspace, now] },
 ];
 
 /** Members that are not to be told any more. One that was sent meanwhile is a conflict: its end is to be told. */
-export const dropSteps = ({ workspace, incident, dropped = [] }: TransitionOperation): Step[] =>
+export const dropSteps = ({ workspace, incident, dropped = [] }: TransitionOperation) =>
   dropped.map(id => ({
     sql: DROP_MEMBER,
     parameters: [incident.last_event_at, DROPPED_BECAUSE, workspace, id],

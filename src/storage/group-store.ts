@@ -1,5 +1,4 @@
-import type { DeliveryRow } from './storage.ts';
-import type { GroupTable } from './tables.ts';
+import type { DeliveryTable, GroupTable } from './tables.ts';
 
 export type GroupRow = Omit<GroupTable, 'workspace'>;
 
@@ -18,5 +17,5 @@ export interface GroupStore {
   /** Groups that were sent, until when they rest. Some may be over. */
   resting(): Promise<readonly GroupRow[]>;
   /** Deliveries that wait in their groups, with an id after `after`, oldest first. */
-  members(after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  members(after: string, limit: number): Promise<readonly Omit<DeliveryTable, 'workspace'>[]>;
 }

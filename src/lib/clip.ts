@@ -1,0 +1,21 @@
+/** The text with what is no Unicode, such as half a character, replaced: strict receivers refuse it. */
+export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
+
+/**
+ * The longest beginning of a text that takes at most `most` UTF-16 units, counted after `written` has put each
+ * character as the receiver wants it. What is cut ends with an ellipsis, and no character is cut in two.
+ */
+export function clip(text: string, most: number, written: (character: string) => string = same): string {
+  const characters = wellFormed(text);
+  let whole = '';
+  let cut = '';
+  for (const character of characters) {
+    whole += written(character);
+    if (whole.length > most) return `${cut}${ELLIPSIS}`;
+    if (whole.length <= most - ELLIPSIS.length) cut = whole;
+  }
+  return whole;
+}
+
+const same = (character: string): string => character;
+const ELLIPSIS = '…';

@@ -1,9 +1,10 @@
 import type { HeadgateEvent } from '../events/event.ts';
+import { withSteering } from '../events/steering.ts';
 import { withoutInternal, withSystemFields } from '../events/system-fields.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The event as this target gets it: its system fields attached, names beginning `__` left behind. */
+/** The event as this target gets it: its system fields attached, names beginning `__` left behind or kept apart. */
 export function outgoing(event: HeadgateEvent, systemFields: readonly string[], host: string): HeadgateEvent {
   const facts = {
     cribl_host: host,
@@ -12,5 +13,5 @@ export function outgoing(event: HeadgateEvent, systemFields: readonly string[], 
     cribl_output: text(event.output),
     cribl_wp: text(event.__replica),
   };
-  return withoutInternal(withSystemFields(event, systemFields, facts));
+  return withSteering(withoutInternal(withSystemFields(event, systemFields, facts)), event);
 }

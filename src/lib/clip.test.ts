@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clip } from './clip.ts';
+import { clip, wellFormedJson } from './clip.ts';
 
 const entity = (character: string): string => (character === '&' ? '&amp;' : character);
 
@@ -28,5 +28,11 @@ test('no text comes out longer than it may be or with half a character in it', (
       expect(clipped.length).toBeLessThanOrEqual(most);
       expect(clipped).not.toMatch(/\p{Surrogate}/u);
     }),
+  );
+});
+
+test('JSON has no half characters, in names and texts of any depth', () => {
+  expect(wellFormedJson({ 'a\ud800': ['\udc00', { b: 'c😀' }], n: 1, z: null })).toBe(
+    '{"a\ufffd":["\ufffd",{"b":"c😀"}],"n":1,"z":null}',
   );
 });

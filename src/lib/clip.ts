@@ -1,6 +1,14 @@
 /** The text with what is no Unicode, such as half a character, replaced: strict receivers refuse it. */
 export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
+/** JSON whose texts and names are Unicode throughout. */
+export const wellFormedJson = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner === 'string') return wellFormed(inner);
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).map(([name, held]) => [wellFormed(name), held]));
+  });
+
 /**
  * The longest beginning of a text that takes at most `most` UTF-16 units, counted after `written` has put each
  * character as the receiver wants it. What is cut ends with an ellipsis, and no character is cut in two.

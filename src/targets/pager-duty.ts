@@ -43,6 +43,7 @@ export const pagerDuty = defineTarget({
     ...retrySettings,
   }),
   concurrency: () => 5,
+  keepsOpen: true,
   async send([event], settings, context) {
     if (event === undefined) return { kind: 'sent' };
     const { url } = settings;

@@ -44,6 +44,8 @@ interface Definition<Settings extends CommonSettings> {
   readonly schema: z.ZodType<Settings>;
   /** How many deliveries may be under way at once. */
   concurrency(settings: Settings): number;
+  /** Whether an alarm stays open at the receiver until its end is sent. */
+  readonly keepsOpen?: true;
   /** Left out, each event travels alone. */
   batching?(settings: Settings): Batching;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
@@ -72,6 +74,8 @@ export interface Target {
   readonly fallback: string | undefined;
   /** Undefined when each event travels alone. */
   readonly batching: Batching | undefined;
+  /** Whether an alarm stays open at the receiver until its end is sent. */
+  readonly keepsOpen?: boolean;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
 }
@@ -89,6 +93,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         concurrency: definition.concurrency(settings),
         fallback: settings.fallback,
         batching: definition.batching?.(settings),
+        ...(definition.keepsOpen && { keepsOpen: true }),
         send: (events, context) => definition.send(events, settings, context),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };

@@ -39,8 +39,12 @@ export const testSendCommand = (finish: Finish): Command =>
       );
     });
 
-function tell({ target, verdict, reason, request, response }: Tested): void {
+function tell({ target, verdict, reason, request, response, outputs }: Tested): void {
   print(`${target}: ${verdict}${reason === undefined ? '' : `, ${reason}`}`);
+  if (outputs !== undefined) {
+    for (const one of outputs) tell(one);
+    return;
+  }
   if ('event' in request) print(`> ${JSON.stringify(request.event)}`);
   else {
     print(`> ${request.method} ${request.url}`);

@@ -138,9 +138,16 @@ describe('what is accepted and has no effect yet', () => {
   });
 
   test('is a type of target as a whole, which says nothing more of its settings', () => {
-    const router = { id: 'r', type: 'router', pacing: '1/second', routes: [{ filter: 'true', output: 'h' }] };
-    expect(placeless(warningsOf(withNotification({}, [hook, router])))).toEqual([
-      'this version does not send to router targets yet (targets[1].type)',
+    const sns = {
+      id: 's',
+      type: 'sns',
+      region: 'eu-west-1',
+      destinationType: 'topic',
+      topicArn: 'arn:aws:sns:eu-west-1:1:t',
+      messageGroupId: '',
+    };
+    expect(placeless(warningsOf(withNotification({}, [hook, sns])))).toEqual([
+      'this version does not send to sns targets yet (targets[1].type)',
     ]);
   });
 });
@@ -152,7 +159,7 @@ describe('references in a target', () => {
         targets: [
           { id: 'h', type: 'webhook', url: '${env:URL}', customSourceExpression: '${env:URL}' },
           { id: 's', type: 'slack', url: '${env:URL}' },
-          { id: 'r', type: 'router', rules: [{ filter: '${env:URL}', output: 'h' }] },
+          { id: 'r', type: 'router', rules: [{ filter: "key == '${env:URL}'", output: 'h' }] },
         ],
       }),
       environment: { URL: 'https://hooks.example/x' },
@@ -160,6 +167,8 @@ describe('references in a target', () => {
     const [hook, slack, router] = configurationOf(given).targets;
     expect(hook?.settings).toMatchObject({ url: 'https://hooks.example/x', srcExpression: '${env:URL}' });
     expect(JSON.stringify(slack?.settings)).toContain('"slackUrl":"https://hooks.example/********"');
-    expect(router?.settings).toMatchObject({ routes: [{ filter: '${env:URL}' }] });
+    expect(JSON.parse(JSON.stringify(router?.settings))).toMatchObject({
+      routes: [{ filter: "key == '${env:URL}'" }],
+    });
   });
 });

@@ -1,9 +1,10 @@
 import type { HeadgateEvent } from '../events/event.ts';
-import { AppError } from '../lib/errors.ts';
+import { AppError, notFound } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import { Rate } from '../lib/rate.ts';
 import { secretsIn } from '../lib/secret.ts';
 import type { Outcome } from '../targets/outcome.ts';
+import { routedTo } from '../targets/routed.ts';
 import type { Target } from '../targets/target.ts';
 import { attempt, type Sending } from './attempt.ts';
 import { outgoing } from './outgoing.ts';
@@ -28,10 +29,21 @@ export interface TestResult {
   readonly request: SeenRequest | { readonly event: HeadgateEvent };
   /** Null when no answer came, or none is given. */
   readonly response: SeenAnswer | { readonly body: string } | null;
+  /** What came of it at each target that a router led to. */
+  readonly outputs?: readonly TestResult[];
 }
 
-/** `asker` is the name of whoever asks; it is in the message. */
-export type TestSend = (target: Target, asker: string) => Promise<TestResult>;
+interface Asked {
+  /** Id of the target. */
+  readonly id: string;
+  /** All targets, for what routers lead to. */
+  readonly targets: ReadonlyMap<string, Target>;
+  /** The name of whoever asks; it is in the message. */
+  readonly asker: string;
+}
+
+/** Throws `not-found` for an id nobody has, `rate-limited` when too many tests are asked for. */
+export type TestSend = (asked: Asked) => Promise<TestResult>;
 
 /** Each leaves the house: nobody is to use them as a stream of messages. */
 const MOST = new Rate('30/minute', 30, 60_000);
@@ -72,20 +84,35 @@ export function createTestSend(options: TestSendOptions): TestSend {
     };
   }
 
-  return async (target, asker) => {
-    admit();
-    const { id, systemFields } = target.settings;
-    const alarm = outgoing(testEvent(id, asker, { clock, ids }), systemFields, options.instanceName());
+  async function sendTo(target: Target, event: HeadgateEvent): Promise<TestResult> {
+    const alarm = outgoing(event, target.settings.systemFields, options.instanceName());
     const result = await sendOnce(target, alarm);
     if (target.keepsOpen !== true || !result.success) return result;
-    const end = await sendOnce(target, {
-      ...alarm,
-      id: ids.next(),
-      status: 'OK',
-      _raw: `End of the ${alarm._raw}`,
-    });
-    return end.success ? result : end;
+    const end = { ...alarm, id: ids.next(), status: 'OK', _raw: `End of: ${alarm._raw}` } as const;
+    const ended = await sendOnce(target, end);
+    return ended.success ? result : ended;
+  }
+
+  return async ({ id, targets, asker }) => {
+    const target = targets.get(id);
+    if (target === undefined) throw notFound('target', id);
+    admit();
+    const event = testEvent(id, asker, { clock, ids });
+    if (target.routes === undefined) return sendTo(target, event);
+    const reached = routedTo([id], event, targets).flatMap(output => targets.get(output) ?? []);
+    return routedResult(id, event, await Promise.all(reached.map(output => sendTo(output, event))));
   };
+}
+
+/** Of a router: as bad as the worst of what it led to. */
+function routedResult(target: string, event: HeadgateEvent, outputs: readonly TestResult[]): TestResult {
+  const [none] = outputs;
+  const failed = outputs.find(({ success }) => !success);
+  const facts = { target, request: { event }, response: null, outputs };
+  if (none === undefined)
+    return { ...facts, success: false, verdict: 'refused', reason: 'no route is taken by a test' };
+  if (failed === undefined) return { ...facts, success: true, verdict: 'sent' };
+  return { ...facts, success: false, verdict: failed.verdict, reason: `${failed.target}: ${failed.reason}` };
 }
 
 function testEvent(

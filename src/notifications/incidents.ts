@@ -6,6 +6,7 @@ import { createFaultLog } from '../lib/fault-log.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DeliveryRow, IncidentRow, Storage } from '../storage/storage.ts';
+import { routedTo } from '../targets/routed.ts';
 import type { Target } from '../targets/target.ts';
 import { bulletinRow } from './bulletin.ts';
 import { type Change, toldTargets, transition } from './transition.ts';
@@ -54,7 +55,9 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     const present = book.incidents.get(news.subject.key);
     const told = news.status === 'OK' && present !== undefined ? toldTargets(present.row) : book.targets;
     const openAfter = book.incidents.size + (news.status === 'OK' ? -1 : present === undefined ? 1 : 0);
-    const own = book.targets.flatMap(id => options.targets.get(id) ?? []);
+    const routed = (ids: readonly string[], event: HeadgateEvent) => routedTo(ids, event, options.targets);
+    const ofBook = (event: HeadgateEvent) =>
+      routed(book.targets, event).flatMap(id => options.targets.get(id) ?? []);
     return {
       workspace,
       origin: book.origin,
@@ -68,7 +71,8 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       now: clock.now(),
       ids: options.ids,
       externalUrl: options.externalUrl(),
-      bulletin: event => bulletinRow(book.origin, own, event, openAfter),
+      routed,
+      bulletin: event => bulletinRow(book.origin, ofBook(event), event, openAfter),
     };
   }
 

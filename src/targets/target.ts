@@ -48,6 +48,8 @@ interface Definition<Settings extends CommonSettings> {
   readonly keepsOpen?: true;
   /** Left out, each event travels alone. */
   batching?(settings: Settings): Batching;
+  /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
+  routes?(event: HeadgateEvent, settings: Settings): readonly string[];
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** The bulletin's text for an event, where this type sets it. */
@@ -76,11 +78,14 @@ export interface Target {
   readonly batching: Batching | undefined;
   /** Whether an alarm stays open at the receiver until its end is sent. */
   readonly keepsOpen?: boolean;
+  /** Ids of the targets that get an event in this one's place; left out for one that sends. */
+  readonly routes?: (event: HeadgateEvent) => readonly string[];
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
 }
 
 export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
+  const { routes } = definition;
   return {
     type: definition.type,
     description: definition.description,
@@ -94,6 +99,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         fallback: settings.fallback,
         batching: definition.batching?.(settings),
         ...(definition.keepsOpen && { keepsOpen: true }),
+        ...(routes && { routes: event => routes(event, settings) }),
         send: (events, context) => definition.send(events, settings, context),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };

@@ -43,6 +43,16 @@ beforeEach(async () => {
           extraHttpHeaders: [{ name: 'X-Own', value: HEADER }],
         },
         { id: 'log', type: 'notifications_log' },
+        {
+          id: 'by_rule',
+          type: 'router',
+          routes: [
+            { filter: "condition == 'test'", output: 'hook', final: false },
+            { filter: 'true', output: 'log' },
+          ],
+        },
+        { id: 'nowhere', type: 'router', routes: [{ filter: "severity == 'fatal'", output: 'hook' }] },
+        { id: 'default', type: 'default', defaultId: 'log' },
       ],
     },
   });
@@ -137,6 +147,23 @@ test('a failure is told with its verdict, its reason and the answer', async () =
   await hook.stop();
   const { body } = await send('hook');
   expect(body.items[0]).toMatchObject({ success: false, verdict: 'retry', response: null });
+});
+
+test('a router is tested at every target its routes lead to, and one that leads nowhere fails', async () => {
+  const { body } = await send('by_rule');
+  expect(body.items[0]).toMatchObject({ target: 'by_rule', success: true, verdict: 'sent', response: null });
+  expect(body.items[0].outputs).toMatchObject([
+    { target: 'hook', success: true, response: { status: 200 } },
+    { target: 'log', success: true },
+  ]);
+  hookAnswer = { status: 503, body: '' };
+  expect((await send('by_rule')).body.items[0]).toMatchObject({ success: false, verdict: 'retry' });
+  expect((await send('nowhere')).body.items[0]).toMatchObject({
+    success: false,
+    reason: 'no route is taken by a test',
+    outputs: [],
+  });
+  expect((await send('default')).body.items[0].outputs).toMatchObject([{ target: 'log', success: true }]);
 });
 
 test('settings of the body are tested in place of those in force and not kept', async () => {

@@ -5,7 +5,7 @@ import type { Shape } from '../shape.ts';
 
 const headers = z.record(z.string(), z.string()).describe('Values of headers that may be secret are masked.');
 
-const result = z.object({
+const facts = {
   target: z.string().describe('Id of the target that was sent to.'),
   success: z.boolean().describe('Whether it arrived.'),
   verdict: z
@@ -22,13 +22,25 @@ const result = z.object({
     .object({ status: z.int().optional(), headers: headers.optional(), body: z.string() })
     .nullable()
     .describe('What was answered, up to 2 KB; null when nothing was.'),
+};
+const result = z.object({
+  ...facts,
+  outputs: z
+    .array(z.object(facts))
+    .optional()
+    .describe('Of a router: what came of it at each target it led to.'),
 });
 export const testResultShape: Shape = { name: 'TargetTest', schema: result };
 
-export const wireTestResult = (one: TestResult): z.output<typeof result> => {
+export const wireTestResult = ({ outputs, ...one }: TestResult): z.output<typeof result> => ({
+  ...wired(one),
+  ...(outputs && { outputs: outputs.map(wired) }),
+});
+
+function wired({ outputs: _, ...one }: TestResult): Omit<z.output<typeof result>, 'outputs'> {
   const { request } = one;
   return { ...one, request: 'event' in request ? { event: { ...request.event } } : request };
-};
+}
 
 export const testRequestShape: Shape = {
   name: 'TargetTestRequest',

@@ -1,11 +1,9 @@
 import * as z from 'zod';
-import type { Configuration } from '../../config/load.ts';
 import type { TestResult } from '../../delivery/test-send.ts';
-import { notFound } from '../../lib/errors.ts';
 import { mailAddresses } from '../../targets/mail-address.ts';
 import { itemBody } from '../config/item-body.ts';
 import { triedItem } from '../config/item-writes.ts';
-import { type Call, defineVerb } from '../verb.ts';
+import { defineVerb } from '../verb.ts';
 import { targetNoun } from './noun.ts';
 
 const body = z
@@ -33,12 +31,7 @@ export const testTarget = defineVerb({
       asked?.target === undefined
         ? call.house.configuration()
         : await triedItem(call, targetNoun, { id, body: asked.target });
-    return sendTo(id, configuration, call);
+    const targets = new Map(configuration.targets.map(target => [target.settings.id, target]));
+    return call.house.testSend({ id, targets, asker: call.actor.name });
   },
 });
-
-function sendTo(id: string, { targets }: Configuration, { actor, house }: Call): Promise<TestResult> {
-  const target = targets.find(({ settings }) => settings.id === id);
-  if (target === undefined) throw notFound('target', id);
-  return house.testSend(target, actor.name);
-}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { contractServer } from '../helpers/contract-server.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { pagerDutyServer } from '../helpers/pager-duty.ts';
+import { slackServer } from '../helpers/slack.ts';
+import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
+import { jsonCaller } from './json.ts';
+
+const TOKEN = 'token-of-the-pipeline';
+const ROUTING_KEY = 'c0ffee00c0ffee00c0ffee00c0ffee00';
+
+let server: ApiServer;
+let call: ReturnType<typeof jsonCaller>;
+let slack: Awaited<ReturnType<typeof slackServer>>;
+let pager: Awaited<ReturnType<typeof pagerDutyServer>>;
+let hook: Awaited<ReturnType<typeof contractServer>>;
+
+beforeAll(async () => {
+  slack = await slackServer();
+  pager = await pagerDutyServer();
+  hook = await contractServer(() => ({ status: 200, body: '' }));
+  server = await startApiServer({
+    settings: { pipelines: [{ id: 'own', engine: 'custom', push: true, token: TOKEN }] },
+    notifications: {
+      targets: [
+        { id: 'chat', type: 'slack', slackUrl: `${slack.url}/services/T0/B0/key-of-the-webhook` },
+        { id: 'pager', type: 'pager_duty', routingKey: ROUTING_KEY, severity: 'error', url: pager.url },
+        { id: 'hook', type: 'webhook', url: hook.url },
+        {
+          id: 'by_team',
+          type: 'router',
+          routes: [
+            { filter: "team == 'shop'", output: 'chat', final: false },
+            { filter: "team == 'shop'", output: 'pager' },
+            { filter: 'true', output: 'hook' },
+          ],
+        },
+      ],
+      notifications: [{ id: 'alerts', condition: 'monitor-alerts', targets: ['by_team'], conf: {} }],
+    },
+  });
+  call = jsonCaller(server);
+});
+
+afterAll(async () => {
+  await server.stop();
+  for (const one of [slack, pager, hook]) await one.stop();
+});
+
+async function post(key: string, state: 'ALARM' | 'OK', team: string): Promise<void> {
+  const event = { condition: 'monitor-alerts', key, state, fields: { team } };
+  const answer = await server.call('POST', '/ingest/events', {
+    headers: [['authorization', `Bearer ${TOKEN}`], JSON_BODY],
+    body: JSON.stringify(event),
+  });
+  expect(answer.status).toBe(200);
+}
+
+const ofPager = (): readonly unknown[] =>
+  pager.received.map(({ body }) => JSON.parse(body)).map(({ event_action: action }) => action);
+const deliveries = async () => (await call('GET', '/deliveries')).body.items;
+
+it('sends an event where its rules lead, and the router itself gets no delivery', async () => {
+  await post('cpu', 'ALARM', 'shop');
+  await eventually(() => slack.received.length === 1 && pager.received.length === 1, 'both targets');
+  expect(ofPager()).toEqual(['trigger']);
+  await post('disk', 'ALARM', 'stock');
+  await eventually(() => hook.received.length === 1, 'the last route');
+  expect((await deliveries()).map(({ target }: { target: string }) => target).toSorted()).toEqual([
+    'chat',
+    'hook',
+    'pager',
+  ]);
+});
+
+it('sends the end to whoever got the beginning, whatever the rules say by then', async () => {
+  const routes = [{ filter: 'true', output: 'hook' }];
+  expect((await call('PATCH', '/notification-targets/by_team', { routes })).status).toBe(200);
+  await post('cpu', 'OK', 'shop');
+  await eventually(() => slack.received.length === 2 && pager.received.length === 2, 'both targets');
+  expect(ofPager()).toEqual(['trigger', 'resolve']);
+  expect(pager.open.size).toBe(0);
+  expect(slack.received[1]?.body).toContain('🟢');
+  expect(hook.received).toHaveLength(1);
+});

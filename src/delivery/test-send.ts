@@ -40,6 +40,8 @@ interface Asked {
   readonly targets: ReadonlyMap<string, Target>;
   /** The name of whoever asks; it is in the message. */
   readonly asker: string;
+  /** Who gets mail. */
+  readonly emails: readonly string[];
 }
 
 /** Throws `not-found` for an id nobody has, `rate-limited` when too many tests are asked for. */
@@ -93,15 +95,22 @@ export function createTestSend(options: TestSendOptions): TestSend {
     return ended.success ? result : ended;
   }
 
-  return async ({ id, targets, asker }) => {
+  return async ({ id, targets, asker, emails }) => {
     const target = targets.get(id);
     if (target === undefined) throw notFound('target', id);
     admit();
-    const event = testEvent(id, asker, { clock, ids });
+    const event = { ...testEvent(id, asker, { clock, ids }), ...mailTo(emails, targets.keys()) };
     if (target.routes === undefined) return sendTo(target, event);
     const reached = routedTo([id], event, targets).flatMap(output => targets.get(output) ?? []);
     return routedResult(id, event, await Promise.all(reached.map(output => sendTo(output, event))));
   };
+}
+
+/** What a notification says to each target beside the event. */
+function mailTo(emails: readonly string[], ids: Iterable<string>): object {
+  if (emails.length === 0) return {};
+  const conf = { emailRecipient: { to: emails.join(', ') } };
+  return { __targetConfigs: Object.fromEntries([...ids].map(id => [id, conf])) };
 }
 
 /** Of a router: as bad as the worst of what it led to. */

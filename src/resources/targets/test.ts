@@ -32,6 +32,6 @@ export const testTarget = defineVerb({
         ? call.house.configuration()
         : await triedItem(call, targetNoun, { id, body: asked.target });
     const targets = new Map(configuration.targets.map(target => [target.settings.id, target]));
-    return call.house.testSend({ id, targets, asker: call.actor.name });
+    return call.house.testSend({ id, targets, asker: call.actor.name, emails: asked?.testEmails ?? [] });
   },
 });

@@ -36,7 +36,15 @@ beforeAll(async () => {
           ],
         },
       ],
-      notifications: [{ id: 'alerts', condition: 'monitor-alerts', targets: ['by_team'], conf: {} }],
+      notifications: [
+        { id: 'alerts', condition: 'monitor-alerts', targets: ['by_team'], conf: {} },
+        {
+          id: 'found',
+          condition: 'search',
+          targets: ['chat'],
+          conf: { savedQueryId: 'logins', message: 'in ${place}' },
+        },
+      ],
     },
   });
   call = jsonCaller(server);
@@ -48,7 +56,10 @@ afterAll(async () => {
 });
 
 async function post(key: string, state: 'ALARM' | 'OK', team: string): Promise<void> {
-  const event = { condition: 'monitor-alerts', key, state, fields: { team } };
+  await take({ condition: 'monitor-alerts', key, state, fields: { team } });
+}
+
+async function take(event: object): Promise<void> {
   const answer = await server.call('POST', '/ingest/events', {
     headers: [['authorization', `Bearer ${TOKEN}`], JSON_BODY],
     body: JSON.stringify(event),
@@ -82,4 +93,22 @@ it('sends the end to whoever got the beginning, whatever the rules say by then',
   expect(pager.open.size).toBe(0);
   expect(slack.received[1]?.body).toContain('🟢');
   expect(hook.received).toHaveLength(1);
+});
+
+it('posts what comes at once to Slack in few messages, at its pace', async () => {
+  const places = Array.from({ length: 12 }, (_, index) => `place-${index}.`);
+  const before = slack.received.length;
+  const events = places.map(place => ({
+    condition: 'search',
+    key: `logins/${place}`,
+    state: 'ALARM',
+    fields: { place },
+  }));
+  for (const event of events) await take(event);
+  const posted = () => slack.received.slice(before).map(({ body }) => body);
+  await eventually(
+    () => places.every(place => posted().some(body => body.includes(`in ${place}`))),
+    'every alarm in the channel',
+  );
+  expect(posted().length).toBeLessThan(6);
 });

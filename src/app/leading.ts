@@ -92,6 +92,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
       lanes.enqueue(rows, event);
     },
     externalUrl: () => settings().instance.externalUrl,
+    instanceName: () => settings().instance.name,
     operationalTarget: () => settings().delivery.operationalTarget,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
   });

@@ -70,6 +70,7 @@ function create(): Engine {
     logger: { ...silentLogger, error: (_, message) => void logged.push(message) },
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     externalUrl: () => 'https://gate.example/',
+    instanceName: () => 'gate',
     operationalTarget: () => operational,
     isDisabled: (kind, subject) => kind === 'input' && disabled.has(subject.name),
   });

@@ -1,4 +1,5 @@
 import type { Description } from '../conditions/condition.ts';
+import { attached } from '../delivery/outgoing.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
@@ -21,6 +22,8 @@ export interface IncidentsOptions {
   /** Takes over the deliveries of an event as soon as they are on disk. */
   readonly enqueue: (rows: readonly DeliveryRow[], event: HeadgateEvent) => void;
   readonly externalUrl: () => string | undefined;
+  /** What `cribl_host` says. */
+  readonly instanceName: () => string;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
 }
@@ -57,7 +60,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     const openAfter = book.incidents.size + (news.status === 'OK' ? -1 : present === undefined ? 1 : 0);
     const routed = (ids: readonly string[], event: HeadgateEvent) => routedTo(ids, event, options.targets);
     const ofBook = (event: HeadgateEvent) =>
-      routed(book.targets, event).flatMap(id => options.targets.get(id) ?? []);
+      routed(book.targets, event).flatMap(id => onBulletin(options.targets.get(id), options.instanceName()));
     return {
       workspace,
       origin: book.origin,
@@ -149,3 +152,14 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     },
   };
 }
+
+/** What a target makes of an event for people, its system fields with it. */
+const onBulletin = (target: Target | undefined, host: string): Parameters<typeof bulletinRow>[1] =>
+  target === undefined
+    ? []
+    : [
+        {
+          ...target,
+          bulletinText: event => target.bulletinText(attached(event, target.settings.systemFields, host)),
+        },
+      ];

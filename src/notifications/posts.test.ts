@@ -55,6 +55,7 @@ function create(): Engine {
     logger: silentLogger,
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     externalUrl: () => undefined,
+    instanceName: () => 'gate',
     operationalTarget: () => undefined,
     mostOpen: 60,
   });

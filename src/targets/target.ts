@@ -54,6 +54,8 @@ interface Definition<Settings extends CommonSettings> {
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** The bulletin's text for an event, where this type sets it. */
   bulletinText?(event: HeadgateEvent, settings: Settings): string;
+  /** The heading of that text. */
+  bulletinTitle?(settings: Settings): string;
 }
 
 /** A kind of target, its settings' type hidden behind `configure`. */
@@ -82,6 +84,8 @@ export interface Target {
   readonly routes?: (event: HeadgateEvent) => readonly string[];
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
+  /** Left out where the type sets none. */
+  readonly bulletinTitle?: string;
 }
 
 export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
@@ -101,6 +105,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         ...(definition.keepsOpen && { keepsOpen: true }),
         ...(routes && { routes: event => routes(event, settings) }),
         send: (events, context) => definition.send(events, settings, context),
+        ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };
     },

@@ -26,6 +26,8 @@ beforeAll(async () => {
         { id: 'chat', type: 'slack', slackUrl: `${slack.url}/services/T0/B0/key-of-the-webhook` },
         { id: 'pager', type: 'pager_duty', routingKey: ROUTING_KEY, severity: 'error', url: pager.url },
         { id: 'hook', type: 'webhook', url: hook.url },
+        { id: 'bell', type: 'bulletin_message', title: 'Logins', message: 'Look: ${_raw}' },
+        { id: 'by_bell', type: 'router', routes: [{ filter: "condition == 'search'", output: 'bell' }] },
         {
           id: 'by_team',
           type: 'router',
@@ -41,7 +43,7 @@ beforeAll(async () => {
         {
           id: 'found',
           condition: 'search',
-          targets: ['chat'],
+          targets: ['chat', 'by_bell'],
           conf: { savedQueryId: 'logins', message: 'in ${place}' },
         },
       ],
@@ -111,4 +113,13 @@ it('posts what comes at once to Slack in few messages, at its pace', async () =>
     'every alarm in the channel',
   );
   expect(posted().length).toBeLessThan(6);
+});
+
+it('shows on the bulletin what a target behind a router makes of it, with its system fields', async () => {
+  await take({ condition: 'search', key: 'logins/bell', state: 'ALARM', fields: { place: 'the hall' } });
+  const { items } = (await call('GET', '/system/messages')).body;
+  expect(items.find(({ id }: { id: string }) => id === 'found')).toMatchObject({
+    title: 'Logins',
+    text: expect.stringMatching(/^Look: Search logins\/bell: in the hall\ncribl_host: headgate/),
+  });
 });

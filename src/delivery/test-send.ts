@@ -50,6 +50,9 @@ export type TestSend = (asked: Asked) => Promise<TestResult>;
 /** Each leaves the house: nobody is to use them as a stream of messages. */
 const MOST = new Rate('30/minute', 30, 60_000);
 
+/** A place may be free again soon: nobody is sent away for long. */
+const LONGEST_RETRY_SECONDS = 5;
+
 /** Sends tests through what deliveries are sent through: the target's own function, the guard, the time limits. */
 export function createTestSend(options: TestSendOptions): TestSend {
   const { clock, ids } = options;
@@ -61,7 +64,7 @@ export function createTestSend(options: TestSendOptions): TestSend {
     const waitMs = pace.freeAt() - now;
     if (waitMs > 0)
       throw new AppError('rate-limited', `no more than ${MOST.text} tests are sent; wait a moment`, {
-        retryAfterSeconds: Math.ceil(waitMs / 1000),
+        retryAfterSeconds: Math.min(LONGEST_RETRY_SECONDS, Math.ceil(waitMs / 1000)),
       });
     pace.begun(now);
   }

@@ -1,5 +1,5 @@
 /** The text with what is no Unicode, such as half a character, replaced: strict receivers refuse it. */
-export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
+const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
 /** JSON whose texts and names are Unicode throughout. */
 export const wellFormedJson = (value: unknown): string =>

@@ -14,9 +14,16 @@ let call: ReturnType<typeof jsonCaller>;
 let slack: Awaited<ReturnType<typeof slackServer>>;
 let pager: Awaited<ReturnType<typeof pagerDutyServer>>;
 let hook: Awaited<ReturnType<typeof contractServer>>;
+/** How often Slack still says that it is too much. */
+let limited = 0;
 
 beforeAll(async () => {
-  slack = await slackServer();
+  slack = await slackServer(() => {
+    if (limited === 0) return { status: 200, body: 'ok' };
+    limited -= 1;
+    const body = '{"ok":false,"error":"rate_limited","retry_after":2}';
+    return { status: 429, headers: { 'retry-after': '2' }, body };
+  });
   pager = await pagerDutyServer();
   hook = await contractServer(() => ({ status: 200, body: '' }));
   server = await startApiServer({
@@ -122,4 +129,19 @@ it('shows on the bulletin what a target behind a router makes of it, with its sy
     title: 'Logins',
     text: expect.stringMatching(/^Look: Search logins\/bell: in the hall\ncribl_host: headgate/),
   });
+});
+
+it('loses nothing to a limit: the alarm comes when Slack takes it, and then its end', async () => {
+  const before = slack.received.length;
+  limited = 1;
+  const event = { condition: 'search', key: 'logins/limited', fields: { place: 'the limit' } };
+  await take({ ...event, state: 'ALARM' });
+  await eventually(() => slack.received.length > before, 'the refused alarm');
+  await take({ ...event, state: 'OK' });
+  const posted = () => slack.received.slice(before + 1).map(({ body }) => body);
+  const isEnd = (body: string): boolean => body.includes('🟢 Search logins/limited');
+  await eventually(() => posted().some(isEnd), 'the end');
+  const alarmed = posted().findIndex(body => body.includes('in the limit'));
+  expect(alarmed).toBeGreaterThanOrEqual(0);
+  expect(posted().findIndex(isEnd)).toBeGreaterThan(alarmed);
 });

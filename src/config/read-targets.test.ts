@@ -206,7 +206,7 @@ describe('values', () => {
       { routes: [{ filter: '', output: 't' }] },
       /must not be empty \(targets\[0\]\.routes\[0\]\.filter\)$/,
     ],
-    ['bulletin_message', { message: '${a.b}' }, /at character 1: 'a\.b' is not a field name/],
+    ['bulletin_message', { message: '${a = b}' }, /at character 3: assignment expression is not allowed/],
     [
       'bulletin_message',
       { severity: 'warning' },

@@ -1,7 +1,6 @@
 import { findCondition } from '../conditions/index.ts';
 import { EVENT_FIELDS, MAIL_VARIABLES } from '../events/event-fields.ts';
-import { compileTemplate, fieldsOf } from '../expressions/template.ts';
-import { AppError } from '../lib/errors.ts';
+import { compileTemplate } from '../expressions/template.ts';
 import type { Finding } from './finding.ts';
 import type { Item } from './items.ts';
 import { quote } from './quote.ts';
@@ -71,12 +70,8 @@ function unknownIn(text: unknown, known: ReadonlySet<string>, path: Path): Findi
 
 /** What is broken is told by the schema. */
 function variablesIn(text: string): readonly string[] {
-  try {
-    return fieldsOf(compileTemplate(text));
-  } catch (error) {
-    if (error instanceof AppError) return [];
-    throw error;
-  }
+  const compiled = compileTemplate(text);
+  return compiled.ok ? compiled.template.names : [];
 }
 
 function unknownGroupFields(value: object, known: ReadonlySet<string>, path: Path): Finding[] {

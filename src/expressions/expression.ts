@@ -1,40 +1,64 @@
+import { BOUNDS, type Bounds, createBudget } from './budget.ts';
+import { compileNode, emptyScope, type Scope } from './compile.ts';
+import type { Run } from './frame.ts';
+import { parseAt, placed, Refusal } from './syntax.ts';
+import { templateRun } from './template-places.ts';
+import { type Fields, plainCopy } from './values.ts';
+
 /** An expression over the fields of an event, taken apart once. It shows as its text wherever it is serialised. */
 export interface Expression {
   readonly text: string;
-  /** Throws when it cannot be evaluated for these fields. */
-  evaluate(fields: Readonly<Record<string, unknown>>): unknown;
+  /** Fields it reads by their names. */
+  readonly names: readonly string[];
+  /** Plain data. Throws `ExpressionFailure` when it cannot be evaluated for these fields or within the bounds. */
+  evaluate(fields: Fields, bounds?: Bounds): unknown;
   toJSON(): string;
 }
 
+/** `problem` begins with the place in the text. */
 export type Compiled =
   | { readonly ok: true; readonly expression: Expression }
   | { readonly ok: false; readonly problem: string };
 
-type Test = (fields: Readonly<Record<string, unknown>>) => boolean;
+const LONGEST = 65_536;
 
-const COMPARISON =
-  /^([A-Za-z_][A-Za-z0-9_]*)\s*(===?|!==?)\s*('[^'\\]*'|"[^"\\]*"|-?\d+(?:\.\d+)?|true|false)$/;
+/** Reads a JavaScript expression of the closed kind that docs/guide/expressions.md describes. */
+export const compileExpression = (text: string): Compiled => compiled(text, whole);
 
-/** Takes `true`, `false` and comparisons of a field with a literal, joined by `&&` and `||`. */
-export function compileExpression(text: string): Compiled {
-  const ways: Test[][] = [];
-  for (const way of text.split('||')) {
-    const tests: Test[] = [];
-    for (const part of way.split('&&')) {
-      const test = testOf(part.trim());
-      if (test === undefined) return { ok: false, problem: `'${part.trim().slice(0, 40)}' is no comparison` };
-      tests.push(test);
-    }
-    ways.push(tests);
+/** Reads an expression, or a bare text with `${…}` places, as the family's documents write both. */
+export function compileExpressionOrText(text: string): Compiled {
+  const asExpression = compileExpression(text);
+  if (asExpression.ok || !text.includes('${') || text.trimStart().startsWith('`')) return asExpression;
+  return compiled(text, templateRun);
+}
+
+function compiled(text: string, read: (text: string, scope: Scope) => Run): Compiled {
+  const scope = emptyScope();
+  try {
+    if (text.length > LONGEST) throw new Refusal(0, `has more than ${LONGEST} characters`);
+    const run = read(text, scope);
+    return { ok: true, expression: expressionOf(text, run, [...scope.names]) };
+  } catch (error) {
+    if (error instanceof Refusal) return { ok: false, problem: placed(text, error) };
+    throw error;
   }
-  const evaluate: Test = fields => ways.some(tests => tests.every(test => test(fields)));
-  return { ok: true, expression: { text, evaluate, toJSON: () => text } };
 }
 
-function testOf(part: string): Test | undefined {
-  if (part === 'true' || part === 'false') return () => part === 'true';
-  const [, field = '', operator = '', literal = ''] = COMPARISON.exec(part) ?? [];
-  if (field === '') return undefined;
-  const value: unknown = /^['"]/.test(literal) ? literal.slice(1, -1) : JSON.parse(literal);
-  return fields => (Object.hasOwn(fields, field) && fields[field] === value) === operator.startsWith('=');
+function whole(text: string, scope: Scope): Run {
+  const node = parseAt(text, 0);
+  const rest = text.slice(node.end);
+  if (rest.trim() !== '')
+    throw new Refusal(node.end + rest.length - rest.trimStart().length, 'only one expression is expected');
+  return compileNode(node, scope);
 }
+
+const expressionOf = (text: string, run: Run, names: readonly string[]): Expression => ({
+  text,
+  names,
+  evaluate(fields, bounds = BOUNDS) {
+    const budget = createBudget(bounds);
+    const value = run({ fields, locals: [], budget });
+    return typeof value === 'object' && value !== null ? plainCopy(value, budget) : value;
+  },
+  toJSON: () => text,
+});

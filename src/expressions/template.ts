@@ -1,57 +1,73 @@
 import { cutToBytes } from '../lib/bytes.ts';
-import { AppError } from '../lib/errors.ts';
+import { BOUNDS, createBudget, ExpressionFailure } from './budget.ts';
+import { emptyScope } from './compile.ts';
+import type { Run } from './frame.ts';
+import { placed, Refusal } from './syntax.ts';
+import { placesOf } from './template-places.ts';
+import { type Fields, textOf } from './values.ts';
 
-/** A text with `${field}` places, taken apart once. It shows as its text wherever it is serialised. */
+/** A text with `${expression}` places, taken apart once. It shows as its text wherever it is serialised. */
 export interface Template {
   readonly text: string;
-  readonly parts: readonly Part[];
+  /** Fields it reads by their names, each once. */
+  readonly names: readonly string[];
+  readonly texts: readonly string[];
+  readonly values: readonly Run[];
   toJSON(): string;
 }
 
-type Part = { readonly literal: string } | { readonly field: string };
+/** `problem` begins with the place in the text. */
+export type CompiledTemplate =
+  | { readonly ok: true; readonly template: Template }
+  | { readonly ok: false; readonly problem: string };
 
 const MAX_OUTPUT_BYTES = 64 * 1024;
-const FIELD = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const MAX_QUOTE = 40;
+const LONGEST = 65_536;
 
-/** Throws `invalid-request`, naming the character (from 1), for a place that is not closed or holds no field name. */
-export function compileTemplate(text: string): Template {
-  const parts: Part[] = [];
-  let at = 0;
-  for (let open = text.indexOf('${'); open !== -1; open = text.indexOf('${', at)) {
-    const close = text.indexOf('}', open);
-    if (close === -1) throw broken(open, "'${' is not closed by '}'");
-    const field = text.slice(open + 2, close).trim();
-    if (!FIELD.test(field))
-      throw broken(open, `'${field.slice(0, MAX_QUOTE)}' is not a field name; write a name such as \${_raw}`);
-    if (open > at) parts.push({ literal: text.slice(at, open) });
-    parts.push({ field });
-    at = close + 1;
+export function compileTemplate(text: string): CompiledTemplate {
+  const scope = emptyScope();
+  try {
+    if (text.length > LONGEST) throw new Refusal(0, `has more than ${LONGEST} characters`);
+    const places = placesOf(text, scope);
+    return { ok: true, template: { text, ...places, names: [...scope.names], toJSON: () => text } };
+  } catch (error) {
+    if (error instanceof Refusal) return { ok: false, problem: placed(text, error) };
+    throw error;
   }
-  if (at < text.length) parts.push({ literal: text.slice(at) });
-  return { text, parts, toJSON: () => text };
 }
 
-const broken = (place: number, what: string): AppError =>
-  new AppError('invalid-request', `at character ${place + 1}: ${what}`);
+/** What came of a template for an event. */
+export interface Rendered {
+  readonly text: string;
+  /** Why a place is empty; the first of several. */
+  readonly failure: string | undefined;
+}
 
-/** A missing field gives nothing, an object its JSON. What is over 64 KB is cut. */
-export function render(template: Template, fields: Readonly<Record<string, unknown>>): string {
-  let output = '';
-  for (const part of template.parts) {
-    output += 'literal' in part ? part.literal : textOf(fields, part.field);
-    if (output.length >= MAX_OUTPUT_BYTES) break;
+/**
+ * A missing field gives nothing, an object its JSON. What is over 64 KB is cut. `escaped` makes of a value what stands
+ * for it in this kind of text.
+ */
+export function rendered(
+  { texts, values }: Template,
+  fields: Fields,
+  escaped: (value: string) => string = value => value,
+): Rendered {
+  const frame = { fields, locals: [], budget: createBudget(BOUNDS) };
+  let failure: string | undefined;
+  let text = texts[0] ?? '';
+  for (const [index, value] of values.entries()) {
+    try {
+      text += escaped(textOf(value(frame), frame.budget));
+    } catch (error) {
+      if (!(error instanceof ExpressionFailure)) throw error;
+      failure ??= `at place ${index + 1}: ${error.message}`;
+    }
+    text += texts[index + 1] ?? '';
+    if (text.length >= MAX_OUTPUT_BYTES) break;
   }
-  return cutToBytes(output, MAX_OUTPUT_BYTES);
+  return { text: cutToBytes(text, MAX_OUTPUT_BYTES), failure };
 }
 
-function textOf(fields: Readonly<Record<string, unknown>>, field: string): string {
-  const value = Object.hasOwn(fields, field) ? fields[field] : undefined;
-  if (value === undefined || value === null) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-/** Names of the fields a template reads, each once. */
-export const fieldsOf = (template: Template): readonly string[] => [
-  ...new Set(template.parts.flatMap(part => ('field' in part ? [part.field] : []))),
-];
+/** The same where nobody is told of a failure. */
+export const render = (template: Template, fields: Fields, escaped?: (value: string) => string): string =>
+  rendered(template, fields, escaped).text;

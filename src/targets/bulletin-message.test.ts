@@ -37,7 +37,7 @@ test('settings show the message as it was written', () => {
 });
 
 test('a message that cannot be rendered is refused with its place', () => {
-  expect(() => configure({ message: 'a ${b.c}' })).toThrow(
+  expect(() => configure({ message: 'a ${b c}' })).toThrow(
     expect.objectContaining({
       issues: [
         expect.objectContaining({ path: ['message'], message: expect.stringContaining('at character 3') }),

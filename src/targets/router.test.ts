@@ -69,6 +69,19 @@ test('a default target leads to the one it names', () => {
   expect(routedTo(['default'], alarm, targets)).toEqual(['b']);
 });
 
+test('a filter is an expression, and one that cannot be evaluated for an event is not true of it', () => {
+  const targets = world(
+    router('r', [
+      { filter: 'tags.some(tag => tag == "shop")', output: 'a' },
+      { filter: "input.startsWith('syslog:') && bytes < 10", output: 'b' },
+      { filter: 'true', output: 'c' },
+    ]),
+  );
+  expect(routedTo(['r'], { ...alarm, tags: ['shop'] }, targets)).toEqual(['a']);
+  expect(routedTo(['r'], { ...alarm, bytes: 3 }, targets)).toEqual(['b']);
+  expect(routedTo(['r'], alarm, targets)).toEqual(['c']);
+});
+
 test('a filter that cannot be read is refused with its place', () => {
   expect(() => router('r', [{ filter: 'severity ==', output: 'a' }])).toThrow(
     expect.objectContaining({ issues: [expect.objectContaining({ path: ['routes', 0, 'filter'] })] }),

@@ -1,0 +1,33 @@
+import { compileNode, type Scope } from './compile.ts';
+import type { Run } from './frame.ts';
+import { parseAt, Refusal } from './syntax.ts';
+import { templateLiteral } from './template-literal.ts';
+
+/** A text taken apart: `values[i]` stands between `texts[i]` and `texts[i + 1]`. */
+export interface Places {
+  readonly texts: readonly string[];
+  readonly values: readonly Run[];
+}
+
+/** Finds the `${…}` places of a text; all else in it is itself. Throws `Refusal`. */
+export function placesOf(text: string, scope: Scope): Places {
+  const texts: string[] = [];
+  const values: Run[] = [];
+  let at = 0;
+  for (let open = text.indexOf('${'); open !== -1; open = text.indexOf('${', at)) {
+    if (/^\$\{\s*\}/.test(text.slice(open))) throw new Refusal(open, 'nothing stands in ${}');
+    if (!text.includes('}', open)) throw new Refusal(open, "'${' is not closed by '}'");
+    const node = parseAt(text, open + 2);
+    const close = node.end + (text.slice(node.end).length - text.slice(node.end).trimStart().length);
+    if (text[close] !== '}') throw new Refusal(open, "'${' is not closed by '}'");
+    texts.push(text.slice(at, open));
+    values.push(compileNode(node, scope));
+    at = close + 1;
+  }
+  return { texts: [...texts, text.slice(at)], values };
+}
+
+export function templateRun(text: string, scope: Scope): Run {
+  const { texts, values } = placesOf(text, scope);
+  return templateLiteral(texts, values);
+}

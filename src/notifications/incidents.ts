@@ -68,6 +68,11 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       now: clock.now(),
       ids: options.ids,
       externalUrl: options.externalUrl(),
+      leftOut: (field, reason) =>
+        logger.warn(
+          { notification: book.origin.notification, field, reason },
+          'metadata cannot be worked out; the event goes without this field',
+        ),
       bulletin: event => bulletinRow(book.origin, own, event, openAfter),
     };
   }

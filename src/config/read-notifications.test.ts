@@ -45,6 +45,14 @@ describe('a notification', () => {
     [{ metadata: [{ name: 'env' }] }, /'value' is required \(notifications\[0\]\.metadata\[0\]\.value\)$/],
     [{ metadata: [{ name: 'a-b', value: '1' }] }, /must be a name of letters, digits and "_"/],
     [
+      { metadata: [{ name: 'status', value: '1' }] },
+      /is a field that every event has .*\.metadata\[0\]\.name\)$/,
+    ],
+    [
+      { metadata: [{ name: 'a', value: 'b = 1' }] },
+      /^at character 1: assignment .*\(notifications\[0\]\.metadata\[0\]\.value\)$/,
+    ],
+    [
       {
         metadata: [
           { name: 'a', value: '1' },
@@ -109,20 +117,14 @@ describe('what is accepted and has no effect yet', () => {
   test('is warned of once for each place', () => {
     const target = {
       ...hook,
-      format: 'custom',
       rejectUnauthorized: false,
       keepAliveTime: false,
       fallback: 'h2',
     };
-    const given = withNotification({ metadata: [{ name: 'a', value: '1' }] }, [
-      target,
-      { ...hook, id: 'h2' },
-    ]);
+    const given = withNotification({ muteWindows: [] }, [target, { ...hook, id: 'h2' }]);
     expect(placeless(warningsOf(given))).toEqual([
-      "format 'custom' is accepted; it has no effect in this version (targets[0].format)",
       'rejectUnauthorized is accepted; it has no effect in this version (targets[0].rejectUnauthorized)',
       'keepAliveTime is accepted; it has no effect in this version (targets[0].keepAliveTime)',
-      'metadata is accepted; it has no effect in this version (notifications[0].metadata)',
     ]);
   });
 

@@ -180,6 +180,37 @@ describe('variables of a message', () => {
   });
 });
 
+describe('variables of an expression', () => {
+  test.each([
+    [
+      { srcExpression: 'sevrity' },
+      {},
+      "unknown variable 'sevrity'; did you mean 'severity'? (targets[0].srcExpression)",
+    ],
+    [
+      { customSourceExpression: 'm=${_rw}' },
+      {},
+      /^unknown variable '_rw'.*\(targets\[0\]\.customSourceExpression\)$/,
+    ],
+    [{ customPayloadExpression: '`${evnts}`' }, {}, /did you mean 'events'/],
+    [
+      {},
+      { metadata: [{ name: 'a', value: '`${bytess}`' }] },
+      /did you mean 'bytes'.*\(notifications\[0\]\.metadata\[0\]\.value\)$/,
+    ],
+  ])('of %j and %j are known', (more, notification, message) => {
+    const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x', ...more };
+    expect(errors([hook], notification)).toEqual([
+      typeof message === 'string' ? message : expect.stringMatching(message),
+    ]);
+  });
+
+  test('are the fields that metadata adds, too', () => {
+    const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x', srcExpression: 'env' };
+    expect(errors([hook], { metadata: [{ name: 'env', value: "'prod'" }] })).toEqual([]);
+  });
+});
+
 describe('an address nothing is sent to', () => {
   const settings = 'delivery: { privateAddresses: refuse, allowedAddresses: [10.0.0.0/8] }';
   const hook = (url: string) => ({ id: 'h', type: 'webhook', url });

@@ -1,5 +1,6 @@
 import { findCondition } from '../conditions/index.ts';
 import { EVENT_FIELDS, MAIL_VARIABLES } from '../events/event-fields.ts';
+import { compileExpressionOrText } from '../expressions/expression.ts';
 import { compileTemplate } from '../expressions/template.ts';
 import type { Finding } from './finding.ts';
 import type { Item } from './items.ts';
@@ -20,8 +21,22 @@ export function variablesOf(notifications: readonly Item[]): Variables {
   const hasPosted = notifications.some(isOnPosted);
   return {
     ofTarget({ path, value }) {
-      if (hasPosted || childOf(value, 'type') !== 'bulletin_message') return [];
-      return ['message', 'text'].flatMap(key => unknownIn(childOf(value, key), events, [...path, key]));
+      const type = childOf(value, 'type');
+      const known = hasPosted ? undefined : events;
+      const texts = (
+        keys: readonly string[],
+        read: NamesOf,
+        fields: ReadonlySet<string> | undefined = known,
+      ): Finding[] =>
+        fields === undefined
+          ? []
+          : keys.flatMap(key => unknownIn(read(childOf(value, key)), fields, [...path, key]));
+      if (type === 'bulletin_message') return texts(['message', 'text'], ofTemplate);
+      if (type !== 'webhook') return [];
+      return [
+        ...texts(['srcExpression', 'customSourceExpression'], ofExpression),
+        ...texts(['customPayloadExpression'], ofExpression, PAYLOAD_VARIABLES),
+      ];
     },
     ofNotification(item) {
       const { path, value } = item;
@@ -31,7 +46,7 @@ export function variablesOf(notifications: readonly Item[]): Variables {
       return [
         ...mails.flatMap((config, index) =>
           ['subject', 'body'].flatMap(key =>
-            unknownIn(childOf(childOf(config, 'conf'), key), mail, [
+            unknownIn(ofTemplate(childOf(childOf(config, 'conf'), key)), mail, [
               ...path,
               'targetConfigs',
               index,
@@ -40,6 +55,7 @@ export function variablesOf(notifications: readonly Item[]): Variables {
             ]),
           ),
         ),
+        ...unknownInMetadata(value, path),
         ...unknownGroupFields(value, events, path),
       ];
     },
@@ -58,21 +74,35 @@ function metadataOf({ value }: Item): string[] {
   return metadata.map(entry => childOf(entry, 'name')).filter(name => typeof name === 'string');
 }
 
-function unknownIn(text: unknown, known: ReadonlySet<string>, path: Path): Finding[] {
-  if (typeof text !== 'string') return [];
-  return variablesIn(text)
-    .filter(name => !known.has(name))
-    .map(name => ({
-      path,
-      message: `unknown variable ${quote(name)}${didYouMean(name, known)}`,
-    }));
+function unknownInMetadata(value: object, path: Path): Finding[] {
+  const metadata = childOf(value, 'metadata');
+  if (!Array.isArray(metadata)) return [];
+  return metadata.flatMap((entry: unknown, index) =>
+    unknownIn(ofExpression(childOf(entry, 'value')), ON_EVENTS, [...path, 'metadata', index, 'value']),
+  );
 }
 
-/** What is broken is told by the schema. */
-function variablesIn(text: string): readonly string[] {
-  const compiled = compileTemplate(text);
-  return compiled.ok ? compiled.template.names : [];
-}
+const unknownIn = (names: readonly string[], known: ReadonlySet<string>, path: Path): Finding[] =>
+  names
+    .filter(name => !known.has(name))
+    .map(name => ({ path, message: `unknown variable ${quote(name)}${didYouMean(name, known)}` }));
+
+/** The fields a text reads; none of one that is broken, which its schema tells. */
+type NamesOf = (text: unknown) => readonly string[];
+
+const ofTemplate: NamesOf = text => {
+  const compiled = typeof text === 'string' ? compileTemplate(text) : undefined;
+  return compiled?.ok === true ? compiled.template.names : [];
+};
+
+const ofExpression: NamesOf = text => {
+  const compiled = typeof text === 'string' ? compileExpressionOrText(text) : undefined;
+  return compiled?.ok === true ? compiled.expression.names : [];
+};
+
+const ON_EVENTS: ReadonlySet<string> = new Set(EVENT_FIELDS);
+/** All events of a request as one text. */
+const PAYLOAD_VARIABLES: ReadonlySet<string> = new Set(['events']);
 
 function unknownGroupFields(value: object, known: ReadonlySet<string>, path: Path): Finding[] {
   const fields = childOf(value, 'groupBy');

@@ -67,7 +67,11 @@ function create(): Engine {
     components,
     clock,
     ids: monotonicIds(clock),
-    logger: { ...silentLogger, error: (_, message) => void logged.push(message) },
+    logger: {
+      ...silentLogger,
+      error: (_, message) => void logged.push(message),
+      warn: (fields, message) => void logged.push(`${message}: ${JSON.stringify(fields)}`),
+    },
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     externalUrl: () => 'https://gate.example/',
     instanceName: () => 'gate',
@@ -148,6 +152,41 @@ it('tells once that an input is silent and once that it is back', async () => {
   expect(ok).toMatchObject({ severity: 'info', incidentId: alarm?.incidentId });
   expect(ok?._raw).toMatch(/^Source syslog:app is receiving data again after 1m( \d+s)?$/);
   expect(await stored()).toMatchObject([{ state: 'closed', seq: 2, close_reason: 'resolved' }]);
+});
+
+it('adds what metadata comes to at each transition, and goes without a field that cannot be worked out', async () => {
+  await start(
+    silent({
+      metadata: [
+        { name: 'env', value: "'production'" },
+        { name: 'short', value: '`${status} ${input.split(":")[1]} in ${__pipeline}`' },
+        { name: 'parts', value: '{ window: timeWindow, sizes: [bytes ?? -1] }' },
+        { name: 'broken', value: 'output.trim()' },
+        { name: 'nothing', value: 'output' },
+        { name: '_metric', value: "'mine'" },
+      ],
+    }),
+  );
+  await pass(61);
+  components.data(app);
+  await pass(2);
+  const [alarm, ok] = told.map(one => one.event);
+  expect(alarm).toMatchObject({
+    env: 'production',
+    short: 'ALARM app in edge',
+    parts: { window: '60s', sizes: [0] },
+    _metric: 'total.in_bytes',
+    _raw: 'Source syslog:app had no data for 60s',
+  });
+  expect(ok).toMatchObject({ env: 'production', short: 'OK app in edge' });
+  for (const event of [alarm, ok]) {
+    expect(event).not.toHaveProperty('broken');
+    expect(event).not.toHaveProperty('nothing');
+  }
+  expect(logged).toEqual([
+    expect.stringMatching(/^metadata cannot be worked out.*"notification":"silent","field":"broken"/),
+    expect.stringContaining("what is missing has no 'trim'"),
+  ]);
 });
 
 it('opens an incident for each component that a pattern means', async () => {

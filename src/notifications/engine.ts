@@ -254,6 +254,7 @@ function bookOf(row: IncidentRow): Omit<Book, 'incidents'> {
       fingerprint: row.rule,
       description: undefined,
       runbookUrl: undefined,
+      metadata: [],
     },
     targets: [],
     writing: new Map(),

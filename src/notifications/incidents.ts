@@ -75,6 +75,11 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       ids: options.ids,
       externalUrl: options.externalUrl(),
       routed,
+      leftOut: (field, reason) =>
+        logger.warn(
+          { notification: book.origin.notification, field, reason },
+          'metadata cannot be worked out; the event goes without this field',
+        ),
       bulletin: event => bulletinRow(book.origin, ofBook(event), event, openAfter),
     };
   }

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { conditions, findCondition, type Rule } from '../conditions/index.ts';
 import { SEVERITIES, type Severity } from '../events/event.ts';
+import { OWN_FIELDS } from '../events/event-fields.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
+import { expressionText } from '../targets/expression-text.ts';
+import type { MetadataField } from './metadata.ts';
 import { muteWindows } from './mute-windows.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { targetConfigs } from './target-configs.ts';
@@ -15,12 +18,14 @@ export const fieldName = z
 const metadata = z
   .array(
     z.strictObject({
-      name: fieldName.describe('Name of the field.'),
-      value: z
-        .string()
-        .min(1)
-        .max(65_536)
-        .describe("Expression that gives its value; a text stands in quotes: `'production'`."),
+      name: fieldName
+        .refine(name => !OWN_FIELDS.includes(name), {
+          error: 'is a field that every event has or may have; choose another name',
+        })
+        .describe('Name of the field.'),
+      value: expressionText.describe(
+        "Expression that gives its value; a text stands in quotes: `'production'`.",
+      ),
     }),
   )
   .max(100)
@@ -49,10 +54,7 @@ export const notificationSchema = z.strictObject({
     .describe('What single targets need to know, such as the recipients of mail; alone it delivers nothing.'),
   conf: z.record(z.string(), z.unknown()).default({}).describe("The condition's own settings."),
   group: identifier.default('default').describe('Group the notification belongs to.'),
-  metadata: metadata
-    .default([])
-    .describe('Fields that are added to its events.')
-    .meta({ template: true, later: true }),
+  metadata: metadata.default([]).describe('Fields that are added to its events.').meta({ template: true }),
   description: z.string().max(4096).optional().describe('What the reader of the message should know.'),
   runbookUrl: httpUrl.optional().describe('Where the reader of the message finds what to do.'),
   severity: z.enum(SEVERITIES).default('warn').describe('Severity of its alarms; a resolution is info.'),
@@ -90,6 +92,7 @@ export interface Notification {
   readonly repeatMs: number | null;
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
+  readonly metadata: readonly MetadataField[];
   /** Changes with condition or conf; an open incident of another fingerprint is closed. */
   readonly fingerprint: string;
   /** Effective settings; serialises to what a file would say. */
@@ -116,6 +119,7 @@ export function configureNotification(raw: unknown): Notification {
     repeatMs: settings.repeatInterval?.ms ?? ownRepeatMs(rule),
     description: settings.description,
     runbookUrl: settings.runbookUrl,
+    metadata: settings.metadata,
     // Whoever only checks a file asks for none of ten thousand.
     get fingerprint() {
       fingerprint ??= fingerprintOf(rule, condition.id);

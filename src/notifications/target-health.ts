@@ -42,6 +42,7 @@ const ORIGIN: Book['origin'] = {
   fingerprint: TARGET_HEALTH,
   description: undefined,
   runbookUrl: undefined,
+  metadata: [],
 };
 
 const keyOf = (target: string): string => `*/${target}`;

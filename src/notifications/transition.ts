@@ -3,6 +3,7 @@ import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ComponentKind } from '../pipelines/component.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
+import { type MetadataField, withMetadata } from './metadata.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
 export interface Origin {
@@ -15,6 +16,7 @@ export interface Origin {
   readonly fingerprint: string;
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
+  readonly metadata: readonly MetadataField[];
 }
 
 /** A change of an incident that is to be written and told. */
@@ -39,6 +41,8 @@ export interface Change {
   readonly ids: Ids;
   /** Where people reach this Headgate; for the link to the incident. */
   readonly externalUrl: string | undefined;
+  /** Told of a field of metadata that was left out, and why. */
+  readonly leftOut: (field: string, reason: string) => void;
   /** The bulletin's row for the notification after this change. */
   readonly bulletin: (event: HeadgateEvent) => MessageRow;
 }
@@ -51,7 +55,7 @@ export interface Transition {
 /** All that follows from a change, as one operation: the incident, its event, a delivery each, the bulletin. */
 export function transition(change: Change): Transition {
   const id = change.incident?.id ?? change.ids.next();
-  const event = eventOf(change, id);
+  const event = withMetadata(eventOf(change, id), change.origin.metadata, change.leftOut);
   const recipients = change.routed?.(change.recipients, event) ?? change.recipients;
   const incident = incidentAfter(change, id, recipients);
   return {

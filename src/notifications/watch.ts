@@ -95,6 +95,7 @@ function originOf(notification: Notification): Origin {
     fingerprint: notification.fingerprint,
     description: notification.description,
     runbookUrl: notification.runbookUrl,
+    metadata: notification.metadata,
   };
 }
 

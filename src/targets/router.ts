@@ -1,24 +1,14 @@
 import * as z from 'zod';
 import type { HeadgateEvent } from '../events/event.ts';
-import { compileExpression, type Expression } from '../expressions/expression.ts';
+import type { Expression } from '../expressions/expression.ts';
 import { withAliases } from '../lib/aliases.ts';
 import { identifier } from '../lib/schemas.ts';
+import { expressionText } from './expression-text.ts';
 import { commonSettings } from './settings.ts';
 import { defineTarget } from './target.ts';
 
-const filter = z
-  .string()
-  .min(1)
-  .max(65_536)
-  .transform((text, context): Expression => {
-    const compiled = compileExpression(text);
-    if (compiled.ok) return compiled.expression;
-    context.addIssue({ code: 'custom', message: compiled.problem, input: text });
-    return z.NEVER;
-  });
-
 const route = z.strictObject({
-  filter: filter.describe('Expression over the event; the route is taken when it is true.'),
+  filter: expressionText.describe('Expression over the event; the route is taken when it is true.'),
   output: identifier.describe('Id of the target that gets the event.'),
   description: z.string().max(4096).optional().describe('What the route is for.'),
   final: z.boolean().default(true).describe('Whether routes below a taken one are left out.'),

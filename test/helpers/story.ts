@@ -74,6 +74,7 @@ export async function story() {
       now: clock.now(),
       ids,
       externalUrl: EXTERNAL_URL,
+      leftOut: () => {},
       bulletin: event => bulletinRow(watch.origin, [], event, status === 'ALARM' ? 1 : 0),
     });
   }
@@ -153,6 +154,7 @@ async function searchFound(systemFields: readonly string[]) {
     now: clock.now(),
     ids: countingIds(),
     externalUrl: undefined,
+    leftOut: () => {},
     bulletin: told => bulletinRow(watch.origin, [], told, 1),
   });
   return outgoing(event, systemFields, HOST);

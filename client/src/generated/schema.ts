@@ -2559,11 +2559,8 @@ export interface components {
              * @default default
              */
             group: string;
-            /**
-             * @description Fields that are added to its events.
-             * @default []
-             */
-            metadata: {
+            /** @description Fields that are added to its events. */
+            metadata?: {
                 /** @description Name of the field. */
                 name: string;
                 /** @description Expression that gives its value; a text stands in quotes: `'production'`. */
@@ -2735,10 +2732,7 @@ export interface components {
              * @default default
              */
             group?: string;
-            /**
-             * @description Fields that are added to its events.
-             * @default []
-             */
+            /** @description Fields that are added to its events. */
             metadata?: {
                 /** @description Name of the field. */
                 name: string;

@@ -1,0 +1,38 @@
+import type { HeadgateEvent } from '../events/event.ts';
+import type { Expression } from '../expressions/expression.ts';
+import { reasonOf } from '../lib/errors.ts';
+
+/** A field that a notification adds to its events. */
+export interface MetadataField {
+  readonly name: string;
+  readonly value: Expression;
+}
+
+/** Of all that is added to one event, as JSON. */
+const MOST_CHARACTERS = 65_536;
+
+/**
+ * The event with the fields that its notification adds, each worked out over the event as it was without them. A field
+ * the event has keeps its value. One that cannot be worked out is left out and told to `failed`.
+ */
+export function withMetadata(
+  event: HeadgateEvent,
+  metadata: readonly MetadataField[],
+  failed: (field: string, reason: string) => void,
+): HeadgateEvent {
+  const added: [string, unknown][] = [];
+  let left = MOST_CHARACTERS;
+  for (const { name, value } of metadata) {
+    if (Object.hasOwn(event, name)) continue;
+    try {
+      const result = value.evaluate(event);
+      if (result === undefined) continue;
+      left -= JSON.stringify(result).length;
+      if (left < 0) failed(name, `metadata of one event comes to more than ${MOST_CHARACTERS} characters`);
+      else added.push([name, result]);
+    } catch (error) {
+      failed(name, reasonOf(error));
+    }
+  }
+  return added.length === 0 ? event : { ...event, ...Object.fromEntries(added) };
+}

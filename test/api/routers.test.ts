@@ -39,14 +39,23 @@ beforeAll(async () => {
           id: 'by_team',
           type: 'router',
           routes: [
-            { filter: "team == 'shop'", output: 'chat', final: false },
+            { filter: "owner == 'team shop'", output: 'chat', final: false },
             { filter: "team == 'shop'", output: 'pager' },
             { filter: 'true', output: 'hook' },
           ],
         },
       ],
       notifications: [
-        { id: 'alerts', condition: 'monitor-alerts', targets: ['by_team'], conf: {} },
+        {
+          id: 'alerts',
+          condition: 'monitor-alerts',
+          targets: ['by_team'],
+          conf: {},
+          metadata: [
+            { name: '__severity', value: "team == 'shop' ? 'fatal' : 'info'" },
+            { name: 'owner', value: '`team ${team}`' },
+          ],
+        },
         {
           id: 'found',
           condition: 'search',
@@ -84,6 +93,8 @@ it('sends an event where its rules lead, and the router itself gets no delivery'
   await post('cpu', 'ALARM', 'shop');
   await eventually(() => slack.received.length === 1 && pager.received.length === 1, 'both targets');
   expect(ofPager()).toEqual(['trigger']);
+  const { payload } = JSON.parse(pager.received[0]?.body ?? '{}');
+  expect(payload).toMatchObject({ severity: 'critical', custom_details: { owner: 'team shop' } });
   await post('disk', 'ALARM', 'stock');
   await eventually(() => hook.received.length === 1, 'the last route');
   expect((await deliveries()).map(({ target }: { target: string }) => target).toSorted()).toEqual([

@@ -22,6 +22,7 @@ const KEEPERS = [
   ['config', '^node_modules/(js-yaml|yaml)/'],
   ['storage', '^node_modules/(kysely|better-sqlite3|pg)/'],
   ['lib', '^node_modules/(undici|ipaddr.js|pino|prom-client)/'],
+  ['targets', '^node_modules/(nodemailer|@aws-sdk|@smithy)/'],
   ['cli', '^node_modules/commander/'],
   ['cli', '^client/'],
 ];

@@ -107,19 +107,24 @@ test('api.md lists every path that the server knows', async () => {
   };
   const known: string[] = [];
   const leader = { node: 'n', url: untouched, http: { forward: untouched, close: untouched } };
+  const limits = { actor: untouched, stranger: untouched };
+  const audit = { refused: untouched };
   const server = fastify();
   server.addHook('onRoute', ({ method, url }) => {
     if (method !== 'HEAD') known.push(`${method} ${asDocumented(url)}`);
   });
   await server.register(
-    scope => addManagement(scope, { house, identity, health: untouched, clock: testClock(), leader }),
+    scope => addManagement(scope, { house, identity, health: untouched, clock: testClock(), leader, limits }),
     {
       prefix: '/api/v1',
     },
   );
-  await server.register(scope => addIngest(scope, { monitor: () => monitor, post: untouched, leader }), {
-    prefix: '/ingest',
-  });
+  await server.register(
+    scope => addIngest(scope, { monitor: () => monitor, post: untouched, leader, limits, audit }),
+    {
+      prefix: '/ingest',
+    },
+  );
   await server.close();
   const documented = tableRows(sectionOf(API, 'Paths')).flatMap(([method, path]) =>
     spelledOut(path).map(one => `${method} ${one}`),
@@ -187,6 +192,17 @@ test.each(['README.md', 'docs/guide/posted-events.md', 'docs/guide/rsyslog.md', 
     expect(check.errors).toEqual([]);
     expect(check.warnings).toEqual([]);
     expect(check.configuration?.settings.pipelines.length).toBeGreaterThan(0);
+  },
+);
+
+test.each(['docs/guide/mail.md', 'docs/guide/sns.md'])(
+  'the targets and notifications that %s shows can be configured like that',
+  path => {
+    const [block] = codeBlocks(readText(path)).filter(({ language }) => language === 'yaml');
+    const folder = configFolder({ [NOTIFICATIONS_FILE]: block?.text ?? '' });
+    const check = checkConfiguration({ folder, environment: {}, flags: {} }, systemClock);
+    expect(check.errors).toEqual([]);
+    expect(check.configuration?.notifications.length).toBeGreaterThan(0);
   },
 );
 

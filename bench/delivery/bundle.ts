@@ -1,11 +1,11 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Makes a plain script of a process of ours: what compiles on the fly would count as its memory. */
-export async function bundle(name: string, folder: string): Promise<string> {
-  const outfile = join(folder, `${name}.mjs`);
+/** Makes a plain script of the source of a process: what compiles on the fly would count as its memory. */
+export async function bundle(source: string, folder: string): Promise<string> {
+  const outfile = join(folder, basename(source).replace(/\.ts$/, '.mjs'));
   await build({
-    entryPoints: [join(import.meta.dirname, `${name}.ts`)],
+    entryPoints: [source],
     outfile,
     bundle: true,
     platform: 'node',

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { run } from '../../test/acceptance/bin.ts';
 import { until } from '../../test/acceptance/until.ts';
 import { bundle } from './bundle.ts';
@@ -8,7 +9,7 @@ import { temporaryFolder } from './temporary.ts';
 export const relay = { name: 'bare relay', version: process.version, start };
 
 async function start({ hooks }: Setup): Promise<RunningSystem> {
-  const script = await bundle('relay-process', temporaryFolder());
+  const script = await bundle(join(import.meta.dirname, 'relay-process.ts'), temporaryFolder());
   const running = run(process.execPath, [script, hooks[0]?.url ?? ''], process.env);
   const origin = () => /^ready on (\S+)$/m.exec(running.stdout())?.[1];
   await until(() => origin() !== undefined, 'a ready relay');

@@ -41,7 +41,11 @@ function makeCertificate(folder: string): readonly [string, string] {
 
 export async function openSink(): Promise<Sink> {
   const folder = temporaryFolder();
-  const child = fork(await bundle('sink-process', folder), makeCertificate(folder), { execArgv: [] });
+  const child = fork(
+    await bundle(join(import.meta.dirname, 'sink-process.ts'), folder),
+    makeCertificate(folder),
+    { execArgv: [] },
+  );
   process.once('exit', () => child.kill('SIGKILL'));
   const waiting = new Map<number, (value: unknown) => void>();
   let lastId = 0;

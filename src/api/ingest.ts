@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
+import type { Audit } from '../auth/audit.ts';
+import { AppError } from '../lib/errors.ts';
 import { postedEventsSchema } from '../notifications/posted-events.ts';
 import type { Posts } from '../notifications/posts.ts';
 import { samplesSchema } from '../pipelines/formats/samples.ts';
@@ -8,6 +10,7 @@ import { ingestEvents } from '../resources/events/ingest.ts';
 import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
+import type { CallLimits } from './call-limits.ts';
 import { forwardLive, type Leader } from './forward.ts';
 import { addPoints, otlpOperation, remoteWriteOperation } from './ingest-points.ts';
 import type { Operation } from './operation.ts';
@@ -118,17 +121,32 @@ interface IngestOptions {
   readonly monitor: () => Monitor;
   readonly post: Posts['post'];
   readonly leader: Leader;
+  readonly limits: Pick<CallLimits, 'stranger'>;
+  readonly audit: Pick<Audit, 'refused'>;
 }
 
 /** Where engines that push send their statistics, each with its pipeline's token. */
 export async function addIngest(
   scope: FastifyInstance,
-  { monitor, post, leader }: IngestOptions,
+  { monitor, post, leader, limits, audit }: IngestOptions,
 ): Promise<void> {
+  function refuseStrangers(request: FastifyRequest): void {
+    try {
+      senderOf(monitor(), operatorsToken(request));
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'unauthenticated') {
+        const { ip: address, id: requestId } = request;
+        audit.refused({ actor: '', action: 'ingest.token', reason: error.message, address, requestId });
+        limits.stranger(address);
+      }
+      throw error;
+    }
+  }
+
   forwardLive(scope, leader);
   // Before the body is read: nobody unknown makes us parse megabytes.
   scope.addHook('onRequest', async request => {
-    if (!request.is404) senderOf(monitor(), operatorsToken(request));
+    if (!request.is404) refuseStrangers(request);
   });
   await scope.register(async json => {
     readJsonBodies(json);

@@ -4,7 +4,11 @@ import type { Identity } from '../auth/identity.ts';
 import { invalidInput } from '../resources/verb.ts';
 import type { Operation } from './operation.ts';
 
-export const credentials = z.object({ username: z.string(), password: z.string() });
+export const credentials = z.object({
+  username: z.string(),
+  // Halves of characters all become the same replacement where a password is hashed.
+  password: z.string().refine(text => !/\p{Surrogate}/u.test(text), 'must be well-formed Unicode text'),
+});
 const answer = z.object({
   token: z.string().describe('The whole value of the header Authorization: it begins with the word Bearer.'),
   forcePasswordChange: z.boolean().describe('Whether the password must be changed before anything else.'),

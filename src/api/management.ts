@@ -7,6 +7,7 @@ import { AppError } from '../lib/errors.ts';
 import type { House } from '../resources/verb.ts';
 import { authorizationOf } from './authorization.ts';
 import { readJsonBodies } from './bodies.ts';
+import type { CallLimits } from './call-limits.ts';
 import { forwardLive, type Leader } from './forward.ts';
 import { addHealth, type Health, healthOperation } from './health.ts';
 import { addLogin, loginOperation } from './login.ts';
@@ -24,6 +25,7 @@ export interface ManagementOptions {
   readonly house: House;
   readonly identity: Pick<Identity, 'login' | 'authenticate'>;
   readonly health: () => Health;
+  readonly limits: CallLimits;
 }
 
 /** `/api/v1`: a token first, then whether the path exists. */
@@ -35,7 +37,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     try {
       return await options.identity.authenticate(authorizationOf(request));
     } catch (error) {
-      if (error instanceof AppError && error.code === 'unauthenticated')
+      if (error instanceof AppError && error.code === 'unauthenticated') {
         options.house.audit.refused({
           actor: '',
           action: 'auth.token',
@@ -43,13 +45,17 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
           address: request.ip,
           requestId: request.id,
         });
+        options.limits.stranger(request.ip);
+      }
       throw error;
     }
   }
 
   scope.addHook('onRequest', async request => {
     if (!request.is404 && PUBLIC_PATHS.has(request.routeOptions.url ?? '')) return;
-    actors.set(request, await actorOf(request));
+    const actor = await actorOf(request);
+    options.limits.actor(actor.id);
+    actors.set(request, actor);
   });
   forwardLive(scope, options.leader);
   addHealth(scope, options.health);

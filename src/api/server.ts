@@ -10,6 +10,7 @@ import type { TlsServers } from '../lib/tls-servers.ts';
 import { type TrustedProxies, trustedProxies } from '../lib/trusted-proxies.ts';
 import type { Posts } from '../notifications/posts.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
+import { createCallLimits } from './call-limits.ts';
 import { createErrorWriter } from './errors.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addJwks, JWKS_ROUTE } from './jwks.ts';
@@ -25,7 +26,7 @@ import { addPage, PAGE_ROUTES } from './page.ts';
 import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
-export interface ServerOptions extends ManagementOptions, SessionOptions {
+export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits'> {
   readonly identity: Pick<
     Identity,
     'login' | 'authenticate' | 'signIn' | 'sessions' | 'sso' | 'localLogin' | 'keys'
@@ -73,21 +74,28 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   server.removeAllContentTypeParsers();
   server.setErrorHandler(createErrorWriter(logger, clock));
-  server.addHook('onRequest', async (request, reply) => {
+  // Hooks of every request that wait for nothing are told by `done`: a promise for each would cost more than they do.
+  server.addHook('onRequest', (request, reply, done) => {
     believe(request.raw, proxies);
     reply.headers(options.house.configuration().settings.api.headers);
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
     reply.header('cache-control', 'no-store');
+    done();
   });
-  server.addHook('onResponse', async (request, reply) => {
-    const fields = {
-      requestId: request.id,
-      method: request.method,
-      path: request.routeOptions.url ?? '(unknown)',
-    };
-    logger.debug({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request');
+  server.addHook('onResponse', (request, reply, done) => {
+    logger.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        path: request.routeOptions.url ?? '(unknown)',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    );
+    done();
   });
   countRequests(server, metrics);
   addPage(server);
@@ -98,9 +106,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addOpenApi(server);
   addJwks(server, options.identity.keys);
   addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, JWKS_ROUTE, ...ingestOperations]);
-  await server.register(scope => addIngest(scope, options), { prefix: INGEST_PREFIX });
-  await server.register(scope => addSession(scope, options), { prefix: SESSION_PREFIX });
-  await server.register(scope => addManagement(scope, options), { prefix: PREFIX });
+  const limits = createCallLimits({
+    clock,
+    size: () => options.house.configuration().settings.api.rateLimit,
+  });
+  const { audit } = options.house;
+  await server.register(scope => addIngest(scope, { ...options, limits, audit }), { prefix: INGEST_PREFIX });
+  await server.register(scope => addSession(scope, { ...options, limits }), { prefix: SESSION_PREFIX });
+  await server.register(scope => addManagement(scope, { ...options, limits }), { prefix: PREFIX });
   await server.ready();
   return server;
 }

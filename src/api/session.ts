@@ -5,6 +5,7 @@ import { isCsrfToken, type Session } from '../auth/sessions.ts';
 import { AppError } from '../lib/errors.ts';
 import { invalidInput } from '../resources/verb.ts';
 import { readJsonBodies } from './bodies.ts';
+import type { CallLimits } from './call-limits.ts';
 import { readCookie } from './cookies.ts';
 import { credentials, MOST_BYTES } from './login.ts';
 import { addNotFound } from './not-found.ts';
@@ -26,6 +27,7 @@ const SESSION_ROUTES = [
 export interface SessionOptions {
   readonly identity: Pick<Identity, 'signIn' | 'sessions' | 'sso' | 'localLogin'>;
   readonly externalUrl: () => string | undefined;
+  readonly limits: CallLimits;
 }
 
 const CSRF_HEADER = 'x-csrf-token';
@@ -35,6 +37,7 @@ const use = z.strictObject({ active: z.boolean().default(true) }).prefault({});
 /** `/session`: who is signed in with this browser, by a cookie that no script can read. */
 export async function addSession(scope: FastifyInstance, options: SessionOptions): Promise<void> {
   const { signIn, sessions, sso, localLogin } = options.identity;
+  const { limits } = options;
   readJsonBodies(scope);
   scope.addHook('onRequest', async request => {
     if (!request.is404 && request.method !== 'GET' && request.method !== 'HEAD')
@@ -44,10 +47,7 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
   const tell = async (session: Session | undefined): Promise<object> =>
     wireSession(session, { sso: sso.name(), localLogin: await localLogin.state() });
 
-  scope.get('/', async request => {
-    const secret = readCookie(request, SESSION_COOKIE);
-    return tell(secret === undefined ? undefined : await sessions.find(secret));
-  });
+  scope.get('/', async request => tell((await find(request))?.session));
 
   scope.post('/login', { bodyLimit: MOST_BYTES }, async (request, reply) => {
     const parsed = credentials.safeParse(request.body);
@@ -67,8 +67,8 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
     const parsed = use.safeParse(request.body ?? undefined);
     if (!parsed.success) throw invalidInput(parsed.error);
     const { secret, session } = await sessionOf(request);
-    if (parsed.data.active) await sessions.touch(secret);
-    return sessions.issueToken(session);
+    const used = parsed.data.active ? await sessions.touch(secret) : undefined;
+    return sessions.issueToken(used ?? session);
   });
 
   scope.delete('/', { bodyLimit: MOST_BYTES }, async (request, reply) => {
@@ -79,16 +79,23 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
     return { ...(await tell(undefined)), ...(logoutUrl !== undefined && { logoutUrl }) };
   });
 
-  /** Throws `unauthenticated`, and `forbidden` without the token that only our own page knows. */
-  async function sessionOf(request: FastifyRequest): Promise<{ secret: string; session: Session }> {
+  /** Undefined when nobody is signed in; either way the call counts. */
+  async function find(request: FastifyRequest): Promise<{ secret: string; session: Session } | undefined> {
     const secret = readCookie(request, SESSION_COOKIE);
     const session = secret === undefined ? undefined : await sessions.find(secret);
-    if (secret === undefined || session === undefined)
-      throw new AppError('unauthenticated', 'Nobody is signed in here; sign in again');
+    if (session === undefined) limits.stranger(request.ip);
+    else limits.actor(session.user.id);
+    return secret === undefined || session === undefined ? undefined : { secret, session };
+  }
+
+  /** Throws `unauthenticated`, and `forbidden` without the token that only our own page knows. */
+  async function sessionOf(request: FastifyRequest): Promise<{ secret: string; session: Session }> {
+    const found = await find(request);
+    if (found === undefined) throw new AppError('unauthenticated', 'Nobody is signed in here; sign in again');
     const presented = request.headers[CSRF_HEADER];
-    if (typeof presented !== 'string' || !isCsrfToken(session, presented))
+    if (typeof presented !== 'string' || !isCsrfToken(found.session, presented))
       throw new AppError('forbidden', `The header ${CSRF_HEADER} does not hold the token of this session`);
-    return { secret, session };
+    return found;
   }
 
   addSso(scope, options.identity);

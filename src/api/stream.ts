@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { type Actor, authorise } from '../auth/permissions.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
+import { AppError, codeOf } from '../lib/errors.ts';
 import type { House } from '../resources/verb.ts';
 import type { Operation } from './operation.ts';
 
@@ -57,11 +57,21 @@ export function addStream(
     for (const end of open) end();
   });
 
+  function assertMayHear(actor: Actor, { ip: address, id: requestId }: FastifyRequest): void {
+    try {
+      authorise(actor, 'read:incidents');
+    } catch (error) {
+      const reason = codeOf(error);
+      house.audit.refused({ actor: actor.name, action: streamOperation.id, reason, address, requestId });
+      throw error;
+    }
+  }
+
   scope.get(streamOperation.path, { config: { isLive: true } }, async (request, reply) => {
     const { authorization } = request.headers;
     const actor = actorOf(request);
     if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
-    authorise(actor, 'read:incidents');
+    assertMayHear(actor, request);
     if (open.size >= MOST_STREAMS)
       throw new AppError('unavailable', `${MOST_STREAMS} streams are open already`, { retryAfterSeconds: 5 });
     reply.hijack();

@@ -12,6 +12,7 @@ import type { Settings } from '../config/settings.ts';
 import { createVersions } from '../config/versions.ts';
 import { createTestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createDial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import { createHttpForward } from '../lib/http-forward.ts';
@@ -23,6 +24,7 @@ import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
+import { auditFileEdit } from './file-edits.ts';
 import { NO_COMPONENTS, notLeading } from './follower.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { leaderUrl } from './leader.ts';
@@ -96,6 +98,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       secretOf: secrets.get,
       secrets,
       versions,
+      edited: edit => auditFileEdit(audit, edit),
       assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
       clock,
       logger,
@@ -104,6 +107,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     checked(configuration.load());
     const settings = () => configuration.get().settings;
     const http = createHttpClient({ ...delivery, clock });
+    const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });
     teardown.add('audit', audit.stop);
@@ -155,6 +159,8 @@ export async function startApp(options: AppOptions): Promise<App> {
             storage,
             keyRing,
             http,
+            dial,
+            secretOf: secrets.get,
             clock,
             ids,
             random,
@@ -184,6 +190,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('test sends', async () => stopTests.abort());
     const testSend = createTestSend({
       http,
+      dial,
+      secretOf: secrets.get,
       clock,
       ids,
       logger: logger.child({ component: 'test-send' }),
@@ -300,6 +308,7 @@ async function firstSources({ configFolder, environment, flags }: AppOptions): P
 
 const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
   ...api,
+  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
   auth,
   externalUrl: instance.externalUrl,
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { closing, opening } from '../../test/helpers/transitions.ts';
+import { settle } from '../../test/storage/rows.ts';
 import { type KeyRing, openKeyRing } from '../lib/keyring.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -138,23 +139,48 @@ it('knows one whose incident ends while it looks what is owed', async () => {
   await kept.keep([hook()]);
   const deliveries = test.storage.in('default').deliveries;
   const [waiting] = await deliveries.waiting('hook', '', 1);
-  await test.storage.commit({
-    kind: 'settle',
-    workspace: 'default',
-    deliveryId: waiting?.id ?? '',
-    state: 'sent',
-    attempts: 1,
-    nextAt: null,
-    lastStatus: 200,
-    lastError: null,
-    settledAt: 1,
-    attempt: null,
-    handOver: null,
-    batch: null,
-  });
+  await test.storage.commit(settle(waiting?.id ?? ''));
   between = () => test.storage.commit(closing(alarm).operation);
   await kept.keep([]);
   expect(kept.former([])).toHaveLength(1);
+});
+
+it('knows a removed one that stands in for another as long as somebody is owed the end', async () => {
+  const alarm = opening({ targets: ['main'] });
+  await test.storage.commit(alarm.operation);
+  const [lost] = alarm.operation.deliveries;
+  if (lost === undefined) throw new Error('there is no delivery');
+  const standIn = { ...lost, id: `${lost.id}-for-hook`, target: 'hook', instead_of: 'main' };
+  await test.storage.commit(settle(lost.id, { state: 'refused', handOver: [standIn] }));
+  await test.storage.commit(settle(standIn.id));
+  await kept.keep([hook()]);
+  await kept.keep([]);
+  expect(await formerUrls()).toEqual(['https://a.example/']);
+  const end = closing(alarm);
+  await test.storage.commit(end.operation);
+  await kept.keep([]);
+  expect(await formerUrls()).toEqual(['https://a.example/']);
+  await test.storage.commit(settle(end.operation.deliveries[0]?.id ?? '', { state: 'skipped' }));
+  await kept.keep([]);
+  expect(await formerUrls()).toEqual([]);
+});
+
+it('knows of a pause as long as the target has the settings by which it asked for it', async () => {
+  const until = 1_700_000_000_000;
+  await kept.keep([hook()]);
+  const made = opening();
+  await test.storage.commit(made.operation);
+  const [row] = made.operation.deliveries;
+  await test.storage.commit(settle(row?.id ?? '', { state: 'waiting', pause: { target: 'hook', until } }));
+  const found = await open();
+  expect([...found.paused([hook()])]).toEqual([['hook', until]]);
+  expect([...found.paused([])]).toEqual([['hook', until]]);
+  expect([...found.paused([hook('https://b.example/')])]).toEqual([]);
+  await kept.keep([hook()]);
+  expect([...(await open()).paused([hook()])]).toEqual([['hook', until]]);
+  await kept.keep([hook('https://b.example/')]);
+  await kept.keep([hook()]);
+  expect([...(await open()).paused([hook()])]).toEqual([]);
 });
 
 it('goes on with the settings it can read, says of the others that it cannot, and tries a refused write again', async () => {

@@ -19,6 +19,8 @@ export interface KeptTargetsOptions {
 export interface KeptTargets {
   /** Targets that are known and not configured. */
   former(configured: readonly Target[]): readonly Target[];
+  /** Until when (epoch ms) targets asked for nothing to be sent, those left out whose settings are not as they were then. */
+  paused(configured: readonly Target[]): ReadonlyMap<string, number>;
   /** Keeps the settings of these, and forgets removed ones to whom nothing is owed. */
   keep(configured: readonly Target[]): Promise<void>;
   /** Resolves when nothing is on its way to the disk. */
@@ -31,6 +33,8 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
   const stores = storage.in(workspace);
   /** Settings as JSON, by id. */
   const kept = new Map<string, string>();
+  /** By id, as it was found. */
+  const pauses = new Map<string, number>();
   const unsaved = new Set<string>();
   /** Ids that are configured now: a write may still be under way for a configuration before. */
   let present: ReadonlySet<string> = new Set();
@@ -43,9 +47,10 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
 
   const contextOf = (id: string): string => `kept_targets|sealed|${workspace}|${id}`;
 
-  for (const { id, sealed } of await stores.keptTargets.list())
+  for (const { id, sealed, paused_until: until } of await stores.keptTargets.list())
     try {
       kept.set(id, keyRing.decrypt(sealed, contextOf(id)));
+      if (until !== null) pauses.set(id, until);
     } catch (error) {
       logger.warn({ target: id, reason: reasonOf(error) }, 'kept settings of a target cannot be read');
     }
@@ -66,7 +71,9 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
     const texts = [...unsaved].map(id => [id, kept.get(id) ?? ''] as const);
     await storage.transaction(async tx => {
       for (const [id, text] of texts)
-        await tx.in(workspace).keepTarget({ id, sealed: keyRing.encrypt(text, contextOf(id)) });
+        await tx
+          .in(workspace)
+          .keepTarget({ id, sealed: keyRing.encrypt(text, contextOf(id)), paused_until: null });
     });
     for (const [id, text] of texts) if (kept.get(id) === text) unsaved.delete(id);
   }
@@ -78,8 +85,9 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
     };
     without(present);
     if (gone.size === 0) return;
-    // In this order: an incident that ends meanwhile has its deliveries waiting by then.
+    // In this order: an incident that ends meanwhile has its deliveries waiting by then, and so have those handed over.
     for (const row of await stores.incidents.open()) without(toldTargets(row));
+    without(await stores.deliveries.standIns());
     for (const { target } of await stores.deliveries.waitingByTarget()) gone.delete(target);
     without(present);
     if (gone.size === 0) return;
@@ -105,6 +113,11 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
     former(configured) {
       const present = new Set(configured.map(target => target.settings.id));
       return [...kept].flatMap(([id, text]) => (present.has(id) ? [] : (targetOf(text) ?? [])));
+    },
+    paused(configured) {
+      const changed = configured.filter(({ settings }) => kept.get(settings.id) !== revealedJson(settings));
+      const others = new Set(changed.map(({ settings }) => settings.id));
+      return new Map([...pauses].filter(([id]) => !others.has(id)));
     },
     keep(configured) {
       remember(configured);

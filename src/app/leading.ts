@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Configuration } from '../config/load.ts';
 import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
@@ -26,6 +27,8 @@ export interface LeadingOptions {
   readonly storage: Storage;
   readonly keyRing: KeyRing;
   readonly http: HttpClient;
+  readonly dial: Dial;
+  readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   readonly ids: MonotonicIds;
   readonly random: () => number;
@@ -61,6 +64,8 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     workspace,
     storage,
     http,
+    dial: options.dial,
+    secretOf: options.secretOf,
     clock,
     ids,
     random,
@@ -68,6 +73,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     logFolder: join(dataFolder, 'log'),
     holds: tenure.holds,
     booked: meters.booked,
+    paused: keptTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
     news: (target, news, row) => engine.targetNews(target, news, row),
     settings: () => ({

@@ -13,7 +13,7 @@ export type Authenticate = (authorization: string | undefined) => Promise<Actor>
 
 export function createAuthenticate(options: {
   tokens: Tokens;
-  directory: Pick<UserDirectory, 'find' | 'isRevoked'>;
+  directory: Pick<UserDirectory, 'find' | 'isRevoked' | 'hasSession'>;
 }): Authenticate {
   const { tokens, directory } = options;
   return async authorization => {
@@ -28,17 +28,19 @@ export function createAuthenticate(options: {
           ? 'The token has expired; log in again'
           : 'The token is not valid here; log in again',
       );
-    const { sub, ver, jti, exp } = verified.claims;
+    const { sub, ver, jti, exp, sid } = verified.claims;
     const user = await directory.find(sub);
     if (user === undefined || user.disabled === 1 || user.version !== ver)
       throw refusal('The token is not valid here; log in again');
     if (await directory.isRevoked(jti)) throw refusal('The token was given back; log in again');
+    if (sid !== undefined && !(await directory.hasSession(sid)))
+      throw refusal('The session of the token is over; sign in again');
     return {
       kind: 'user',
       id: user.id,
       name: user.username,
       role: roleOf(user),
-      token: { id: jti, expiresAt: exp * 1000 },
+      token: { id: jti, expiresAt: exp * 1000, ...(sid !== undefined && { session: sid }) },
       ...(user.force_password_change === 1 && { mustChangePassword: true }),
     };
   };

@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { AppError } from '../lib/errors.ts';
 import { createLru } from '../lib/lru.ts';
+import { createFailureGate, type FailureGate } from './failure-gate.ts';
 
 /** At most `count` failures in each span of `perMs`, which begins with the first of them. */
 export interface RateLimit {
@@ -8,106 +8,25 @@ export interface RateLimit {
   readonly perMs: number;
 }
 
-/**
- * Failures by key. An attempt is reserved before it is judged, so guesses made in parallel cannot pass the limit;
- * whoever comes while the reserved ones could still use it up waits for their outcome, as they may all be right.
- */
-export interface FailureCount {
-  /**
-   * Answers 0 when the attempt may go on, and must then be released; else the milliseconds to wait.
-   * Throws `unavailable` when too many wait for the outcome of others.
-   */
-  reserve(key: string, limit: RateLimit): Promise<number>;
-  release(key: string): void;
-  /** Called before `release`, in the same turn. */
-  fail(key: string, limit: RateLimit): Promise<void>;
-}
-
-/** What is under way for one key. */
-interface Gate {
-  /** Attempts in `reserve` or reserved: the gate is kept as long as there are any. */
-  users: number;
-  reserved: number;
-  /** How many were ever released, to see whether one was while the count was being read. */
-  releases: number;
-  waiting: (() => void)[];
-}
-
-const MOST_WAITING = 256;
-const RETRY_AFTER_SECONDS = 2;
-
-export function createFailureCount(mostKeys: number, mostWaiting = MOST_WAITING): FailureCount {
-  // The limit comes with each call, so that a changed setting counts at once.
+export function createFailureCount(mostKeys: number, mostWaiting?: number): FailureGate<RateLimit> {
   const limiter = new RateLimiterMemory({ points: 1, duration: 1 });
   /** The limiter's keys, to bound them: whoever has most addresses only pushes out the oldest counts. */
   const counted = createLru<string, true>(mostKeys);
-  const gates = new Map<string, Gate>();
-  let waiting = 0;
-
-  function enter(key: string): Gate {
-    const gate = gates.get(key) ?? { users: 0, reserved: 0, releases: 0, waiting: [] };
-    gate.users += 1;
-    gates.set(key, gate);
-    return gate;
-  }
-
-  function leave(key: string, gate: Gate): void {
-    gate.users -= 1;
-    if (gate.users === 0) gates.delete(key);
-  }
-
-  async function nextRelease(gate: Gate): Promise<void> {
-    if (waiting >= mostWaiting)
-      throw new AppError('unavailable', 'Too many logins at once; try again shortly', {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
-    waiting += 1;
-    await new Promise<void>(resolve => gate.waiting.push(resolve));
-    waiting -= 1;
-  }
-
-  /** Milliseconds to wait; 0 once a place is taken. */
-  async function takePlace(gate: Gate, key: string, limit: RateLimit): Promise<number> {
-    for (;;) {
-      const { releases } = gate;
-      const seen = await limiter.get(key);
-      // A failure booked meanwhile is not in what was read.
-      if (gate.releases !== releases) continue;
-      const failures = seen !== null && seen.msBeforeNext > 0 ? seen.consumedPoints : 0;
-      if (failures >= limit.count) return Math.max(1, seen?.msBeforeNext ?? 1);
-      if (failures + gate.reserved < limit.count) {
-        gate.reserved += 1;
-        return 0;
-      }
-      await nextRelease(gate);
-    }
-  }
-
-  return {
-    async reserve(key, limit) {
-      const gate = enter(key);
-      let isReserved = false;
-      try {
-        const waitMs = await takePlace(gate, key, limit);
-        isReserved = waitMs === 0;
-        return waitMs;
-      } finally {
-        if (!isReserved) leave(key, gate);
-      }
+  return createFailureGate(
+    {
+      async look(key, limit) {
+        const seen = await limiter.get(key);
+        const failures = seen !== null && seen.msBeforeNext > 0 ? seen.consumedPoints : 0;
+        const waitMs = failures >= limit.count ? Math.max(1, seen?.msBeforeNext ?? 1) : 0;
+        return { waitMs, free: limit.count - failures };
+      },
+      async book(key, limit) {
+        const booked = limiter.penalty(key, 1, { customDuration: limit.perMs / 1000 });
+        const dropped = counted.set(key, true);
+        if (dropped !== undefined) await limiter.delete(dropped);
+        await booked;
+      },
     },
-    release(key) {
-      const gate = gates.get(key);
-      if (gate === undefined) return;
-      gate.reserved -= 1;
-      gate.releases += 1;
-      for (const wake of gate.waiting.splice(0)) wake();
-      leave(key, gate);
-    },
-    async fail(key, limit) {
-      const booked = limiter.penalty(key, 1, { customDuration: limit.perMs / 1000 });
-      const dropped = counted.set(key, true);
-      if (dropped !== undefined) await limiter.delete(dropped);
-      await booked;
-    },
-  };
+    mostWaiting,
+  );
 }

@@ -35,6 +35,7 @@ beforeEach(async () => {
     authTokenTTL: 3600,
     idleSessionTTL: 3600,
     loginRateLimit: { count: 1000, perMs: 1000 },
+    loginBackOff: { after: 5, longestMs: 60_000 },
     auth: authSchema.parse({}),
     externalUrl: undefined,
   };

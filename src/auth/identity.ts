@@ -7,6 +7,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import type { BackOff } from './failure-back-off.ts';
 import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './first-admin.ts';
 import { type KeyLife, openKeyLife } from './key-life.ts';
 import { createLogin, createPasswordCheck, type Login, type LoginRequest } from './login.ts';
@@ -26,6 +27,7 @@ export interface IdentitySettings extends SsoSettings {
   readonly authTokenTTL: number;
   /** Seconds without anybody doing anything, after which a browser's session is over. */
   readonly idleSessionTTL: number;
+  readonly loginBackOff: BackOff;
 }
 
 const KEPT =
@@ -87,7 +89,11 @@ export async function createIdentity(options: {
   const passwords = createPasswords();
   const directory = await openUserDirectory({ storage, isShared, clock, logger, changed: keys.reload });
   takenOver = directory.takenOver;
-  const limits = createLoginLimits({ clock, limit: () => settings().loginRateLimit });
+  const limits = createLoginLimits({
+    clock,
+    limit: () => settings().loginRateLimit,
+    backOff: () => settings().loginBackOff,
+  });
   const tokenTtl = (): number => settings().authTokenTTL;
   const check = createPasswordCheck({
     users,

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import type { BackOff } from './failure-back-off.ts';
 import type { RateLimit } from './failure-count.ts';
 import { createLoginLimits, type LoginLimits } from './login-limits.ts';
 
@@ -11,9 +13,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function setup(limit: RateLimit = { count: 2, perMs: 1000 }): { limits: LoginLimits; clock: TestClock } {
+function setup(
+  limit: RateLimit = { count: 2, perMs: 1000 },
+  backOff: BackOff = { after: 0, longestMs: 60_000 },
+): { limits: LoginLimits; clock: TestClock } {
   const clock = testClock();
-  return { clock, limits: createLoginLimits({ clock, limit: () => limit }) };
+  return { clock, limits: createLoginLimits({ clock, limit: () => limit, backOff: () => backOff }) };
 }
 
 async function fail(limits: LoginLimits, address: string, name: string): Promise<void> {
@@ -150,9 +155,98 @@ test('a long span asks nobody to wait more than five seconds before asking again
 test('a changed limit counts at the next attempt', async () => {
   const clock = testClock();
   let limit = { count: 1, perMs: 60_000 };
-  const limits = createLoginLimits({ clock, limit: () => limit });
+  const limits = createLoginLimits({
+    clock,
+    limit: () => limit,
+    backOff: () => ({ after: 0, longestMs: 0 }),
+  });
   await fail(limits, '192.0.2.1', 'ann');
   await expect(limits.reserve('192.0.2.1', 'ann')).rejects.toMatchObject({ code: 'rate-limited' });
   limit = { count: 2, perMs: 60_000 };
   await expect(limits.reserve('192.0.2.1', 'ann')).resolves.toBeDefined();
+});
+
+const WIDE: RateLimit = { count: 1000, perMs: 1000 };
+const BACK_OFF: BackOff = { after: 3, longestMs: 10_000 };
+
+/** Fails so many times, each as soon as that is let, and answers the seconds that had to be waited for each. */
+async function guess(
+  { limits, clock }: ReturnType<typeof setup>,
+  { address, name, times }: { address: string; name: string; times: number },
+): Promise<number[]> {
+  const waits: number[] = [];
+  while (waits.length < times) {
+    const refusal = await fail(limits, address, name).catch((error: unknown) => error);
+    const seconds = refusal instanceof AppError ? (refusal.retryAfterSeconds ?? 0) : 0;
+    await clock.advance(seconds * 1000);
+    if (refusal !== undefined) await fail(limits, address, name);
+    waits.push(seconds);
+  }
+  return waits;
+}
+
+test('guesses at a name from one address wait longer each time, up to the longest wait', async () => {
+  const guesser = setup(WIDE, BACK_OFF);
+  const waits = await guess(guesser, { address: '192.0.2.1', name: 'ann', times: 9 });
+  expect(waits).toEqual([0, 0, 0, 1, 2, 4, 8, 10, 10]);
+});
+
+test('the wait is one name at one address: not other names from there, nor the name elsewhere', async () => {
+  const guesser = setup(WIDE, BACK_OFF);
+  await guess(guesser, { address: '192.0.2.1', name: 'ann', times: 9 });
+  await expect(guesser.limits.reserve('192.0.2.1', 'ann')).rejects.toMatchObject(limited(10));
+  await expect(guesser.limits.reserve('192.0.2.1', 'bob')).resolves.toBeDefined();
+  await expect(guesser.limits.reserve('192.0.2.2', 'ann')).resolves.toBeDefined();
+});
+
+test('nobody is locked out by one address, however long it goes on', async () => {
+  const guesser = setup(WIDE, BACK_OFF);
+  await guess(guesser, { address: '192.0.2.1', name: 'ann', times: 200 });
+  (await guesser.limits.reserve('192.0.2.9', 'ann')).succeeded();
+});
+
+test('failures from many addresses make the name wait, but not where it logged in within a day', async () => {
+  const { limits, clock } = setup(WIDE, BACK_OFF);
+  (await limits.reserve('192.0.2.9', 'ann')).succeeded();
+  for (let host = 0; host < 12; host++) await fail(limits, `198.51.100.${host}`, 'ann');
+  await expect(limits.reserve('192.0.2.3', 'ann')).rejects.toMatchObject(limited(1));
+  await expect(limits.reserve('192.0.2.9', 'ann')).resolves.toBeDefined();
+  await clock.advance(1000);
+  (await limits.reserve('192.0.2.3', 'ann')).succeeded();
+});
+
+test('the right password ends the wait, and so does an hour without a failure', async () => {
+  const guesser = setup(WIDE, BACK_OFF);
+  const { limits, clock } = guesser;
+  await guess(guesser, { address: '192.0.2.1', name: 'ann', times: 5 });
+  await clock.advance(4000);
+  (await limits.reserve('192.0.2.1', 'ann')).succeeded();
+  expect(await guess(guesser, { address: '192.0.2.1', name: 'ann', times: 4 })).toEqual([0, 0, 0, 1]);
+  await clock.advance(3_600_000);
+  expect(await guess(guesser, { address: '192.0.2.1', name: 'ann', times: 4 })).toEqual([0, 0, 0, 1]);
+});
+
+test('of guesses made at the same moment only as many are judged as one after the other would be', async () => {
+  const { limits, clock } = setup(WIDE, BACK_OFF);
+  const burst = async (): Promise<number> => {
+    const guesses = await Promise.allSettled(
+      Array.from({ length: 50 }, () => fail(limits, '192.0.2.1', 'ann')),
+    );
+    return guesses.filter(({ status }) => status === 'fulfilled').length;
+  };
+  expect(await burst()).toBe(3);
+  await clock.advance(1000);
+  expect(await burst()).toBe(1);
+  await clock.advance(1000);
+  expect(await burst()).toBe(0);
+  await clock.advance(1000);
+  expect(await burst()).toBe(1);
+});
+
+test('right logins at the same moment all get in, even at the end of a wait', async () => {
+  const guesser = setup(WIDE, BACK_OFF);
+  await guess(guesser, { address: '192.0.2.1', name: 'ann', times: 3 });
+  await guesser.clock.advance(1000);
+  const enter = async (): Promise<void> => (await guesser.limits.reserve('192.0.2.1', 'ann')).succeeded();
+  await Promise.all(Array.from({ length: 20 }, enter));
 });

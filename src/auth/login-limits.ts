@@ -2,11 +2,15 @@ import { addressPrefix } from '../lib/address-prefix.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { createLru } from '../lib/lru.ts';
+import { type BackOff, createFailureBackOff } from './failure-back-off.ts';
 import { createFailureCount, type RateLimit } from './failure-count.ts';
+import type { FailureGate } from './failure-gate.ts';
 
 const MOST_KEYS = 10_000;
 const RECENT_MS = 24 * 3_600_000;
 const LONGEST_RETRY_SECONDS = 5;
+/** A name waits after so many times more failures than one address under that name: so many addresses have to try. */
+const ADDRESSES_PER_NAME = 4;
 
 /** A reserved attempt. One of the three is called, once. */
 export interface LoginAttempt {
@@ -19,19 +23,45 @@ export interface LoginAttempt {
 export interface LoginLimits {
   /**
    * Throws `rate-limited` when the address or the name has failed too often, `unavailable` when too many wait for the
-   * outcome of others.
+   * outcome of others. Whether there is such a user makes no difference.
    */
   reserve(address: string, username: string): Promise<LoginAttempt>;
 }
 
+/** Something of an attempt that failures are counted by. */
+interface Part {
+  /** Answers the milliseconds to wait; 0 when the attempt is reserved. */
+  reserve(): Promise<number>;
+  release(): void;
+  fail(): Promise<void>;
+  /** The longest wait a caller is told, in seconds. */
+  readonly longestTold: number;
+}
+
+function partOf<Limit>(gate: FailureGate<Limit>, key: string, limit: Limit, longestTold: number): Part {
+  return {
+    reserve: () => gate.reserve(key, limit),
+    release: () => gate.release(key),
+    fail: () => gate.fail(key, limit),
+    longestTold,
+  };
+}
+
 /**
- * Counts failures by address and by name. Whoever logged in under a name from an address within a day is not held
- * up by what others try on that name, so nobody can lock a victim out.
+ * Counts failures by address, by name, and by both. Whoever tries one name from one address waits longer each time, and
+ * from then on does not count for the name, so one address cannot make others wait for long. Whoever logged in under a
+ * name from an address within a day is not held up by what others try on that name at all: nobody can lock a victim out.
  */
-export function createLoginLimits(options: { clock: Clock; limit: () => RateLimit }): LoginLimits {
+export function createLoginLimits(options: {
+  clock: Clock;
+  limit: () => RateLimit;
+  backOff: () => BackOff;
+}): LoginLimits {
   const { clock } = options;
   const byAddress = createFailureCount(MOST_KEYS);
   const byName = createFailureCount(MOST_KEYS);
+  const byNameForLong = createFailureBackOff(clock, MOST_KEYS);
+  const byPair = createFailureBackOff(clock, MOST_KEYS);
   const successes = createLru<string, number>(MOST_KEYS);
 
   function hasRecentSuccess(pair: string): boolean {
@@ -39,24 +69,36 @@ export function createLoginLimits(options: { clock: Clock; limit: () => RateLimi
     return at !== undefined && clock.monotonic() - at < RECENT_MS;
   }
 
+  /** Always the address first: two attempts never wait for each other. */
+  function partsOf(place: string, username: string): Part[] {
+    const limit = options.limit();
+    const backOff = options.backOff();
+    const pair = pairOf(place, username);
+    const longest = Math.ceil(backOff.longestMs / 1000);
+    const address = partOf(byAddress, place, limit, LONGEST_RETRY_SECONDS);
+    const both = partOf(byPair, pair, backOff, longest);
+    if (hasRecentSuccess(pair)) return [address, both];
+    const wide = { ...backOff, after: backOff.after * ADDRESSES_PER_NAME };
+    const ofName = [
+      partOf(byName, username, limit, LONGEST_RETRY_SECONDS),
+      partOf(byNameForLong, username, wide, longest),
+    ];
+    const isSlowed = byPair.isSlowed(pair, backOff);
+    return [address, ...(isSlowed ? ofName.map(part => ({ ...part, fail: async () => {} })) : ofName), both];
+  }
+
   return {
     async reserve(address, username) {
-      const limit = options.limit();
       const place = addressPrefix(address);
-      const pair = `${place} ${username}`;
-      const counts = [{ count: byAddress, key: place }];
-      if (!hasRecentSuccess(pair)) counts.push({ count: byName, key: username });
-
-      const held: typeof counts = [];
+      const held: Part[] = [];
       const release = (): void => {
-        for (const { count, key } of held) count.release(key);
+        for (const part of held) part.release();
       };
-      // Always the address first: two attempts never wait for each other.
       try {
-        for (const entry of counts) {
-          const waitMs = await entry.count.reserve(entry.key, limit);
-          if (waitMs > 0) throw rateLimited(waitMs);
-          held.push(entry);
+        for (const part of partsOf(place, username)) {
+          const waitMs = await part.reserve();
+          if (waitMs > 0) throw rateLimited(waitMs, part.longestTold);
+          held.push(part);
         }
       } catch (error) {
         release();
@@ -64,12 +106,14 @@ export function createLoginLimits(options: { clock: Clock; limit: () => RateLimi
       }
       return {
         async failed() {
-          const booked = held.map(({ count, key }) => count.fail(key, limit));
+          const booked = held.map(part => part.fail());
           release();
           await Promise.all(booked);
         },
         succeeded() {
+          const pair = pairOf(place, username);
           successes.set(pair, clock.monotonic());
+          byPair.forgive(pair);
           release();
         },
         abandoned: release,
@@ -78,7 +122,9 @@ export function createLoginLimits(options: { clock: Clock; limit: () => RateLimi
   };
 }
 
-function rateLimited(waitMs: number): AppError {
-  const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), LONGEST_RETRY_SECONDS);
+const pairOf = (place: string, username: string): string => `${place} ${username}`;
+
+function rateLimited(waitMs: number, longestTold: number): AppError {
+  const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), longestTold);
   return new AppError('rate-limited', 'Too many failed logins; try again shortly', { retryAfterSeconds });
 }

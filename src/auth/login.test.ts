@@ -18,7 +18,11 @@ const ANN: UserRow = newUserRow({
 
 /** A login whose parts only note what is asked of them. */
 function setup(
-  change: { lookUp?: () => Promise<UserRow | undefined>; verify?: () => Promise<boolean> } = {},
+  change: {
+    lookUp?: () => Promise<UserRow | undefined>;
+    verify?: () => Promise<boolean>;
+    reserve?: () => Promise<never>;
+  } = {},
 ) {
   const compared: (string | undefined)[] = [];
   const outcomes: string[] = [];
@@ -34,11 +38,13 @@ function setup(
       isOutdated: () => false,
     },
     limits: {
-      reserve: async () => ({
-        failed: async () => void outcomes.push('failed'),
-        succeeded: () => void outcomes.push('succeeded'),
-        abandoned: () => void outcomes.push('abandoned'),
-      }),
+      reserve:
+        change.reserve ??
+        (async () => ({
+          failed: async () => void outcomes.push('failed'),
+          succeeded: () => void outcomes.push('succeeded'),
+          abandoned: () => void outcomes.push('abandoned'),
+        })),
     },
     log: { refused: () => {} },
     audit: notedAudit(),
@@ -98,6 +104,22 @@ test('a disabled user costs one comparison and is refused like anybody with a wr
     message: 'The user name or the password is wrong',
   });
   expect([compared, outcomes]).toEqual([[ANN.password], ['failed']]);
+});
+
+test('whoever has to wait costs no comparison and no look at the store, known or not, and counts as nothing', async () => {
+  const limited = new AppError('rate-limited', 'wait', { retryAfterSeconds: 8 });
+  const { call, compared, outcomes } = setup({
+    reserve: () => Promise.reject(limited),
+    lookUp: () => Promise.reject(new Error('the store was asked')),
+  });
+  for (const name of ['ann', 'bob']) await expect(call(name, 'right')).rejects.toBe(limited);
+  expect([compared, outcomes]).toEqual([[], []]);
+});
+
+test('a name longer than any may be is refused before it costs anything', async () => {
+  const { call, compared, outcomes } = setup();
+  await expect(call('x'.repeat(255), 'right')).rejects.toMatchObject({ code: 'invalid-request' });
+  expect([compared, outcomes]).toEqual([[], []]);
 });
 
 test('a store or a queue that cannot serve is no failure of the caller', async () => {

@@ -38,6 +38,8 @@ interface PresentedToken {
   readonly id: string;
   /** Epoch ms. */
   readonly expiresAt: number;
+  /** Id of the browser's session it was made for. */
+  readonly session?: string;
 }
 
 const read = (...resources: readonly Resource[]): Permission[] =>

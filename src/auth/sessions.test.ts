@@ -37,7 +37,10 @@ beforeEach(async () => {
       users: { ...store.storage.users, byId: async id => (id === user?.id ? user : undefined) },
     },
     keyRing,
-    tokens: { issue: async (subject, ttl, version) => `${subject}/${ttl}/${version}` },
+    tokens: {
+      issue: async (subject, ttl, version, session) =>
+        `${subject}/${ttl}/${version}${session === undefined ? '' : '/of a session'}`,
+    },
     clock,
     idleSeconds: () => 3600,
   });
@@ -115,11 +118,24 @@ test('the end hands out what the identity provider said, once, and the store hol
   expect(await sessions.end(secret)).toEqual({ idToken: undefined });
 });
 
-test('a token lives for five minutes, and never longer than its session', async () => {
-  const { session } = await sessions.begin({ user: ANN, method: 'password' });
-  expect(await sessions.issueToken(session)).toEqual({ token: 'Bearer u-1/300/7', expiresIn: 300 });
-  await clock.advance(12 * HOUR_MS - 42_000);
+test('a token lives for five minutes, and never longer than its session, idle or not', async () => {
+  const { secret, session } = await sessions.begin({ user: ANN, method: 'password' });
+  expect(await sessions.issueToken(session)).toEqual({
+    token: 'Bearer u-1/300/7/of a session',
+    expiresIn: 300,
+  });
+  await clock.advance(HOUR_MS - 42_000);
   expect(await sessions.issueToken(session)).toMatchObject({ expiresIn: 42 });
+  const used = await sessions.touch(secret);
+  expect(await sessions.issueToken(used ?? session)).toMatchObject({ expiresIn: 300 });
+  await clock.advance(HOUR_MS);
+  expect(await sessions.touch(secret)).toBeUndefined();
+});
+
+test('a token ends at the latest twelve hours after the sign-in', async () => {
+  const { session } = await sessions.begin({ user: ANN, method: 'password' });
+  const endsAt = clock.now() + 42_000;
+  expect(await sessions.issueToken({ ...session, endsAt })).toMatchObject({ expiresIn: 42 });
 });
 
 test('the token against foreign pages belongs to one session', async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { digestOf, isSameDigest } from '../lib/digest.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { SessionRow } from '../storage/session-store.ts';
-import type { Storage, UserRow } from '../storage/storage.ts';
+import type { Storage, Transaction, UserRow } from '../storage/storage.ts';
 import type { Tokens } from './tokens.ts';
 
 /** Somebody has to sign in again after so long, whatever they do. */
@@ -18,12 +18,16 @@ const LONGEST_ID_TOKEN = 16_384;
 
 /** A browser in which somebody is signed in. */
 export interface Session {
+  /** Follows from the secret, which it does not tell. */
+  readonly id: string;
   readonly user: UserRow;
   readonly method: SessionRow['method'];
   /** What scripts of our own page send along with a change, and no other page can know. */
   readonly csrfToken: string;
   /** Epoch ms after which it is over whatever happens. */
   readonly endsAt: number;
+  /** Epoch ms after which it is over unless somebody does something in it. */
+  readonly idleAt: number;
 }
 
 interface SessionStart {
@@ -41,9 +45,9 @@ export interface Sessions {
   begin(start: SessionStart): Promise<{ readonly secret: string; readonly session: Session }>;
   /** Undefined when it is over, or when the user is not what they were at the sign-in. */
   find(secret: string): Promise<Session | undefined>;
-  /** Books that somebody does something in it, which its idle limit counts from. */
-  touch(secret: string): Promise<void>;
-  /** A token of the session's user that lives for minutes. */
+  /** Books that somebody does something in it, which its idle limit counts from. Answers as `find` does then. */
+  touch(secret: string): Promise<Session | undefined>;
+  /** A token of the session's user that lives for minutes, and ends with the session. */
   issueToken(session: Session): Promise<{ readonly token: string; readonly expiresIn: number }>;
   /** Answers the ID token it began with, if there was one. */
   end(secret: string): Promise<{ readonly idToken: string | undefined }>;
@@ -72,6 +76,15 @@ export function createSessions({ storage, keyRing, tokens, clock, idleSeconds }:
     return isSame ? { row, user } : undefined;
   }
 
+  const sessionOf = (secret: string, row: SessionRow, user: UserRow): Session => ({
+    id: row.id,
+    user,
+    method: row.method,
+    csrfToken: csrfTokenOf(secret),
+    endsAt: row.ends_at,
+    idleAt: row.seen_at + idleMs(),
+  });
+
   return {
     async begin({ user, method, idToken, former }) {
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
@@ -89,7 +102,7 @@ export function createSessions({ storage, keyRing, tokens, clock, idleSeconds }:
         id_token: kept === undefined ? null : keyRing.encrypt(kept, placeOf(id)),
       };
       await storage.transaction(async tx => {
-        if (former !== undefined) await tx.removeSession(idOf(former));
+        if (former !== undefined) await endIn(tx, former);
         await tx.addSession(row, MOST_PER_USER);
       });
       return { secret, session: sessionOf(secret, row, user) };
@@ -103,18 +116,21 @@ export function createSessions({ storage, keyRing, tokens, clock, idleSeconds }:
     async touch(secret) {
       const found = await read(secret);
       const now = clock.now();
-      if (found === undefined || now - found.row.seen_at < Math.min(SEEN_TO_MS, idleMs() / 2)) return;
-      await storage.transaction(tx => tx.touchSession(found.row.id, now));
+      if (found === undefined) return undefined;
+      const { row, user } = found;
+      if (now - row.seen_at < Math.min(SEEN_TO_MS, idleMs() / 2)) return sessionOf(secret, row, user);
+      await storage.transaction(tx => tx.touchSession(row.id, now));
+      return sessionOf(secret, { ...row, seen_at: now }, user);
     },
 
-    async issueToken({ user, endsAt }) {
-      const left = Math.floor((endsAt - clock.now()) / 1000);
+    async issueToken({ id, user, endsAt, idleAt }) {
+      const left = Math.floor((Math.min(endsAt, idleAt) - clock.now()) / 1000);
       const expiresIn = Math.max(1, Math.min(TOKEN_SECONDS, left));
-      return { token: `Bearer ${await tokens.issue(user.id, expiresIn, user.version)}`, expiresIn };
+      return { token: `Bearer ${await tokens.issue(user.id, expiresIn, user.version, id)}`, expiresIn };
     },
 
     async end(secret) {
-      const row = await storage.transaction(tx => tx.removeSession(idOf(secret)));
+      const row = await storage.transaction(tx => endIn(tx, secret));
       const sealed = row?.id_token ?? null;
       // A key that is gone must keep nobody signed in: the provider is then not told who it is.
       const isReadable = row !== undefined && sealed !== null && !keyRing.lacksKeyOf(sealed);
@@ -128,6 +144,15 @@ export function createSessions({ storage, keyRing, tokens, clock, idleSeconds }:
   };
 }
 
+/** Numbered as a change of users is, for processes that did not hear of it: tokens of the session are over. */
+async function endIn(
+  tx: Pick<Transaction, 'numberUserChange' | 'removeSession'>,
+  secret: string,
+): Promise<SessionRow | undefined> {
+  await tx.numberUserChange();
+  return tx.removeSession(idOf(secret));
+}
+
 const idOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
 const placeOf = (id: string): string => `sessions|id_token|${id}`;
@@ -138,10 +163,3 @@ const csrfTokenOf = (secret: string): string =>
 
 export const isCsrfToken = (session: Session, presented: string): boolean =>
   isSameDigest(digestOf(session.csrfToken), digestOf(presented));
-
-const sessionOf = (secret: string, row: SessionRow, user: UserRow): Session => ({
-  user,
-  method: row.method,
-  csrfToken: csrfTokenOf(secret),
-  endsAt: row.ends_at,
-});

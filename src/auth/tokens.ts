@@ -27,6 +27,8 @@ interface Claims {
   readonly jti: string;
   /** The number of the change that last ended the user's tokens: one of another number is over. */
   readonly ver: number;
+  /** Id of the browser's session with which the token ends. */
+  readonly sid?: string | undefined;
 }
 
 type TokenRefusal = 'malformed' | 'unknown-key' | 'bad-signature' | 'wrong-claims' | 'expired';
@@ -35,8 +37,8 @@ type Verification =
   | { readonly kind: 'refused'; readonly reason: TokenRefusal };
 
 export interface Tokens {
-  /** A signed token (RFC 7519) that lives `ttlSeconds`, at most MAX_TOKEN_TTL_SECONDS. */
-  issue(subject: string, ttlSeconds: number, version: number): Promise<string>;
+  /** A signed token (RFC 7519) that lives `ttlSeconds`, at most MAX_TOKEN_TTL_SECONDS, and no longer than `session`. */
+  issue(subject: string, ttlSeconds: number, version: number, session?: string): Promise<string>;
   /** Never throws for a bad token. Accepts nothing that `issue` would not have written (RFC 8725). */
   verify(token: string): Promise<Verification>;
 }
@@ -61,6 +63,7 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
     exp: z.int().positive(),
     jti: z.string().min(1),
     ver: z.int().nonnegative(),
+    sid: z.string().min(1).optional(),
   });
   /** By SHA-256 of the whole token: nothing shorter stands for it. */
   const verified = createLru<string, { readonly kid: string; readonly claims: Claims }>(REMEMBERED_TOKENS);
@@ -75,10 +78,13 @@ export function createTokens(options: { keys: TokenKeys; clock: Clock; ids: Ids 
   }
 
   return {
-    async issue(subject, ttlSeconds, version) {
+    async issue(subject, ttlSeconds, version, session) {
       const iat = nowSeconds();
       const exp = iat + Math.min(ttlSeconds, MAX_TOKEN_TTL_SECONDS);
-      const claims = { iss: issuer, aud: AUDIENCE, sub: subject, iat, exp, jti: ids.next(), ver: version };
+      const claims = {
+        ...{ iss: issuer, aud: AUDIENCE, sub: subject, iat, exp, jti: ids.next(), ver: version },
+        ...(session !== undefined && { sid: session }),
+      };
       const { algorithm, kid, privateKey } = keys.signing;
       return await new CompactSign(Buffer.from(asciiJson(claims)))
         .setProtectedHeader({ alg: algorithm, typ: TYPE, kid })

@@ -58,7 +58,7 @@ export interface Users {
   proveOwn(actor: Actor, currentPassword: string | undefined, address: string): Promise<void>;
   /** Ends every token of the user. */
   endTokens(reference: string): Promise<UserFacts>;
-  /** Ends the token that the actor has shown. */
+  /** Ends the token that the actor has shown, and the browser's session that it belongs to. */
   logout(actor: Actor): Promise<void>;
 }
 
@@ -205,6 +205,7 @@ export function createUsers(dependencies: Dependencies): Users {
       await storage.transaction(async tx => {
         await tx.numberUserChange();
         await tx.revokeToken({ id: token.id, expires_at: token.expiresAt }, clock.now());
+        if (token.session !== undefined) await tx.removeSession(token.session);
       });
       await directory.takenOver();
     },

@@ -38,6 +38,7 @@ async function setup({ isShared }: { isShared: boolean }) {
         isRevoked: async () => false,
         changes: async () => (isDown ? Promise.reject(new Error('down')) : changes),
       },
+      sessions: { byId: unused },
       subscribe(listener) {
         hear = listener;
         return () => {};

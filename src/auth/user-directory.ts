@@ -11,21 +11,23 @@ const ASK_MS = 500;
 const REMEMBERED = 10_000;
 
 /**
- * Users and given-back tokens as every request needs them, remembered from the store. What this process commits it
- * forgets in the same moment; what others commit it hears of, and besides it asks every half second.
+ * Users, given-back tokens and ended sessions as every request needs them, remembered from the store. What this process
+ * commits it forgets in the same moment; what others commit it hears of, and besides it asks every half second.
  */
 export interface UserDirectory {
   /** Throws `unavailable` when the store has not said for 2 seconds whether something changed. */
   find(id: string): Promise<UserRow | undefined>;
   /** Whether the token was given back. Throws as `find` does. */
   isRevoked(tokenId: string): Promise<boolean>;
+  /** Whether the browser's session is still there. Throws as `find` does. */
+  hasSession(id: string): Promise<boolean>;
   /** Resolves once no process can act on what was remembered before the call. */
   takenOver(): Promise<void>;
   stop(): void;
 }
 
 export interface DirectoryOptions {
-  readonly storage: Pick<Storage, 'users' | 'subscribe'>;
+  readonly storage: Pick<Storage, 'users' | 'sessions' | 'subscribe'>;
   /** Whether other processes have the same store. */
   readonly isShared: boolean;
   readonly clock: Clock;
@@ -38,6 +40,7 @@ export async function openUserDirectory(options: DirectoryOptions): Promise<User
   const { storage, isShared, clock, logger } = options;
   const users = createMemory((id: string) => storage.users.byId(id));
   const revoked = createMemory((id: string) => storage.users.isRevoked(id));
+  const sessions = createMemory(async (id: string) => (await storage.sessions.byId(id)) !== undefined);
   const faults = createFaultLog(logger, {
     fields: {},
     message: 'whether users have changed cannot be read, so nobody is let in',
@@ -50,6 +53,7 @@ export async function openUserDirectory(options: DirectoryOptions): Promise<User
   const unsubscribe = storage.subscribe(({ noun, id }: Fact) => {
     if (noun === 'users') users.forget(id);
     if (noun === 'tokens') revoked.forget(id);
+    if (noun === 'sessions') sessions.forget(id);
   });
 
   /** Counted from before the question: what is committed after the store has read is not in its answer. */
@@ -59,6 +63,7 @@ export async function openUserDirectory(options: DirectoryOptions): Promise<User
     if (now !== changes) {
       users.forget('*');
       revoked.forget('*');
+      sessions.forget('*');
       await options.changed();
     }
     changes = now;
@@ -90,6 +95,10 @@ export async function openUserDirectory(options: DirectoryOptions): Promise<User
     async isRevoked(tokenId) {
       assertFresh();
       return revoked.get(tokenId);
+    },
+    async hasSession(id) {
+      assertFresh();
+      return sessions.get(id);
     },
     async takenOver() {
       if (isShared) await clock.sleep(TRUST_MS);

@@ -8,6 +8,8 @@ import { assertSound, createInForce } from './in-force.ts';
 import {
   type Configuration,
   configurationFiles,
+  FILES,
+  type FileName,
   type Loaded,
   type LoadResult,
   type Sources,
@@ -27,8 +29,18 @@ export interface ConfigurationOptions extends Sources {
   readonly secrets?: SecretKeeper;
   /** Throws when a change may not put these settings in the place of those in force. */
   readonly assertMayBecome?: (next: Settings, now: Settings) => Promise<void>;
+  /** Told of each change that somebody has made to the files themselves. */
+  readonly edited?: (edit: FileEdit) => void;
   /** Told of every configuration that takes effect. */
   readonly versions?: Versions;
+}
+
+/** What an editor, or whatever else writes files, has done. */
+export interface FileEdit {
+  /** Names of the files that read otherwise than before. */
+  readonly files: readonly FileName[];
+  /** How many errors the configuration has with it; 0 when it is in force. */
+  readonly problems: number;
 }
 
 /** Owns the configuration in force and is the one door through which it changes. */
@@ -79,7 +91,10 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
 
   async function load(): Promise<LoadResult> {
     oldSecrets.clear();
+    const before = inForce.texts();
     const result = await inForce.load();
+    const files = FILES.filter(name => result.texts[name] !== before[name]);
+    if (files.length > 0) options.edited?.({ files, problems: result.ok ? 0 : result.problems.length });
     await record(result, A_PERSON);
     return result;
   }

@@ -38,6 +38,8 @@ export interface InForce {
   /** The last load, while the files are as they were then. */
   ifCurrent(): LoadResult | undefined;
   readonly seen: () => Signatures;
+  /** The files as they were read last, whether or not they could be put in force. */
+  texts(): Texts;
   status(): ConfigurationStatus;
   subscribe(listener: (configuration: Configuration) => void): Cancel;
 }
@@ -95,6 +97,7 @@ export function createInForce(options: InForceOptions): InForce {
     takeOver,
     ifCurrent: () => (isSameFiles(signaturesOf(seen.keys()), seen) ? last : undefined),
     seen: () => seen,
+    texts: () => last?.texts ?? {},
     status: () => ({
       state: last?.ok === true ? 'ok' : 'error',
       loadedAt: current?.loadedAt ?? null,

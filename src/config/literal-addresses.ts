@@ -5,6 +5,7 @@ import { findTargetType } from '../targets/index.ts';
 import type { CommonSettings } from '../targets/target.ts';
 import type { Finding } from './finding.ts';
 import { asWritten, childOf, isDestination, mapsFor, type Schema } from './schema-walk.ts';
+import type { Settings } from './settings.ts';
 
 /** Addresses in a target's settings that nothing will be sent to. Names are judged when they are looked up. */
 export function forbiddenAddresses(settings: CommonSettings, raw: object, guard: AddressGuard): Finding[] {
@@ -12,12 +13,33 @@ export function forbiddenAddresses(settings: CommonSettings, raw: object, guard:
   if (schema === undefined) return [];
   return destinationsOf(schema).flatMap(key => {
     const value = childOf(settings, key);
-    const address = addressIn(value instanceof Secret ? value.reveal() : value);
-    const refusal = address === undefined ? undefined : guard.refusal(address);
-    if (refusal === undefined) return [];
-    const message = `${address} is ${refusal}; nothing is sent to it`;
-    return [{ path: asWritten(schema, [key], raw), message }];
+    const refusal = refusalOf(value instanceof Secret ? value.reveal() : value, guard);
+    return refusal === undefined
+      ? []
+      : [{ path: asWritten(schema, [key], raw), message: `${refusal}; nothing is sent to it` }];
   });
+}
+
+/** Addresses of pipelines and of the provider of identities that nothing will be asked of, as above. */
+export function forbiddenSettings({ auth, pipelines }: Settings, guard: AddressGuard): Finding[] {
+  const asked = [
+    { path: ['auth', 'openid', 'issuer'], value: auth.openid?.issuer },
+    ...pipelines.map((pipeline, index) => ({
+      path: ['pipelines', index, 'url'],
+      value: childOf(pipeline, 'url'),
+    })),
+  ];
+  return asked.flatMap(({ path, value }) => {
+    const refusal = refusalOf(value, guard);
+    return refusal === undefined ? [] : [{ path, message: `${refusal}; nothing is asked of it` }];
+  });
+}
+
+/** Which address it is and why nothing may be connected to it; undefined for what may be, and for a name. */
+function refusalOf(value: unknown, guard: AddressGuard): string | undefined {
+  const address = addressIn(value);
+  const refusal = address === undefined ? undefined : guard.refusal(address);
+  return refusal === undefined ? undefined : `${address} is ${refusal}`;
 }
 
 const known = new WeakMap<Schema, readonly string[]>();

@@ -198,6 +198,18 @@ describe('headgate.yml', () => {
       expect(warningsOf({ settings: `api: { host: "${host}", ${either} }` })).toEqual([]);
   });
 
+  it('warns of a pipeline and of a provider at an address that nothing may be asked at', () => {
+    const issuer = 'auth: { openid: { issuer: "https://169.254.169.254", client_id: a } }\n';
+    expect(warningsOf({ settings: `${issuer}${PULL}` })).toEqual([
+      expect.stringMatching(
+        /^headgate\.yml:1:\d+: 169\.254\.169\.254 is a link-local .*\(auth\.openid\.issuer\)$/,
+      ),
+    ]);
+    expect(warningsOf({ settings: `${PULL}delivery: { privateAddresses: refuse }` })).toEqual([
+      expect.stringMatching(/127\.0\.0\.1 is an address that is not public.*\(pipelines\[0\]\.url\)$/),
+    ]);
+  });
+
   it('says at once all that a provider lacks', () => {
     expect(errorsOf({ settings: 'auth: { type: openid }' })).toEqual([
       "headgate.yml:1:15: for the type 'openid' 'auth.openid' is required (auth.type)",

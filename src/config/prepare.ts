@@ -3,7 +3,7 @@ import { createAddressGuard } from '../lib/address-guard.ts';
 import { AppError, type Problem } from '../lib/errors.ts';
 import type { Edit, Section } from './change.ts';
 import { applyEdit } from './edit.ts';
-import { forbiddenAddresses } from './literal-addresses.ts';
+import { forbiddenAddresses, forbiddenSettings } from './literal-addresses.ts';
 import {
   type Configuration,
   FILES,
@@ -68,14 +68,13 @@ export function refuseUnsound(loaded: LoadResult, edits: readonly Edit[], change
 /** What only warns in a file is refused from whoever can be told at once. */
 function addressProblems({ settings, targets, raw }: Configuration, edits: readonly Edit[]): Problem[] {
   const guard = createAddressGuard(settings.delivery);
-  return edits.flatMap(({ section, id, value }) => {
+  const found = edits.flatMap(({ section, id, value }) => {
+    if (section === 'settings') return forbiddenSettings(settings, guard);
     const target = targets.find(one => one.settings.id === id);
     if (section !== 'targets' || value === undefined || target === undefined) return [];
-    return forbiddenAddresses(target.settings, raw.targets.get(id) ?? {}, guard).map(({ path, message }) => ({
-      path: formatPath(path),
-      message,
-    }));
+    return forbiddenAddresses(target.settings, raw.targets.get(id) ?? {}, guard);
   });
+  return found.map(({ path, message }) => ({ path: formatPath(path), message }));
 }
 
 /** A problem of an item that was sent, by its path in the item; another by its file and its path there. */

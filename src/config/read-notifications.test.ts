@@ -138,20 +138,6 @@ describe('what is accepted and has no effect yet', () => {
     };
     expect(warningsOf(withNotification({ metadata: [], muteWindows: [] }, [target]))).toEqual([]);
   });
-
-  test('is a type of target as a whole, which says nothing more of its settings', () => {
-    const sns = {
-      id: 's',
-      type: 'sns',
-      region: 'eu-west-1',
-      destinationType: 'topic',
-      topicArn: 'arn:aws:sns:eu-west-1:1:t',
-      messageGroupId: '',
-    };
-    expect(placeless(warningsOf(withNotification({}, [hook, sns])))).toEqual([
-      'this version does not send to sns targets yet (targets[1].type)',
-    ]);
-  });
 });
 
 describe('references in a target', () => {

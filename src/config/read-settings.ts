@@ -1,9 +1,11 @@
 import * as z from 'zod';
+import { createAddressGuard } from '../lib/address-guard.ts';
 import type { Duration } from '../lib/duration.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import { type PipelineSettings, pipelineSchema } from '../pipelines/settings.ts';
 import type { ConfigDocument } from './document.ts';
 import { type Origin, problemsOf } from './issues.ts';
+import { forbiddenSettings } from './literal-addresses.ts';
 import { originIn } from './origin.ts';
 import { applyOverrides, type Flags, type Overridden, readOverrides, unknownVariables } from './overrides.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
@@ -58,11 +60,18 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
       ...unknown,
       ...unknownVariables(schema, environment),
       ...(parsed.success ? unencrypted(parsed.data.api, origin) : []),
+      ...(parsed.success ? forbidden(parsed.data, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
     files: resolved.files,
   };
 }
+
+const forbidden = (settings: Settings, origin: Origin): ConfigProblem[] =>
+  forbiddenSettings(settings, createAddressGuard(settings.delivery)).map(({ path, message }) => ({
+    ...origin.place(path),
+    message,
+  }));
 
 /** On this machine alone nobody listens in between, and a proxy in front speaks TLS. */
 function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: Origin): ConfigProblem[] {

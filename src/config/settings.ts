@@ -55,6 +55,41 @@ const api = z.strictObject({
     .describe(
       'Failed logins and sign-ins that are answered before others have to wait: N/second, minute, hour or day.',
     ),
+  loginBackOff: z
+    .strictObject({
+      after: z
+        .int()
+        .min(0)
+        .max(1000)
+        .default(5)
+        .describe(
+          'Failed logins under one name from one address after which each further one brings a wait, 1s at first and twice as long each time; from several addresses, four times as many. 0 for never.',
+        ),
+      longest: duration({ min: '1s', max: '30m' }).prefault('1m').describe('The longest of these waits.'),
+    })
+    .prefault({})
+    .describe(
+      'How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; whoever logged in from an address within a day is not held up by failures elsewhere.',
+    ),
+  rateLimit: z
+    .strictObject({
+      perSecond: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .default(50)
+        .describe('Requests a second that go on being answered; 0 switches the limit off.'),
+      burst: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(200)
+        .describe('Requests that are answered at once after a pause.'),
+    })
+    .prefault({})
+    .describe(
+      'Limits of requests for each user, over all tokens of theirs, and for each address of those without a valid token. Logins have their own limits; what engines push with a good token has none.',
+    ),
   tls: tlsSchema
     .optional()
     .describe(

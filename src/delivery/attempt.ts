@@ -1,6 +1,7 @@
 import type { HeadgateEvent } from '../events/event.ts';
 import { obeyedMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -18,6 +19,8 @@ export interface Attempts {
   readonly workspace: string;
   readonly storage: Storage;
   readonly http: HttpClient;
+  readonly dial: Dial;
+  readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -66,7 +69,10 @@ export interface AttemptEnd {
 const PAUSE_MS = 60_000;
 
 /** What sending takes of it. */
-export type Sending = Pick<Attempts, 'http' | 'clock' | 'logger' | 'logFolder' | 'signal' | 'holds'>;
+export type Sending = Pick<
+  Attempts,
+  'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'signal' | 'holds'
+>;
 
 /** Sends once. `stopped` when the process ends meanwhile: nothing is booked and it is sent again later. */
 export async function attempt(
@@ -110,9 +116,9 @@ function send(parcel: Parcel, target: Target, options: Sending): Promise<Outcome
 }
 
 async function sent({ id, events }: Parcel, target: Target, options: Sending): Promise<Outcome> {
-  const { http, clock, signal, logFolder } = options;
+  const { http, dial, secretOf, clock, signal, logFolder } = options;
   try {
-    return await target.send(events, { deliveryId: id, http, clock, signal, logFolder });
+    return await target.send(events, { deliveryId: id, http, dial, secretOf, clock, signal, logFolder });
   } catch (error) {
     const facts = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };
     options.logger.error(facts, 'a target failed unexpectedly');

@@ -196,28 +196,6 @@ function simple(store: DeliveryRow[]) {
   };
 }
 
-it('lets go of a chain that must not be sent, with all that is added to it, until it is read from the beginning', async () => {
-  const [alarm, end, later] = rowsOf('a', 3);
-  const [other] = rowsOf('b', 1);
-  if (!alarm || !end || !later || !other) throw new Error('no deliveries were made');
-  const store = [alarm, end, other];
-  const { backlog, queue, clock, drain, fill } = simple(store);
-  await fill();
-  const taken = queue.take(clock.monotonic());
-  if (taken === undefined) throw new Error('nothing is due');
-  expect(taken.row).toBe(alarm);
-  backlog.hold(taken);
-  store.push(later);
-  backlog.add(later, opening().event);
-  expect(drain()).toEqual([other.id]);
-  await fill();
-  expect(drain()).toEqual([]);
-  expect(backlog.nextDue()).toBe(Number.POSITIVE_INFINITY);
-  backlog.rewind('');
-  await fill();
-  expect(drain().filter(id => id !== other.id)).toEqual([alarm.id, end.id, later.id]);
-});
-
 it('reads what lies behind a place it has passed, and nothing of it twice', async () => {
   const [first, missed, last] = rowsOf('a', 3);
   if (!first || !missed || !last) throw new Error('no deliveries were made');

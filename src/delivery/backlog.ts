@@ -2,10 +2,8 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
-import { chainKey, type DeliveryQueue, type Waiting } from './queue.ts';
-
-/** The store could not be read: how long until it is asked again. */
-const READ_AGAIN_MS = 1000;
+import { AGAIN_MS } from './again.ts';
+import { chainKey, type DeliveryQueue } from './queue.ts';
 
 export interface BacklogOptions {
   readonly queue: DeliveryQueue;
@@ -14,7 +12,7 @@ export interface BacklogOptions {
   readonly faults: FaultLog;
   /** Deliveries held in memory; what is over waits in the store until there is room. */
   readonly most: number;
-  /** The waiting deliveries with an id after the given one, oldest first. */
+  /** The deliveries to send with an id after the given one, oldest first. */
   readonly read: (after: string, limit: number) => Promise<readonly DeliveryRow[]>;
   /** When a delivery of the store may be tried, on the monotonic clock. */
   readonly dueOf: (row: DeliveryRow) => number;
@@ -23,7 +21,7 @@ export interface BacklogOptions {
 }
 
 /**
- * Fills a lane's queue from the store. All waiting deliveries up to the cursor are in memory, but for the chains that were
+ * Fills a lane's queue from the store. All deliveries to send up to the cursor are in memory, but for the chains that were
  * parked: when memory is full of what waits for its time, those that are due last are let go of, and read again in time.
  */
 export interface Backlog {
@@ -36,8 +34,6 @@ export interface Backlog {
    * is in memory: all of that is let go of but for the chains that are under way.
    */
   rewind(after: string): void;
-  /** Lets go of a chain whose head was taken and must not be sent, until `rewind` to the beginning. */
-  hold(taken: Waiting): void;
   /** Reads on if the store has more and memory has room. `isNothingDue`: whatever is in memory waits for its time. */
   fill(isNothingDue: boolean): void;
   /** When parked deliveries must be read again, on the monotonic clock; undefined when none are parked. */
@@ -76,7 +72,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
     } catch (error) {
       faults.failed(error);
       state = 'resting';
-      clock.after(READ_AGAIN_MS, () => {
+      clock.after(AGAIN_MS, () => {
         state = 'idle';
         options.changed();
       });
@@ -118,10 +114,6 @@ export function createBacklog(options: BacklogOptions): Backlog {
     },
     settled(id) {
       if (state === 'reading') settledMeanwhile.add(id);
-    },
-    hold(taken) {
-      queue.forget(taken);
-      parked.add(chainKey(taken.row));
     },
     rewind(after) {
       if (after === '') queue.shed(0);

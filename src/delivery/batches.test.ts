@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../test/helpers/eventually.ts';
 import { lanesWorld, RETRY, SENT } from '../../test/helpers/lanes.ts';
 import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
@@ -8,7 +8,7 @@ import type { Batching, Target } from '../targets/target.ts';
 
 const world = lanesWorld();
 
-const NO_LIMIT: Batching = { maxEvents: Infinity, maxBytes: 1_000_000 };
+const NO_LIMIT: Batching = { maxEvents: Infinity, maxBytes: 1_000_000, gatherMs: 1000 };
 
 const batching = (answer: (count: number) => Outcome | undefined, limits: Partial<Batching> = {}): Target =>
   world.target('hook', (_, events) => answer(events.length), 1, { batching: { ...NO_LIMIT, ...limits } });
@@ -211,4 +211,77 @@ it('finds out by itself that one has left its batch', async () => {
   for (const one of made) await world.settled(one, 'sent');
   expect([...sizes()].sort()).toEqual([1, 2, 3]);
   expect(world.received.find(one => one.events.length === 1)?.id).toBe(id);
+});
+
+let answers: (() => void)[] = [];
+let isOver = false;
+beforeEach(() => {
+  answers = [];
+  isOver = false;
+});
+afterEach(() => {
+  isOver = true;
+  for (const answer of answers) answer();
+});
+
+/** A target of two requests, both of which are under way until they are answered. */
+async function busy(limits: Partial<Batching> = {}) {
+  const answer = (): Outcome | Promise<Outcome> =>
+    isOver ? SENT : new Promise(resolve => answers.push(() => resolve(SENT)));
+  const target = world.target('hook', answer, 2, { batching: { ...NO_LIMIT, ...limits } });
+  world.lanes.configure([target]);
+  for (const subject of ['hangs', 'ends']) await world.commit(opening({ subject }));
+  await eventually(() => answers.length === 2);
+  let count = 0;
+  return {
+    come: () => world.commit(opening({ subject: `s${count++}` })),
+    /** Whatever could have been sent by then has been. */
+    async look(): Promise<readonly number[]> {
+      await world.clock.advance(0);
+      for (let read = 0; read < 3; read++) await world.store.storage.in('default').deliveries.get('');
+      return sizes();
+    },
+  };
+}
+
+it('lets what came while all requests were under way wait for company, also when one has ended', async () => {
+  const { come, look } = await busy();
+  await come();
+  await world.clock.advance(600);
+  answers[1]?.();
+  expect(await look()).toEqual([1, 1]);
+  await come();
+  await world.clock.advance(300);
+  expect(await look()).toEqual([1, 1]);
+  await world.clock.advance(100);
+  await eventually(() => sizes().length === 3);
+  expect(sizes()).toEqual([1, 1, 2]);
+});
+
+it('waits for no company when nothing is under way any more', async () => {
+  const { come } = await busy();
+  const made = await come();
+  for (const answer of answers) answer();
+  await eventually(() => sizes().length === 3);
+  answers[2]?.();
+  await world.settled(made, 'sent');
+});
+
+it('waits for no more company than fits in a request', async () => {
+  const { come, look } = await busy({ maxEvents: 2 });
+  await come();
+  answers[1]?.();
+  expect(await look()).toEqual([1, 1]);
+  await come();
+  await eventually(() => sizes().length === 3);
+  expect(sizes()).toEqual([1, 1, 2]);
+});
+
+it('waits for no company while a request is free', async () => {
+  const { come } = await busy();
+  answers[1]?.();
+  await world.clock.advance(0);
+  await come();
+  await eventually(() => sizes().length === 3);
+  expect(sizes()).toEqual([1, 1, 1]);
 });

@@ -1,15 +1,13 @@
 import { AppError } from '../lib/errors.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
-import type { SettleOperation } from '../storage/storage.ts';
+import type { SettleOperation, TargetPause } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
+import { AGAIN_MS } from './again.ts';
 import type { AttemptEnd, Attempts } from './attempt.ts';
 import type { Landing } from './flight.ts';
-import { handedOver } from './hand-over.ts';
+import { type HandOver, handedOver } from './hand-over.ts';
 import type { Prepared } from './prepare.ts';
 import { settlement, skip } from './settlement.ts';
-
-/** The store refused: how long until it is asked again. */
-const AGAIN_MS = 1000;
 
 /** What an attempt brought one of the deliveries that were sent in it. */
 export interface Booked {
@@ -37,18 +35,26 @@ export function bookings({ skipped, sent, end }: Landing, options: Attempts): re
   return [...booked, ...unsent];
 }
 
-/** The same with what the fallback gets. `isFailing` says whether the target fails, this attempt included. */
-export function withFallback(
+/** The same with the pause that its receiver asked for, which one of them keeps for all. */
+export function withPause(booked: readonly Booked[], pause: TargetPause | undefined): readonly Booked[] {
+  const [first, ...others] = booked;
+  if (first === undefined || pause === undefined) return booked;
+  return [{ ...first, settlement: { ...first.settlement, pause } }, ...others];
+}
+
+/** The same with what others get in place of the target. `isFailing` says whether it fails, this attempt included. */
+export function withHandOver(
   booked: readonly Booked[],
-  fallback: string | undefined,
-  { isFailing, ids, clock }: { readonly isFailing: boolean } & Pick<Attempts, 'ids' | 'clock'>,
+  facts: Pick<HandOver, 'fallback' | 'isFailing' | 'ids'> & Pick<Attempts, 'clock'>,
 ): readonly Booked[] {
-  if (fallback === undefined) return booked;
+  const now = facts.clock.now();
   return booked.map(one => {
-    if (one.isAlone) return one;
-    const { entry, isGiven } = one.prepared;
-    const facts = { row: entry.row, fallback, isFailing, isGiven, id: ids.next(), now: clock.now() };
-    return { ...one, settlement: handedOver(one.settlement, facts) };
+    const { entry, standIns } = one.prepared;
+    const fallback = one.isAlone ? undefined : facts.fallback;
+    return {
+      ...one,
+      settlement: handedOver(one.settlement, { ...facts, fallback, row: entry.row, standIns, now }),
+    };
   });
 }
 
@@ -109,19 +115,27 @@ function bookedSent(
   };
 }
 
-/** Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart. */
+/**
+ * Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart.
+ * `overtaken` when it is booked of a delivery that a person has put back meanwhile.
+ */
 export async function settleInStore(
   operation: SettleOperation,
   { storage, signal, clock }: Attempts,
   faults: FaultLog,
-): Promise<'booked' | 'gone' | 'stopped'> {
+): Promise<'booked' | 'overtaken' | 'gone' | 'stopped'> {
+  let written = operation;
   for (;;) {
     try {
-      await storage.commit(operation);
+      await storage.commit(written);
       faults.passed();
-      return 'booked';
+      return written.isOvertaken === true ? 'overtaken' : 'booked';
     } catch (error) {
-      if (error instanceof AppError && error.code === 'conflict') return 'gone';
+      if (error instanceof AppError && error.code === 'conflict') {
+        if (written.isOvertaken === true || written.state === 'sent') return 'gone';
+        written = { ...operation, isOvertaken: true };
+        continue;
+      }
       faults.failed(error);
       if (signal.aborted) return 'stopped';
       await clock.sleep(AGAIN_MS, signal);

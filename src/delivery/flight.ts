@@ -2,6 +2,7 @@ import type { HeadgateEvent } from '../events/event.ts';
 import { AppError } from '../lib/errors.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
 import type { Target } from '../targets/target.ts';
+import { AGAIN_MS } from './again.ts';
 import { type AttemptEnd, type Attempts, attempt } from './attempt.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import type { DeliveryQueue, Waiting } from './queue.ts';
@@ -24,9 +25,6 @@ export interface Landing {
 
 /** `put back`: all are in the queue again, for a moment. `stopped`: the process ends, and they are sent again later. */
 type Flown = Landing | 'put back' | 'stopped';
-
-/** How long what could not be read, bound or brought together waits. */
-const AGAIN_MS = 1000;
 
 /** From the queue to the answer: looks at deliveries, binds those that travel together, and sends them once. */
 export interface Flights {

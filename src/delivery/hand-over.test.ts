@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { closing, opening } from '../../test/helpers/transitions.ts';
 import { settle } from '../../test/storage/rows.ts';
 import type { DeliveryRow, DeliveryStore, SettleOperation } from '../storage/storage.ts';
-import { handedOver } from './hand-over.ts';
+import { type HandOver, handedOver } from './hand-over.ts';
 
 type State = NonNullable<Awaited<ReturnType<DeliveryStore['get']>>>['state'];
 
@@ -12,7 +12,7 @@ const [OK] = closing(opening()).operation.deliveries;
 function after(
   row: DeliveryRow | undefined,
   state: State,
-  facts: { isFailing?: boolean; isGiven?: boolean },
+  facts: Partial<Pick<HandOver, 'isFailing' | 'standIns' | 'fallback'>>,
 ) {
   if (row === undefined) throw new Error('there is no delivery');
   const before = settle(row.id, {
@@ -22,8 +22,8 @@ function after(
     settledAt: state === 'waiting' ? null : 700,
   });
   const tried: DeliveryRow = { ...row, attempts: 4, next_at: 5, last_error: 'before', retried_at: 3 };
-  const more = { isFailing: false, isGiven: false, ...facts };
-  const result = handedOver(before, { row: tried, fallback: 'spare', id: 'new', now: 800, ...more });
+  const more = { isFailing: false, standIns: [], fallback: 'spare', ...facts };
+  const result = handedOver(before, { row: tried, ids: { next: () => 'new' }, now: 800, ...more });
   return { before, result, row: tried };
 }
 
@@ -48,30 +48,44 @@ it.each<[string, State, boolean, State | undefined]>([
 
 it('gives the fallback the same event anew, in the place of its target', () => {
   const { result, row } = after(ALARM, 'refused', {});
-  expect(result.handOver).toEqual({
-    ...row,
-    id: 'new',
-    target: 'spare',
-    state: 'waiting',
-    attempts: 0,
-    next_at: null,
-    last_status: null,
-    last_error: null,
-    created_at: 800,
-    settled_at: null,
-    retried_from: 0,
-    retried_at: null,
-    instead_of: 'hook',
-  });
+  expect(result.handOver).toEqual([
+    {
+      ...row,
+      id: 'new',
+      target: 'spare',
+      state: 'waiting',
+      attempts: 0,
+      next_at: null,
+      last_status: null,
+      last_error: null,
+      created_at: 800,
+      settled_at: null,
+      retried_from: 0,
+      retried_at: null,
+      instead_of: 'hook',
+    },
+  ]);
 });
 
 it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
-  'gives the end that is %s to a fallback that was told the alarm and to no other, and leaves it to its target as it is',
+  'gives the end that is %s to all that were told the alarm and to no other, and leaves it to its target as it is',
   state => {
-    const told = after(OK, state, { isGiven: true, isFailing: true });
-    expect(told.result).toEqual({ ...told.before, handOver: told.result.handOver });
-    expect(told.result.handOver).toMatchObject({ target: 'spare', status: 'OK', instead_of: 'hook' });
+    for (const fallback of ['spare', undefined]) {
+      const told = after(OK, state, { standIns: ['first', 'second'], isFailing: true, fallback });
+      expect(told.result).toEqual({ ...told.before, handOver: told.result.handOver });
+      expect(told.result.handOver).toMatchObject([
+        { target: 'first', status: 'OK', instead_of: 'hook' },
+        { target: 'second', status: 'OK', instead_of: 'hook' },
+      ]);
+    }
     const { before, result } = after(OK, state, { isFailing: true });
     expect(result).toBe(before);
   },
 );
+
+it('takes no id where nobody gets anything', () => {
+  const ids = { next: () => expect.unreachable('an id was taken') };
+  const facts = { fallback: 'spare', isFailing: false, standIns: [], ids, now: 800 };
+  for (const row of [ALARM, OK])
+    if (row !== undefined) handedOver(settle(row.id, { state: 'sent' }), { ...facts, row });
+});

@@ -1,27 +1,33 @@
+import type { Ids } from '../lib/ids.ts';
 import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
+import { FRESH_DELIVERY } from '../storage/tables.ts';
 
 export interface HandOver {
   readonly row: DeliveryRow;
-  /** Id of the target that stands in. */
-  readonly fallback: string;
+  /** Id of the target that stands in now; undefined when none does. */
+  readonly fallback: string | undefined;
   /** Whether the target is failing, this attempt included. */
   readonly isFailing: boolean;
-  /** Whether the fallback has been told of the incident. */
-  readonly isGiven: boolean;
-  /** Of the fallback's delivery. */
-  readonly id: string;
+  /** Of an end: who was told of the beginning in place of the target, whatever stands in now. */
+  readonly standIns: readonly string[];
+  /** Of the deliveries that others get. */
+  readonly ids: Ids;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /**
- * The settlement with what the fallback gets, written in one commit. An alarm that the target has lost or that it fails
- * to take goes there in its place. The end goes there too when the alarm did, while the target itself is tried to the
- * end of the schedule: nobody else can close what it was told.
+ * The settlement with what others get in place of the target, written in one commit. An alarm that the target has lost or
+ * that it fails to take goes to its fallback. The end goes to all that were told an alarm so, while the target itself is
+ * tried to the end of the schedule: nobody else can close what each was told.
  */
 export function handedOver(settled: SettleOperation, handOver: HandOver): SettleOperation {
-  const { row, fallback, isFailing, isGiven } = handOver;
-  if (row.status === 'OK') return isGiven ? { ...settled, handOver: deliveryTo(handOver) } : settled;
+  const { row, fallback, isFailing, standIns } = handOver;
+  if (row.status === 'OK')
+    return standIns.length === 0
+      ? settled
+      : { ...settled, handOver: standIns.map(target => deliveryTo(target, handOver)) };
+  if (fallback === undefined) return settled;
   const isLost = settled.state === 'refused' || settled.state === 'exhausted';
   if (!isLost && !(settled.state === 'waiting' && isFailing)) return settled;
   return {
@@ -30,23 +36,15 @@ export function handedOver(settled: SettleOperation, handOver: HandOver): Settle
     nextAt: null,
     settledAt: settled.settledAt ?? handOver.now,
     lastError: `${settled.lastError}; handed over to its fallback '${fallback}'`,
-    handOver: deliveryTo(handOver),
+    handOver: [deliveryTo(fallback, handOver)],
   };
 }
 
-const deliveryTo = ({ row, fallback, id, now }: HandOver): DeliveryRow => ({
+const deliveryTo = (target: string, { row, ids, now }: HandOver): DeliveryRow => ({
   ...row,
-  id,
-  target: fallback,
-  state: 'waiting',
-  attempts: 0,
-  next_at: null,
-  last_status: null,
-  last_error: null,
+  ...FRESH_DELIVERY,
+  id: ids.next(),
+  target,
   created_at: now,
-  settled_at: null,
-  retried_from: 0,
-  retried_at: null,
   instead_of: row.target,
-  batch: null,
 });

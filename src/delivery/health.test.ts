@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { settle } from '../../test/storage/rows.ts';
 import type { Outcome } from '../targets/outcome.ts';
-import { createHealth } from './health.ts';
+import { createHealth, type ToldFailing } from './health.ts';
 
 const SENT: Outcome = { kind: 'sent', httpStatus: 200 };
 const RETRY: Outcome = { kind: 'retry', reason: 'status 503' };
@@ -10,9 +10,9 @@ const REFUSED: Outcome = { kind: 'refused', reason: 'status 404' };
 const DISLIKED: Outcome = { kind: 'refused', reason: 'status 400', isAboutMessage: true };
 const BROKEN: Outcome = { kind: 'retry', reason: 'certificate', isTargetBroken: true };
 
-function target(wasFailing = false) {
+function target(told?: ToldFailing) {
   let now = 1000;
-  const health = createHealth({ monotonic: () => now }, wasFailing);
+  const health = createHealth({ monotonic: () => now }, told);
   return {
     health,
     /** What it says, seconds after what came before. */
@@ -74,9 +74,19 @@ it('says of the first loss, also of one that comes while it fails, and of no oth
 });
 
 it('goes on failing after a restart without saying so, and says that it is well', () => {
-  const { health, note } = target(true);
+  const { health, note } = target('failing');
   expect(health.isFailing).toBe(true);
   expect(note(REFUSED)).toBeUndefined();
   expect(note(SENT)).toBe('recovered');
   expect(note(REFUSED)).toBe('failing');
+});
+
+it('says of the first loss after a restart only if none was told before', () => {
+  const untold = target('failing');
+  expect(untold.note(RETRY, 0, true)).toBe('exhausted');
+  expect(untold.note(RETRY, 0, true)).toBeUndefined();
+  const told = target('exhausted');
+  expect(told.note(RETRY, 0, true)).toBeUndefined();
+  expect(told.note(SENT)).toBe('recovered');
+  expect(told.note(RETRY, 0, true)).toBe('exhausted');
 });

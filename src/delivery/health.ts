@@ -14,6 +14,9 @@ export interface HealthNews {
   readonly reason: string;
 }
 
+/** What was last told of a target that is failing. */
+export type ToldFailing = Exclude<HealthNews['state'], 'recovered'>;
+
 export interface Health {
   readonly isFailing: boolean;
   /** What an attempt says of the target. */
@@ -21,13 +24,14 @@ export interface Health {
 }
 
 /**
+ * `told` is what was last told of a target that was failing when somebody last looked; undefined for one that was well.
  * A target fails when it refuses what any message would meet, when it loses a delivery, when it refuses three messages
  * in a row, or when attempts fail for a minute. It is well again with the first that arrives. One that asks to slow down
  * is well.
  */
-export function createHealth(clock: Pick<Clock, 'monotonic'>, wasFailing: boolean): Health {
-  let isFailing = wasFailing;
-  let isLossTold = wasFailing;
+export function createHealth(clock: Pick<Clock, 'monotonic'>, told?: ToldFailing): Health {
+  let isFailing = told !== undefined;
+  let isLossTold = told === 'exhausted';
   let failures = 0;
   let failedSince = 0;
 

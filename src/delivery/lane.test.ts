@@ -31,7 +31,7 @@ it('hands an alarm that was refused, and its end, over to the fallback', async (
 });
 
 it('hands alarms over at once while the target fails, and asks it first with each new one', async () => {
-  world.facts.failing = ['hook'];
+  world.facts.failing = { hook: 'failing' };
   await world.restart();
   let answer: Outcome = RETRY;
   world.lanes.configure(withFallback(() => answer));
@@ -160,6 +160,42 @@ it('tries what waits for its time at once when it is put back, and then by the s
   expect(await world.stored(made)).toMatchObject({ attempts: 5 });
 });
 
+it.each<[string, Outcome]>([
+  ['fails', RETRY],
+  ['is refused', REFUSED],
+])(
+  'tries once more, and at once, what is put back while an attempt is under way that %s',
+  async (_how, outcome) => {
+    let release = (_outcome: Outcome): void => {};
+    const first = new Promise<Outcome>(resolve => {
+      release = resolve;
+    });
+    world.lanes.configure([world.target('hook', () => (world.received.length === 1 ? first : SENT))]);
+    const alarm = await world.commit(opening());
+    const end = await world.commit(closing(alarm));
+    await eventually(() => world.received.length === 1);
+    expect(await retry(alarm)).toBe(1);
+    release(outcome);
+    await world.settled(end, 'sent');
+    expect(world.ordered()).toEqual(['hook ALARM', 'hook ALARM', 'hook OK']);
+    expect(await world.stored(alarm)).toMatchObject({ state: 'sent', attempts: 2 });
+  },
+);
+
+it('does not send again what is put back while an attempt is under way that arrives', async () => {
+  let release = (_outcome: Outcome): void => {};
+  const first = new Promise<Outcome>(resolve => {
+    release = resolve;
+  });
+  world.lanes.configure([world.target('hook', () => (world.received.length === 1 ? first : SENT))]);
+  const alarm = await world.commit(opening());
+  await eventually(() => world.received.length === 1);
+  await retry(alarm);
+  release(SENT);
+  await world.settled(await world.commit(closing(alarm)), 'sent');
+  expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
+});
+
 it('tells a removed target only the end of what it was world.told, and keeps the rest for when it is back', async () => {
   let answer: Outcome = SENT;
   const hook = world.target('hook', () => answer);
@@ -176,6 +212,38 @@ it('tells a removed target only the end of what it was world.told, and keeps the
   expect(await world.stored(untold)).toMatchObject({ state: 'waiting', attempts: 1 });
   world.lanes.configure([hook]);
   await world.settled(untold, 'sent');
+});
+
+it('tells a removed target the end of what it takes a moment after its removal', async () => {
+  let release = (_outcome: Outcome): void => {};
+  const first = new Promise<Outcome>(resolve => {
+    release = resolve;
+  });
+  const hook = world.target('hook', () => (world.received.length === 1 ? first : SENT));
+  world.lanes.configure([hook]);
+  const alarm = await world.commit(opening());
+  await eventually(() => world.received.length === 1);
+  world.lanes.configure([], [hook]);
+  const end = await world.commit(closing(alarm));
+  // Whatever was to be read of it has been by then.
+  for (let read = 0; read < 3; read++) await world.stored(end);
+  release(SENT);
+  await world.settled(end, 'sent');
+  expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
+});
+
+it('reads nothing but ends for a removed target, however much waits for it', async () => {
+  const hook = world.target('hook', () => SENT);
+  const told = opening({ subject: 'told' });
+  const rows = told.operation.deliveries.map(row => ({ ...row, state: 'sent' as const, settled_at: 1 }));
+  await world.store.storage.commit({ ...told.operation, deliveries: rows });
+  const untold = Array.from({ length: 200 }, (_, count) => opening({ subject: `s${count}` }));
+  await Promise.all(untold.map(one => world.store.storage.commit(one.operation)));
+  world.facts.readWaiting = () => Promise.reject(new Error('everything that waits is read'));
+  world.lanes.configure([], [hook]);
+  await world.settled(await world.commit(closing(told)), 'sent');
+  expect(world.ordered()).toEqual(['hook OK']);
+  expect(world.logged).toEqual([]);
 });
 
 it('waits as the target says instead of by the schedule', async () => {

@@ -1,15 +1,16 @@
 import type { HeadgateEvent } from '../events/event.ts';
-import { longestDelay } from '../lib/backoff.ts';
+import { longestDelay, obeyedMs } from '../lib/backoff.ts';
 import type { Cancel } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
-import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
+import { revealedJson } from '../lib/secret.ts';
+import type { DeliveryRow, SettleOperation, TargetPause } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
 import { createBacklog } from './backlog.ts';
-import { type Booked, bookings, settleInStore, withFallback } from './booking.ts';
+import { type Booked, bookings, settleInStore, withHandOver, withPause } from './booking.ts';
 import { createFlights, type Landing } from './flight.ts';
-import { createHealth, type HealthNews } from './health.ts';
+import { createHealth, type HealthNews, type ToldFailing } from './health.ts';
 import { createPace } from './pace.ts';
 import { createQueue, type Waiting } from './queue.ts';
 import type { Slots } from './slots.ts';
@@ -24,8 +25,10 @@ const MOST_TOGETHER = 500;
 export interface LaneOptions extends Attempts {
   readonly target: Target;
   readonly slots: Slots;
-  /** Whether the target was failing when somebody last looked. */
-  readonly wasFailing: boolean;
+  /** What was last told of the target if it was failing when somebody last looked. */
+  readonly toldFailing: ToldFailing | undefined;
+  /** Until when (epoch ms) the target asked for nothing to be sent when somebody last looked; undefined when it did not. */
+  readonly pausedUntil: number | undefined;
   /** Told of the target's health, and what the delivery was of that says so. */
   readonly news: (target: string, news: HealthNews, row: DeliveryRow) => void;
   /** Told that another target has a delivery of this id to take from the store. */
@@ -54,7 +57,7 @@ export function createLane(options: LaneOptions): Lane {
   const { deliveries } = storage.in(options.workspace);
   const queue = createQueue();
   const pace = createPace();
-  let health = createHealth(clock, options.wasFailing);
+  let health = createHealth(clock, options.toldFailing);
   const seat = options.slots.seat(pump);
   const faultLog = (message: string, over: string) =>
     createFaultLog(logger, { fields: { target: id }, message, over });
@@ -70,19 +73,26 @@ export function createLane(options: LaneOptions): Lane {
     clock,
     most: MOST_IN_MEMORY,
     faults: faultLog('waiting deliveries cannot be read', 'waiting deliveries can be read again'),
-    read: (after, limit) => deliveries.waiting(id, after, limit),
+    read: (after, limit) => deliveries[isFormer ? 'waitingEnds' : 'waiting'](id, after, limit),
     dueOf,
     changed: pump,
   });
   const begun = options.ids.next();
   let target = options.target;
+  /** What its settings say: another one that says the same is the same. */
+  let settingsText = revealedJson(target.settings);
   let isFormer = false;
   let state: 'new' | 'started' | 'stopped' = 'new';
   let sending = 0;
   let settling = 0;
+  /** Since when, on the monotonic clock, something that is due has met no free request. */
+  let gatheringSince: number | undefined;
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
   pace.limit(target.settings.pacing);
+  // Never longer than any pause: the wall clock may have been set back since.
+  if (options.pausedUntil !== undefined)
+    pace.pause(clock.monotonic() + obeyedMs(options.pausedUntil - clock.now()));
 
   /** Never later than the schedule could have put it: the wall clock may have been set back since. */
   function dueOf({ next_at: nextAt, attempts, retried_from: from }: DeliveryRow): number {
@@ -90,6 +100,15 @@ export function createLane(options: LaneOptions): Lane {
     return (
       clock.monotonic() + Math.min(waitMs, longestDelay(options.settings().retrySchedule, attempts - from))
     );
+  }
+
+  const mostTogether = (): number => Math.min(target.batching?.maxEvents ?? 1, MOST_TOGETHER);
+
+  /** Until when what is due waits for company: not beyond what fits, and not while nothing is under way. */
+  function gatheredAt(): number {
+    const { batching } = target;
+    if (gatheringSince === undefined || batching === undefined || sending === 0) return 0;
+    return queue.heads >= mostTogether() ? 0 : gatheringSince + batching.gatherMs;
   }
 
   const hasRoom = (): boolean => sending < target.concurrency && settling < MOST_UNSETTLED;
@@ -101,7 +120,8 @@ export function createLane(options: LaneOptions): Lane {
     const isNothingDue = beginAll(now);
     backlog.fill(isNothingDue);
     const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
-    const next = Math.max(due, pace.freeAt());
+    if (sending >= target.concurrency && due <= now) gatheringSince ??= now;
+    const next = Math.max(due, pace.freeAt(), gatheredAt());
     if (hasRoom() && next > now && next < Infinity) wake = clock.after(next - now, pump);
   }
 
@@ -110,7 +130,7 @@ export function createLane(options: LaneOptions): Lane {
     while (hasRoom() && pace.freeAt() <= now) {
       const due = queue.nextDue();
       if (due === undefined || due > now) return true;
-      if (!seat.take()) return false;
+      if (gatheredAt() > now || !seat.take()) return false;
       const entries = takeTogether(now);
       if (entries.length > 0) begin(entries, now);
       else seat.release();
@@ -120,7 +140,7 @@ export function createLane(options: LaneOptions): Lane {
 
   /** What is due and may travel together; what travels alone, or in company of its own, waits for its turn. */
   function takeTogether(now: number): readonly Waiting[] {
-    const most = Math.min(target.batching?.maxEvents ?? 1, MOST_TOGETHER);
+    const most = mostTogether();
     const entries: Waiting[] = [];
     while (entries.length < most) {
       const entry = takeSendable(now);
@@ -144,12 +164,13 @@ export function createLane(options: LaneOptions): Lane {
     for (;;) {
       const entry = queue.take(now);
       if (entry === undefined || !isFormer || entry.row.status === 'OK') return entry;
-      backlog.hold(entry);
+      queue.forget(entry);
     }
   }
 
   function begin(entries: readonly Waiting[], now: number): void {
     sending += 1;
+    gatheringSince = undefined;
     pace.begun(now);
     const work: Promise<void> = handle(entries, now)
       .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
@@ -159,25 +180,34 @@ export function createLane(options: LaneOptions): Lane {
 
   async function handle(entries: readonly Waiting[], began: number): Promise<void> {
     const sentTo = target;
+    const sentBy = settingsText;
     const flown = await flights.fly(entries, sentTo);
     sending -= 1;
     seat.release();
     if (flown === 'stopped') return;
     if (flown === 'put back' || flown.end === undefined) pace.unused(began);
-    if (flown !== 'put back') await land(flown, sentTo);
+    if (flown !== 'put back') await land(flown, sentTo, sentBy === settingsText);
     pump();
   }
 
-  async function land(landing: Landing, sentTo: Target): Promise<void> {
+  /** Whoever is asked by other settings since is not who asked for a pause. */
+  function pauseFor(pauseMs: number): TargetPause | undefined {
+    if (pauseMs <= 0) return undefined;
+    pace.pause(clock.monotonic() + pauseMs);
+    return { target: id, until: clock.now() + pauseMs };
+  }
+
+  async function land(landing: Landing, sentTo: Target, isAsBefore: boolean): Promise<void> {
     const { end } = landing;
-    if (end !== undefined) pace.pause(clock.monotonic() + end.pauseMs);
-    const booked = bookings(landing, options);
+    const pause = isAsBefore && end !== undefined ? pauseFor(end.pauseMs) : undefined;
+    const booked = withPause(bookings(landing, options), pause);
     const [first] = booked;
     const news = end && first && health.note(end.outcome, first.settlement);
     const { isFailing } = health;
     settling += booked.length;
     pump();
-    await Promise.all(withFallback(booked, sentTo.fallback, { ...options, isFailing }).map(book));
+    const { fallback } = sentTo;
+    await Promise.all(withHandOver(booked, { fallback, isFailing, ids: options.ids, clock }).map(book));
     if (news !== undefined && first !== undefined) options.news(id, news, first.prepared.entry.row);
   }
 
@@ -189,15 +219,18 @@ export function createLane(options: LaneOptions): Lane {
     if (written === 'stopped') return;
     backlog.settled(row.id);
     note(settlement);
-    if (written === 'booked') options.booked?.(row, settlement, durationMs);
-    if (written === 'booked' && settlement.handOver !== null)
-      options.handedOver(settlement.handOver.target, settlement.handOver.id);
-    if (written === 'gone') {
-      // The store has it otherwise than memory, settled or with this attempt, and that is what counts.
+    if (written !== 'gone') {
+      options.booked?.(row, settlement, durationMs);
+      for (const other of settlement.handOver) options.handedOver(other.target, other.id);
+    }
+    if (written !== 'booked') {
+      // The store has it otherwise than memory, settled, with this attempt or put back, and that is what counts.
       queue.forget(entry);
       backlog.rewind('');
     } else if (settlement.state !== 'waiting') queue.settle(entry);
     else queue.settle(entry, { row: afterAttempt(row, settlement), event: entry.event, due, isAlone });
+    // Its end, if that came meanwhile, was not among those to send.
+    if (isFormer && row.status === 'ALARM') backlog.rewind('');
   }
 
   function note({ state: now, deliveryId, lastError }: SettleOperation): void {
@@ -211,7 +244,8 @@ export function createLane(options: LaneOptions): Lane {
       pump();
     },
     add(row, event) {
-      backlog.add(row, event);
+      if (isFormer) backlog.rewind(beforeId(row.id));
+      else backlog.add(row, event);
       pump();
     },
     look(after) {
@@ -223,9 +257,14 @@ export function createLane(options: LaneOptions): Lane {
       pump();
     },
     use(next, nowFormer) {
-      if (isFormer && !nowFormer) backlog.rewind('');
-      // What was told of it ended with its removal.
-      if (isFormer !== nowFormer) health = createHealth(clock, false);
+      if (isFormer !== nowFormer) {
+        backlog.rewind('');
+        // What was told of it ended with its removal.
+        health = createHealth(clock);
+      }
+      const nextText = revealedJson(next.settings);
+      if (nextText !== settingsText) pace.resume();
+      settingsText = nextText;
       target = next;
       isFormer = nowFormer;
       pace.limit(next.settings.pacing);
@@ -238,6 +277,9 @@ export function createLane(options: LaneOptions): Lane {
     },
   };
 }
+
+/** A place right before it, as far as ids go. */
+export const beforeId = (id: string): string => id.slice(0, -1);
 
 const afterAttempt = (row: DeliveryRow, settlement: SettleOperation): DeliveryRow => ({
   ...row,

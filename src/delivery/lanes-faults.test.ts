@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
+import { noDial } from '../../test/helpers/no-http.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -58,12 +59,15 @@ function open(failing: readonly string[] = [], retrySchedule: readonly number[] 
     workspace: 'default',
     storage,
     http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
+    dial: noDial,
+    secretOf: () => undefined,
     clock,
     ids: monotonicIds(systemClock),
     logger: silentLogger,
     random: () => 0.5,
     logFolder: store.folder,
-    failing: new Set(failing),
+    failing: new Map(failing.map(id => [id, 'failing'])),
+    paused: new Map(),
     news: (id, { state }) => void told.push(`${id} ${state}`),
     settings: () => ({ retrySchedule, instanceName: 'gate', concurrency: 256 }),
   });

@@ -3,15 +3,18 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
-import { createLane, type Lane, type LaneOptions } from './lane.ts';
+import type { ToldFailing } from './health.ts';
+import { beforeId, createLane, type Lane, type LaneOptions } from './lane.ts';
 import { createSlots } from './slots.ts';
 
 /** How long a graceful stop waits for attempts under way; the rest stays in the store. */
 const GRACE_MS = 10_000;
 
 export interface LanesOptions extends Omit<Attempts, 'signal'> {
-  /** Ids of the targets that were failing when somebody last looked. */
-  readonly failing: ReadonlySet<string>;
+  /** What was last told of the targets that were failing when somebody last looked, by their ids. */
+  readonly failing: ReadonlyMap<string, ToldFailing>;
+  /** Until when (epoch ms) targets asked for nothing to be sent when somebody last looked, by their ids. */
+  readonly paused: ReadonlyMap<string, number>;
   readonly news: LaneOptions['news'];
 }
 
@@ -36,7 +39,8 @@ export function createLanes(options: LanesOptions): Lanes {
   const ending = new Map<string, Promise<void>>();
   const slots = createSlots(() => options.settings().concurrency);
   /** Only until a target is removed: one that comes back begins anew. */
-  const failing = new Set(options.failing);
+  const failing = new Map(options.failing);
+  const paused = new Map(options.paused);
   const abort = new AbortController();
   setMaxListeners(0, abort.signal);
 
@@ -55,8 +59,9 @@ export function createLanes(options: LanesOptions): Lanes {
       signal: abort.signal,
       target,
       slots,
-      wasFailing: failing.has(id),
-      handedOver: (other, delivery) => lanes.get(other)?.look(delivery.slice(0, -1)),
+      toldFailing: failing.get(id),
+      pausedUntil: paused.get(id),
+      handedOver: (other, delivery) => lanes.get(other)?.look(beforeId(delivery)),
     });
     lanes.set(id, lane);
     void (ending.get(id) ?? Promise.resolve()).then(() => lane.start());
@@ -72,10 +77,11 @@ export function createLanes(options: LanesOptions): Lanes {
     configure(targets, former = []) {
       const present = new Set(targets.map(target => target.settings.id));
       const kept = new Set([...present, ...former.map(target => target.settings.id)]);
-      for (const id of failing) if (!present.has(id)) failing.delete(id);
+      for (const id of failing.keys()) if (!present.has(id)) failing.delete(id);
       for (const [id, lane] of lanes) {
         if (kept.has(id)) continue;
         lanes.delete(id);
+        paused.delete(id);
         end(id, lane);
       }
       for (const target of former) serve(target, true);

@@ -15,6 +15,8 @@ export interface Pace {
   unused(began: number): void;
   /** Nothing is sent before `until`. */
   pause(until: number): void;
+  /** Ends a pause. */
+  resume(): void;
 }
 
 /**
@@ -55,6 +57,9 @@ export function createPace(): Pace {
     },
     pause(until) {
       pausedUntil = Math.max(pausedUntil, until);
+    },
+    resume() {
+      pausedUntil = 0;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { HeadgateEvent } from '../events/event.ts';
-import type { DeliveryRow, DeliveryStore, EventStore } from '../storage/storage.ts';
+import type { DeliveryRow, DeliveryStore, EventStore, Told } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { outgoing } from './outgoing.ts';
 import type { Waiting } from './queue.ts';
@@ -11,8 +11,8 @@ export interface Prepared {
   readonly event: HeadgateEvent | undefined;
   /** Why it is not to be sent. */
   readonly skippedBecause: string | undefined;
-  /** It is an end, and the target's fallback was told of the beginning. */
-  readonly isGiven: boolean;
+  /** Of an end: the targets that were told of the beginning in place of this one, and not yet of the end. */
+  readonly standIns: readonly string[];
 }
 
 export interface PrepareOptions {
@@ -31,38 +31,37 @@ export async function prepare(
   return Promise.all(
     entries.map(async (entry): Promise<Prepared> => {
       const { row } = entry;
-      const [skippedBecause, isGiven] = await Promise.all([
-        whyNot(row, stores.deliveries),
-        isGivenTo(row, target, stores.deliveries),
-      ]);
+      const told = isEndToLookAt(row) ? await stores.deliveries.told(row.incident_id, row.target) : undefined;
+      const skippedBecause = await whyNot(row, told, stores.deliveries);
       const event = skippedBecause === undefined ? (entry.event ?? stored.get(row.event_id)) : undefined;
       const whole = event && outgoing(event, target.settings.systemFields, instanceName);
-      return { entry, event: whole, skippedBecause, isGiven };
+      const standIns = told !== undefined && isFirst(row) ? told.standIns : [];
+      return { entry, event: whole, skippedBecause, standIns };
     }),
   );
 }
 
 /** Why it would tell the receiver nothing, or mislead it: an alarm that comes after its end would stay for ever. */
-async function whyNot(row: DeliveryRow, deliveries: DeliveryStore): Promise<string | undefined> {
+async function whyNot(
+  row: DeliveryRow,
+  told: Told | undefined,
+  deliveries: DeliveryStore,
+): Promise<string | undefined> {
   const { incident_id: incident, target, seq } = row;
   // What travelled with others goes on doing so.
   if (row.batch !== null) return undefined;
-  if (row.status === 'OK' && !(await deliveries.reached(incident, target)))
-    return 'the alarm it resolves did not reach this target';
+  if (told?.isReached === false) return 'the alarm it resolves did not reach this target';
   if (row.retried_at !== null && (await deliveries.overtaken(incident, target, seq)))
     return 'this target has got later news of the incident since';
   return undefined;
 }
 
-/** Asked before the first attempt: an alarm goes to the fallback before its end is tried. */
-async function isGivenTo(
-  row: DeliveryRow,
-  { fallback }: Target,
-  deliveries: DeliveryStore,
-): Promise<boolean> {
-  if (row.status !== 'OK' || fallback === undefined || row.attempts > row.retried_from) return false;
-  return deliveries.isGiven(row.incident_id, fallback);
-}
+/** An alarm goes to whoever stands in before its end is tried, so that they are known with the first attempt. */
+const isFirst = ({ attempts, retried_from: from }: DeliveryRow): boolean => attempts <= from;
+
+/** What travelled with others is sent whatever was told. */
+const isEndToLookAt = (row: DeliveryRow): boolean =>
+  row.status === 'OK' && (row.batch === null || isFirst(row));
 
 async function storedEvents(
   entries: readonly Waiting[],

@@ -36,6 +36,8 @@ interface Turn {
  */
 export interface DeliveryQueue {
   readonly size: number;
+  /** How many chains have a head that is not under way: as many may travel together at the most. */
+  readonly heads: number;
   /** Puts it into its chain in the order of ids; ignores one that is there already. */
   add(entry: Waiting): void;
   /** Takes a head that is due; its chain is busy until `settle`. Undefined when none is. */
@@ -70,6 +72,7 @@ export function createQueue(): DeliveryQueue {
   const chains = new Map<string, Chain>();
   const idle = createHeap<Turn>(isBefore);
   let size = 0;
+  let busy = 0;
   let count = 0;
 
   function comeUp(chain: Chain): void {
@@ -105,6 +108,9 @@ export function createQueue(): DeliveryQueue {
     get size() {
       return size;
     },
+    get heads() {
+      return chains.size - busy;
+    },
     add(entry) {
       const chain = chainOf(chainKey(entry.row));
       const place = placeOf(chain, entry.row.id);
@@ -119,6 +125,7 @@ export function createQueue(): DeliveryQueue {
       idle.pop();
       turn.chain.turn = undefined;
       turn.chain.underWay = turn.chain.entries.shift();
+      busy += 1;
       return turn.chain.underWay;
     },
     claim(entry) {
@@ -129,6 +136,7 @@ export function createQueue(): DeliveryQueue {
       if (place < 0) size += 1;
       chain.turn = undefined;
       chain.underWay = present;
+      busy += 1;
       return present;
     },
     renew(taken, change) {
@@ -139,6 +147,7 @@ export function createQueue(): DeliveryQueue {
     settle(taken, again) {
       const chain = busyChain(taken);
       chain.underWay = undefined;
+      busy -= 1;
       if (again === undefined) size -= 1;
       else chain.entries.splice(placeOf(chain, again.row.id) ?? 0, 0, again);
       comeUp(chain);
@@ -146,6 +155,7 @@ export function createQueue(): DeliveryQueue {
     forget(taken) {
       const chain = busyChain(taken);
       chains.delete(chain.key);
+      busy -= 1;
       size -= chain.entries.length + 1;
     },
     nextDue: () => first()?.due,

@@ -32,6 +32,15 @@ it('writes a row for a success that came after failures', () => {
   expect(book({ kind: 'sent', httpStatus: 200 }, 1).attempt).toMatchObject({ number: 2, outcome: 'sent' });
 });
 
+it('keeps what a receiver did not take of what it took', () => {
+  const except = 'refused for gone@example.com (550 no such user)';
+  expect(book({ kind: 'sent', except })).toMatchObject({
+    state: 'sent',
+    lastError: except,
+    attempt: { number: 1, outcome: 'sent', reason: except },
+  });
+});
+
 it('tries again by the schedule, counted from the end of the attempt', () => {
   expect(book({ kind: 'retry', reason: 'status 503', httpStatus: 503 })).toMatchObject({
     state: 'waiting',

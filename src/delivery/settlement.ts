@@ -26,7 +26,7 @@ export function settlement(end: AttemptEnd): SettleOperation {
   const endedAt = end.startedAt + Math.round(end.durationMs);
   const delayMs = delayAfter(end, attempts - delivery.retried_from);
   const state = outcome.kind === 'retry' ? (delayMs === undefined ? 'exhausted' : 'waiting') : outcome.kind;
-  const isFirstSuccess = outcome.kind === 'sent' && attempts === 1;
+  const isFirstSuccess = outcome.kind === 'sent' && attempts === 1 && outcome.except === undefined;
   const isOneOfMany = state === 'waiting' && attempts > MOST_ALIKE && isAlike(outcome, delivery);
   return {
     kind: 'settle',
@@ -36,13 +36,17 @@ export function settlement(end: AttemptEnd): SettleOperation {
     attempts,
     nextAt: delayMs === undefined ? null : endedAt + Math.round(delayMs),
     lastStatus: outcome.httpStatus ?? null,
-    lastError: outcome.kind === 'sent' ? null : outcome.reason,
+    lastError: reasonOf(outcome),
     settledAt: state === 'waiting' ? null : endedAt,
+    retriedAt: delivery.retried_at,
     attempt: isFirstSuccess || isOneOfMany ? null : attemptRow(end, attempts),
     batch: delivery.batch,
-    handOver: null,
+    handOver: [],
   };
 }
+
+const reasonOf = (outcome: Outcome): string | null =>
+  outcome.kind === 'sent' ? (outcome.except ?? null) : outcome.reason;
 
 /** `attempts` counts from when the delivery was last put back into the queue. */
 function delayAfter({ outcome, retrySchedule, random }: AttemptEnd, attempts: number): number | undefined {
@@ -65,7 +69,7 @@ function attemptRow(end: AttemptEnd, number: number): AttemptRow {
     duration_ms: Math.round(end.durationMs),
     outcome: outcome.kind,
     http_status: outcome.httpStatus ?? null,
-    reason: outcome.kind === 'sent' ? null : outcome.reason,
+    reason: reasonOf(outcome),
     answer: outcome.kind === 'sent' ? null : (outcome.answer ?? null),
   };
 }
@@ -86,8 +90,9 @@ export function skip(
     lastStatus: delivery.last_status,
     lastError: reason,
     settledAt: now,
+    retriedAt: delivery.retried_at,
     attempt: null,
     batch: delivery.batch,
-    handOver: null,
+    handOver: [],
   };
 }

@@ -1,17 +1,26 @@
 import type { HeadgateEvent } from './event.ts';
 
 /** Names beginning `__` that steer how a target sends an event; what they hold is in no message. */
-const STEERING_FIELDS = ['__severity'] as const;
+const STEERING_FIELDS = [
+  '__severity',
+  '__worker_group',
+  '__pipeline',
+  '__targetConfigs',
+  '__topicArn',
+  '__phoneNumber',
+] as const;
 type Steering = { readonly [field in (typeof STEERING_FIELDS)[number]]?: unknown };
 
-/** Under a symbol, so that no event that is serialised holds it. */
+/** Under a symbol that no listing shows, so that nothing that is written, copied or compared holds it. */
 const KEY = Symbol('what steers how it is sent');
 
 /** `event`, which has lost the names beginning `__`, with those of `whole` that steer targets. */
 export function withSteering(event: HeadgateEvent, whole: HeadgateEvent): HeadgateEvent {
   const held = STEERING_FIELDS.filter(field => Object.hasOwn(whole, field));
   if (held.length === 0) return event;
-  return Object.assign({ ...event }, { [KEY]: Object.fromEntries(held.map(field => [field, whole[field]])) });
+  return Object.defineProperty({ ...event }, KEY, {
+    value: Object.fromEntries(held.map(field => [field, whole[field]])),
+  });
 }
 
 export function steeringOf(event: HeadgateEvent): Steering {

@@ -5,8 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { settle, testClock } from '../../test/helpers/clock.ts';
 import { systemClock } from './clock.ts';
+import type { Resolve } from './guarded-lookup.ts';
 import type { HttpClient, HttpFailureReason, HttpRequest } from './http.ts';
-import { createHttpClient, type Resolve } from './http-client.ts';
+import { createHttpClient } from './http-client.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

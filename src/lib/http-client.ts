@@ -1,21 +1,14 @@
-import { type LookupAddress, lookup } from 'node:dns';
 import { EventEmitter } from 'node:events';
-import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts';
 import type { Clock } from './clock.ts';
 import { formatDuration } from './duration.ts';
+import { guardedLookup, literalRefusal, type Resolve, resolveBySystem } from './guarded-lookup.ts';
 import { type HttpAnswer, type HttpClient, HttpFailure, type HttpRequest } from './http.ts';
 import { ForbiddenAddress, failureOf } from './http-failure.ts';
 import { onAbort } from './on-abort.ts';
-
-/** All addresses of a name. */
-export type Resolve = (
-  hostname: string,
-  done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
-) => void;
 
 interface Options extends AddressPolicy {
   /** Connections to one origin; a request more waits, its time limit running. Left out, each request has one: who asks bounds them. */
@@ -43,27 +36,10 @@ export function createHttpClient(options: Options): HttpClient {
   };
 }
 
-const resolveBySystem: Resolve = (hostname, done) =>
-  lookup(hostname, { all: true }, (error, addresses) => done(error, addresses));
-
-/**
- * Judges addresses where the socket is made, after the only look-up there is: what was judged is what is connected to, and
- * a name whose answer changes has no gap. One forbidden address among several refuses the name.
- */
 function guardedConnector(guard: AddressGuard, resolve: Resolve): buildConnector.connector {
-  const guardedLookup: LookupFunction = (hostname, options, done) =>
-    resolve(hostname, (error, addresses) => {
-      if (error) return done(error, []);
-      const refusal = addresses.map(one => guard.refusal(one.address)).find(text => text !== undefined);
-      const first = addresses[0];
-      if (refusal !== undefined) return done(new ForbiddenAddress(refusal), []);
-      if (first === undefined) return done(Object.assign(new Error('no address'), { code: 'ENODATA' }), []);
-      if (options.all) return done(null, [...addresses]);
-      done(null, first.address, first.family);
-    });
-  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup });
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(guard, resolve) });
   return (target, done) => {
-    const refusal = isIP(target.hostname) === 0 ? undefined : guard.refusal(target.hostname);
+    const refusal = literalRefusal(guard, target.hostname);
     if (refusal === undefined) connect(target, done);
     else done(new ForbiddenAddress(refusal), null);
   };

@@ -19,6 +19,8 @@ it.each([
   ['{"x":{"id":1,"\\u0069d":2}}', "the key 'id' twice"],
   ['[{"__proto__":{"admin":true}}]', '__proto__'],
   ['{"\\u005f_proto__":1}', '__proto__'],
+  ['[{"constructor":{"prototype":{"admin":true}}}]', "'prototype' in 'constructor'"],
+  ['{"constructor":{"a":[{}],"protot\\u0079pe":1}}', "'prototype' in 'constructor'"],
   [`${'['.repeat(33)}${']'.repeat(33)}`, 'deeper than 32'],
   ['{"a":', 'not valid JSON'],
   ['\u0000', 'not valid JSON'],
@@ -29,6 +31,8 @@ it.each([
 it.each([
   '{"a":"x:y","b":["a","a"]}',
   '{"a":{"a":1}}',
+  '{"constructor":"x","prototype":{"constructor":[]}}',
+  '{"constructor":{},"a":{"prototype":1}}',
   '[{"a":1},{"a":2}]',
   '{"a" : "\\"a\\":"}',
   `${'['.repeat(32)}${']'.repeat(32)}`,

@@ -4,8 +4,9 @@ import { AppError } from './errors.ts';
 const MOST_DEPTH = 32;
 
 /**
- * Reads a JSON text (RFC 8259) more strictly than `JSON.parse`: duplicate keys and `__proto__` are refused, since
- * two readers of one body must not see two values, and nesting ends at 32. Throws `invalid-request`.
+ * Reads a JSON text (RFC 8259) more strictly than `JSON.parse`: duplicate keys are refused, since two readers of one
+ * body must not see two values, so are the two ways to a prototype, `__proto__` and `prototype` in `constructor`, and
+ * nesting ends at 32. Throws `invalid-request`.
  */
 export function parseJson(text: string): unknown {
   const value = parse(text);
@@ -25,13 +26,19 @@ function parse(text: string): unknown {
 /** Walks a text that is known to be valid JSON, so that only brackets, strings and colons matter. */
 function findFault(text: string): string | undefined {
   const scopes: (Set<string> | undefined)[] = [];
+  /** Of each open scope the key that was read last, whose value may be the next scope. */
+  const owners: string[] = [''];
   let at = 0;
   while (at < text.length) {
     const char = text.charAt(at);
     if (char === '{' || char === '[') {
       if (scopes.push(char === '{' ? new Set() : undefined) > MOST_DEPTH)
         return `The body is nested deeper than ${MOST_DEPTH} levels`;
-    } else if (char === '}' || char === ']') scopes.pop();
+      owners.push('');
+    } else if (char === '}' || char === ']') {
+      scopes.pop();
+      owners.pop();
+    }
     if (char !== '"') {
       at += 1;
       continue;
@@ -41,8 +48,11 @@ function findFault(text: string): string | undefined {
     if (keys !== undefined && isKey(text, end)) {
       const key = String(JSON.parse(text.slice(at, end)));
       if (key === '__proto__') return "The body has the forbidden key '__proto__'";
+      if (key === 'prototype' && owners.at(-2) === 'constructor')
+        return "The body has the forbidden key 'prototype' in 'constructor'";
       if (keys.has(key)) return `The body has the key '${key.slice(0, 100)}' twice in one object`;
       keys.add(key);
+      owners[owners.length - 1] = key;
     }
     at = end;
   }

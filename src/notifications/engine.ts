@@ -15,6 +15,7 @@ import { createPosts, type Posts } from './posts.ts';
 import { createSubjectTable } from './subject-table.ts';
 import { keyParts } from './subjects.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
+import { configsTold } from './told-event.ts';
 import type { Origin } from './transition.ts';
 import { type Book, type ComponentWatch, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
 
@@ -173,7 +174,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   /** An open incident of the store belongs to its notification if that still asks the same question. */
-  function takeUp(row: IncidentRow): void {
+  async function takeUp(row: IncidentRow): Promise<void> {
     if (row.notification === TARGET_HEALTH) {
       targetHealth.takeUp(row);
       return;
@@ -183,8 +184,32 @@ export function createEngine(options: EngineOptions): Engine {
     if (watch !== undefined && isSame) watch.incidents.set(row.subject, incidents.takeUp(row));
     else {
       const reason = `the notification was ${watch === undefined ? 'removed or disabled' : 'changed'}`;
-      endings.add({ ...bookOf(row), reason, incidents: new Map([[row.subject, incidents.takeUp(row)]]) });
+      endings.add({
+        ...(await bookOf(row)),
+        reason,
+        incidents: new Map([[row.subject, incidents.takeUp(row)]]),
+      });
     }
+  }
+
+  /** What the store still says of the notification of an incident, when that is gone. */
+  async function bookOf(row: IncidentRow): Promise<Omit<Book, 'incidents'>> {
+    return {
+      origin: {
+        notification: row.notification,
+        condition: row.condition,
+        kind: kindOf(row.condition),
+        windowMs: 0,
+        severity: SEVERITIES.find(severity => severity === row.severity) ?? 'warn',
+        fingerprint: row.rule,
+        description: undefined,
+        runbookUrl: undefined,
+        metadata: [],
+        targetConfigs: await configsTold(options.storage.in(options.workspace), row.id),
+      },
+      targets: [],
+      writing: new Map(),
+    };
   }
 
   function loop(): void {
@@ -218,7 +243,7 @@ export function createEngine(options: EngineOptions): Engine {
     targetNews: targetHealth.tell,
     post: posts.post,
     async start() {
-      for (const row of await options.storage.in(options.workspace).incidents.open()) takeUp(row);
+      for (const row of await options.storage.in(options.workspace).incidents.open()) await takeUp(row);
       loop();
     },
     holds: createPins({ clock, watches: () => watches.values() }),
@@ -240,23 +265,4 @@ function whyEnded(before: Notification, after: Notification | undefined): string
 function kindOf(conditionId: string): Origin['kind'] {
   const condition = findCondition(conditionId);
   return condition?.source === 'posted' ? 'key' : (condition?.kind ?? 'input');
-}
-
-/** What a stored incident still says of a notification that is gone. */
-function bookOf(row: IncidentRow): Omit<Book, 'incidents'> {
-  return {
-    origin: {
-      notification: row.notification,
-      condition: row.condition,
-      kind: kindOf(row.condition),
-      windowMs: 0,
-      severity: SEVERITIES.find(severity => severity === row.severity) ?? 'warn',
-      fingerprint: row.rule,
-      description: undefined,
-      runbookUrl: undefined,
-      metadata: [],
-    },
-    targets: [],
-    writing: new Map(),
-  };
 }

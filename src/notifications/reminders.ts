@@ -1,6 +1,7 @@
 import { OWN_FIELDS } from '../events/event-fields.ts';
 import type { IncidentRow, Storage } from '../storage/storage.ts';
 import type { Incidents } from './incidents.ts';
+import { toldEvent } from './told-event.ts';
 import type { OpenIncident, PostedWatch } from './watch.ts';
 
 export interface RemindersOptions {
@@ -17,10 +18,7 @@ export function createReminders({ workspace, storage, incidents }: RemindersOpti
 
   /** Not kept in memory, where each open incident would hold what hardly one ever needs. */
   async function fieldsTold(incident: IncidentRow): Promise<Record<string, unknown>> {
-    const { rows } = await stores.deliveries.list({ incident: incident.id }, { offset: 0, limit: 1 });
-    const event = rows[0] && (await stores.events.get(rows[0].event_id));
-    const told: unknown = JSON.parse(event?.body ?? '{}');
-    if (typeof told !== 'object' || told === null) return {};
+    const told = await toldEvent(stores, incident.id);
     return Object.fromEntries(
       Object.entries(told).filter(([name]) => !own.has(name) && !name.startsWith('__')),
     );

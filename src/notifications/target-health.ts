@@ -1,4 +1,4 @@
-import type { HealthNews } from '../delivery/health.ts';
+import type { HealthNews, ToldFailing } from '../delivery/health.ts';
 import type { Clock } from '../lib/clock.ts';
 import { formatDuration } from '../lib/duration.ts';
 import type { DeliveryRow, IncidentRow, IncidentStore } from '../storage/storage.ts';
@@ -45,6 +45,8 @@ const ORIGIN: Book['origin'] = {
   metadata: [],
 };
 
+const GAVE_UP = 'gave up a delivery';
+
 const keyOf = (target: string): string => `*/${target}`;
 const targetOf = (key: string): string => key.slice(keyOf('').length);
 
@@ -87,7 +89,7 @@ export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
     book,
     tell(target, { state, reason }, { notification }) {
       if (!options.isConfigured(target)) return;
-      const what = state === 'exhausted' ? 'gave up a delivery' : 'is failing';
+      const what = state === 'exhausted' ? GAVE_UP : 'is failing';
       want(target, {
         state,
         text: `Target ${target} ${what}: ${reason}`,
@@ -130,6 +132,14 @@ export async function failuresOf(
   return new Map(rows.map(row => [targetOf(row.subject), row]));
 }
 
-/** Ids of the targets that were failing, from the open incidents of the store. */
-export const failingTargets = (open: readonly IncidentRow[]): ReadonlySet<string> =>
-  new Set(open.filter(row => row.notification === TARGET_HEALTH).map(row => targetOf(row.subject)));
+/** What was last told of the targets that are failing, by their ids, from the open incidents of the store. */
+export const failingTargets = (open: readonly IncidentRow[]): ReadonlyMap<string, ToldFailing> =>
+  new Map(
+    open
+      .filter(row => row.notification === TARGET_HEALTH)
+      .map(row => [targetOf(row.subject), lastTold(row)] as const),
+  );
+
+/** The text of an open incident is that of its last event. */
+const lastTold = ({ subject, text }: IncidentRow): ToldFailing =>
+  text.startsWith(`Target ${targetOf(subject)} ${GAVE_UP}`) ? 'exhausted' : 'failing';

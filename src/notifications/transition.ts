@@ -3,6 +3,7 @@ import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ComponentKind } from '../pipelines/component.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
+import { FRESH_DELIVERY } from '../storage/tables.ts';
 import { type MetadataField, withMetadata } from './metadata.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
@@ -17,6 +18,8 @@ export interface Origin {
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
   readonly metadata: readonly MetadataField[];
+  /** What single targets are told beside the event, by their ids. */
+  readonly targetConfigs?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A change of an incident that is to be written and told. */
@@ -121,6 +124,8 @@ function eventOf(change: Change, incidentId: string): HeadgateEvent {
     ...(origin.description !== undefined && { description: origin.description }),
     ...(origin.runbookUrl !== undefined && { runbookUrl: origin.runbookUrl }),
     _raw: change.description.text,
+    // As it is now: mail that is sent later, or again, goes to whom it was meant for.
+    ...(origin.targetConfigs && { __targetConfigs: origin.targetConfigs }),
     ...(component && { __worker_group: component.group, __pipeline: component.pipeline }),
   };
 }
@@ -135,6 +140,7 @@ function deliveryOf(
   target: string,
 ): DeliveryRow {
   return {
+    ...FRESH_DELIVERY,
     id: change.ids.next(),
     target,
     notification: change.origin.notification,
@@ -143,16 +149,6 @@ function deliveryOf(
     event_id: event.id,
     seq: incident.seq,
     status: change.status,
-    state: 'waiting',
-    attempts: 0,
-    next_at: null,
-    last_status: null,
-    last_error: null,
     created_at: change.now,
-    settled_at: null,
-    retried_from: 0,
-    retried_at: null,
-    instead_of: null,
-    batch: null,
   };
 }

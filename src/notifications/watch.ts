@@ -96,7 +96,16 @@ function originOf(notification: Notification): Origin {
     description: notification.description,
     runbookUrl: notification.runbookUrl,
     metadata: notification.metadata,
+    targetConfigs: targetConfigsOf(notification),
   };
+}
+
+function targetConfigsOf({ settings }: Notification): Origin['targetConfigs'] {
+  const told = settings.targetConfigs.filter(({ conf }) => conf !== undefined);
+  // As the store gives it back: an event that is sent from memory is no other.
+  return told.length === 0
+    ? undefined
+    : JSON.parse(JSON.stringify(Object.fromEntries(told.map(({ id, conf }) => [id, conf]))));
 }
 
 /** Whom to ask about now. What is no longer among them is not held against anybody who comes later. */

@@ -112,32 +112,28 @@ function metricsOf(row: Row): Record<string, number> {
   COUNTERS.forEach((counter, at) => {
     if (knows(row, counter)) metrics[counter] = row.totals[at] ?? 0;
   });
-  const replicas = [...row.replicas];
-  const put = (name: string, values: number[], join: (known: number[]) => number): void => {
-    const known = values.filter(value => !Number.isNaN(value));
-    if (known.length > 0) metrics[name] = join(known);
-  };
-  const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
-  const queues = replicas.map(queueOf);
-  put(
-    'blocked',
-    replicas.map(replica => gaugeOf(replica, 'blocked')),
-    values => Math.max(...values),
-  );
-  put(
-    'queue_size',
-    queues.map(queue => queue.size),
-    sum,
-  );
-  put(
-    'queue_capacity',
-    queues.map(queue => queue.capacity),
-    sum,
-  );
-  put(
-    'up',
-    replicas.map(replica => gaugeOf(replica, 'up')),
-    values => Math.min(...values),
-  );
+  let blocked = Number.NaN;
+  let size = Number.NaN;
+  let capacity = Number.NaN;
+  let up = Number.NaN;
+  for (const replica of row.replicas) {
+    const queue = queueOf(replica);
+    blocked = joined(blocked, gaugeOf(replica, 'blocked'), Math.max);
+    size = joined(size, queue.size, sum);
+    capacity = joined(capacity, queue.capacity, sum);
+    up = joined(up, gaugeOf(replica, 'up'), Math.min);
+  }
+  if (!Number.isNaN(blocked)) metrics.blocked = blocked;
+  if (!Number.isNaN(size)) metrics.queue_size = size;
+  if (!Number.isNaN(capacity)) metrics.queue_capacity = capacity;
+  if (!Number.isNaN(up)) metrics.up = up;
   return metrics;
+}
+
+const sum = (one: number, other: number): number => one + other;
+
+/** NaN is what nobody told. */
+function joined(known: number, told: number, join: (known: number, told: number) => number): number {
+  if (Number.isNaN(told)) return known;
+  return Number.isNaN(known) ? told : join(known, told);
 }

@@ -38,15 +38,15 @@ export async function audited<Output>(
   run: () => Promise<Output>,
 ): Promise<Output> {
   const isChange = called.method !== 'GET' && !permission.startsWith('read:');
-  const entry: AuditEntry = { actor, action: called.id, ...origin };
+  const entry = (): AuditEntry => ({ actor, action: called.id, ...origin });
   try {
     const output = await run();
-    if (isChange) await audit.record({ ...entry, target: targetOf(raw, output), reason: fieldsOf(raw) });
+    if (isChange) await audit.record({ ...entry(), target: targetOf(raw, output), reason: fieldsOf(raw) });
     return output;
   } catch (error) {
     const reason = error instanceof AppError ? error.code : 'internal';
     if (isChange || ALWAYS.includes(reason))
-      audit.refused({ ...entry, target: targetOf(raw, undefined), reason });
+      audit.refused({ ...entry(), target: targetOf(raw, undefined), reason });
     throw error;
   }
 }

@@ -78,7 +78,11 @@ export const MESSAGE_COLUMNS = [
   'id',
 ] as const satisfies readonly (keyof MessageRow)[];
 
-export const KEPT_TARGET_COLUMNS = ['id', 'sealed'] as const satisfies readonly (keyof KeptTargetRow)[];
+export const KEPT_TARGET_COLUMNS = [
+  'id',
+  'sealed',
+  'paused_until',
+] as const satisfies readonly (keyof KeptTargetRow)[];
 
 export const SECRET_COLUMNS = [
   'name',

@@ -54,9 +54,10 @@ function settlement(lastError: string | null = null, deliveryId = 'd'): Operatio
     lastStatus: 200,
     lastError,
     settledAt: 1,
+    retriedAt: null,
     attempt: null,
     batch: null,
-    handOver: null,
+    handOver: [],
   };
 }
 

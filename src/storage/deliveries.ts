@@ -17,6 +17,14 @@ export function selectDeliveries(db: Kysely<Database>, workspace: string, filter
 }
 
 export function deliveryStore(db: Kysely<Database>, workspace: string): DeliveryStore {
+  // The state is written out, because SQLite takes a partial index only for what it can read in the text.
+  const waitingFor = (target: string, after: string) =>
+    selectDeliveries(db, workspace, { target })
+      .where('state', '=', sql.lit('waiting'))
+      .where('id', '>', after)
+      .orderBy('id')
+      .select(DELIVERY_COLUMNS);
+
   return {
     get: id =>
       selectDeliveries(db, workspace).where('id', '=', id).select(DELIVERY_COLUMNS).executeTakeFirst(),
@@ -28,13 +36,23 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
       ]);
       return { rows, total };
     },
-    // Written out, because SQLite takes a partial index only for what it can read in the text.
-    waiting: (target, after, limit) =>
-      selectDeliveries(db, workspace, { target })
-        .where('state', '=', sql.lit('waiting'))
-        .where('id', '>', after)
-        .orderBy('id')
-        .select(DELIVERY_COLUMNS)
+    waiting: (target, after, limit) => waitingFor(target, after).limit(limit).execute(),
+    waitingEnds: (target, after, limit) =>
+      waitingFor(target, after)
+        .where('status', '=', 'OK')
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('deliveries as earlier')
+                .whereRef('earlier.workspace', '=', 'deliveries.workspace')
+                .whereRef('earlier.incident_id', '=', 'deliveries.incident_id')
+                .whereRef('earlier.target', '=', 'deliveries.target')
+                .whereRef('earlier.seq', '<', 'deliveries.seq')
+                .where('earlier.state', '=', 'waiting')
+                .select('earlier.id'),
+            ),
+          ),
+        )
         .limit(limit)
         .execute(),
     async waitingByTarget() {
@@ -60,13 +78,21 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
         return oldest === undefined ? [] : [{ target, count: Number(count), oldest }];
       });
     },
-    async reached(incidentId, target) {
-      const row = await selectDeliveries(db, workspace, { state: 'sent', target, incident: incidentId })
+    async told(incidentId, target) {
+      const rows = await selectDeliveries(db, workspace, { incident: incidentId })
         .where('status', '=', 'ALARM')
-        .select('id')
-        .limit(1)
-        .executeTakeFirst();
-      return row !== undefined;
+        .where(eb =>
+          eb.or([
+            eb.and([eb('target', '=', target), eb('state', '=', 'sent')]),
+            eb('instead_of', '=', target),
+          ]),
+        )
+        .select('target')
+        .distinct()
+        .orderBy('target')
+        .execute();
+      const targets = rows.map(row => row.target);
+      return { isReached: targets.includes(target), standIns: targets.filter(other => other !== target) };
     },
     async overtaken(incidentId, target, seq) {
       const row = await selectDeliveries(db, workspace, { state: 'sent', target, incident: incidentId })
@@ -76,12 +102,17 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
         .executeTakeFirst();
       return row !== undefined;
     },
-    async isGiven(incidentId, target) {
-      const row = await selectDeliveries(db, workspace, { target, incident: incidentId })
-        .select('id')
-        .limit(1)
-        .executeTakeFirst();
-      return row !== undefined;
+    // More than '' instead of not null, because SQLite searches an index for a range and walks through one for the other.
+    async standIns() {
+      const { rows } = await sql<{ target: string }>`
+        select distinct r.target from deliveries r where r.workspace = ${workspace} and r.instead_of > ''
+        and (
+          coalesce((
+            select i.state from incidents i where i.workspace = r.workspace and i.id = r.incident_id), '') = 'open'
+          or exists (
+            select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
+            and d.state = 'waiting'))`.execute(db);
+      return rows.map(row => row.target);
     },
     // Written out, as above.
     inBatch: batch =>

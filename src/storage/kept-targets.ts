@@ -17,7 +17,11 @@ export async function keepTarget(db: Kysely<Database>, workspace: string, row: K
   await db
     .insertInto('kept_targets')
     .values({ ...row, workspace })
-    .onConflict(conflict => conflict.columns(['workspace', 'id']).doUpdateSet({ sealed: row.sealed }))
+    .onConflict(conflict =>
+      conflict
+        .columns(['workspace', 'id'])
+        .doUpdateSet({ sealed: row.sealed, paused_until: row.paused_until }),
+    )
     .execute();
 }
 

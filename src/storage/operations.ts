@@ -65,6 +65,17 @@ const UPSERT_MESSAGE =
 const SETTLE_DELIVERY =
   'update deliveries set state = ?, attempts = ?, next_at = ?, last_status = ?, last_error = ?, settled_at = ?, ' +
   "batch = ? where workspace = ? and id = ? and state = 'waiting'";
+const SETTLE_UNSENT = `${SETTLE_DELIVERY} and coalesce(retried_at, 0) = ?`;
+/** Before its end is tried an alarm is settled, so one that waits was put back meanwhile. */
+const SKIP_DELIVERY =
+  `${SETTLE_UNSENT} and not exists (select 1 from deliveries d where d.workspace = deliveries.workspace ` +
+  'and d.incident_id = deliveries.incident_id and d.target = deliveries.target and d.seq < deliveries.seq ' +
+  "and d.state = 'waiting')";
+const COUNT_ATTEMPT =
+  'update deliveries set attempts = ?, retried_from = ?, last_status = ?, last_error = ? where workspace = ? and id = ? ' +
+  "and state = 'waiting' and coalesce(retried_at, 0) <> ?";
+const PAUSE_TARGET =
+  'update kept_targets set paused_until = ? where workspace = ? and id = ? and coalesce(paused_until, 0) < ?';
 const BIND_DELIVERY = "update deliveries set batch = ? where workspace = ? and id = ? and state = 'waiting'";
 
 function values<Column extends string>(
@@ -108,29 +119,37 @@ function planTransition(operation: TransitionOperation): Unleased {
   };
 }
 
-function planSettle(operation: SettleOperation): Unleased {
+function settleStep(operation: SettleOperation): Step {
   const { workspace, deliveryId, state, attempts, nextAt, lastStatus, lastError, settledAt } = operation;
-  const { attempt, batch, handOver } = operation;
-  const parameters = [
-    state,
-    attempts,
-    nextAt,
-    lastStatus,
-    lastError,
-    settledAt,
-    batch,
-    workspace,
-    deliveryId,
-  ];
-  const steps: Step[] = [{ sql: SETTLE_DELIVERY, parameters, expect: 1 }];
+  const retriedAt = operation.retriedAt ?? 0;
+  const key = [workspace, deliveryId];
+  if (operation.isOvertaken === true) {
+    const parameters = [attempts, attempts, lastStatus, lastError, ...key, retriedAt];
+    return { sql: COUNT_ATTEMPT, parameters, expect: 1 };
+  }
+  const parameters = [state, attempts, nextAt, lastStatus, lastError, settledAt, operation.batch, ...key];
+  // What has arrived has, whoever asked for it meanwhile.
+  if (state === 'sent') return { sql: SETTLE_DELIVERY, parameters, expect: 1 };
+  const sql = state === 'skipped' ? SKIP_DELIVERY : SETTLE_UNSENT;
+  return { sql, parameters: [...parameters, retriedAt], expect: 1 };
+}
+
+function planSettle(operation: SettleOperation): Unleased {
+  const { workspace, deliveryId, attempt, handOver, pause } = operation;
+  const steps: Step[] = [settleStep(operation)];
   if (attempt !== null)
     steps.push({ sql: INSERT_ATTEMPT, parameters: values(ATTEMPT_COLUMNS, attempt, workspace) });
-  if (handOver !== null)
-    steps.push({ sql: INSERT_HAND_OVER, parameters: values(DELIVERY_COLUMNS, handOver, workspace) });
+  if (pause !== undefined) {
+    const { target, until } = pause;
+    steps.push({ sql: PAUSE_TARGET, parameters: [until, workspace, target, until] });
+  }
+  for (const row of handOver)
+    steps.push({ sql: INSERT_HAND_OVER, parameters: values(DELIVERY_COLUMNS, row, workspace) });
   return {
     steps,
-    conflict: () => `delivery '${deliveryId}' is settled already, unknown, or has this attempt booked`,
-    facts: [deliveryId, ...(handOver === null ? [] : [handOver.id])].map(
+    conflict: () =>
+      `delivery '${deliveryId}' is settled already, unknown, put back, or has this attempt booked`,
+    facts: [deliveryId, ...handOver.map(row => row.id)].map(
       (id): Fact => ({ workspace, noun: 'deliveries', id }),
     ),
   };

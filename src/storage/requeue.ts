@@ -71,7 +71,8 @@ function putBack(
       next_at: null,
       settled_at: null,
       retried_from: sql<number>`attempts`,
-      retried_at: now,
+      // Never the same twice, by which a settlement knows what it has not seen yet.
+      retried_at: sql<number>`case when retried_at >= ${now} then retried_at + 1 else ${now} end`,
       batch: null,
     })
     .where('workspace', '=', workspace)

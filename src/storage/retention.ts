@@ -20,12 +20,12 @@ interface Rule {
 const incidentOfRow = sql`i.workspace = r.workspace and i.id = r.incident_id`;
 
 /**
- * A resolution waits for the answer of `reached`: of each open incident, and of each that a target has yet to hear
- * the end of, one alarm that reached the target is kept, the last.
+ * A resolution waits for the answer of `told`: of each open incident, and of each that a target, or the one that it stands
+ * in for, has yet to hear the end of, one alarm that reached the target is kept, the last.
  */
 const deliveries: Rule = {
   table: 'deliveries',
-  columns: ['incident_id', 'target', 'seq', 'status', 'state', 'settled_at'],
+  columns: ['incident_id', 'target', 'seq', 'status', 'state', 'settled_at', 'instead_of'],
   isOrdered: true,
   isOld: before => sql`r.state <> 'waiting' and r.settled_at < ${before} and (
     r.state <> 'sent' or r.status <> 'ALARM'
@@ -36,7 +36,8 @@ const deliveries: Rule = {
       coalesce((select i.state from incidents i where ${incidentOfRow}), '') = 'open'
       or (
         select count(case when d.state = 'waiting' then 1 end) from deliveries d where d.workspace = r.workspace
-        and d.incident_id = r.incident_id and d.target = r.target and d.seq > r.seq) > 0))`,
+        and d.incident_id = r.incident_id and (d.target = r.target or r.instead_of is not null)
+        and d.seq > r.seq) > 0))`,
 };
 
 /** Every delivery that is left has its event, every open incident its last. */

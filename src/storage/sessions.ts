@@ -6,7 +6,12 @@ export const sessionStore = (db: Kysely<Database>): SessionStore => ({
   byId: id => db.selectFrom('sessions').where('id', '=', id).selectAll().executeTakeFirst(),
 });
 
-export async function addSession(db: Kysely<Database>, session: SessionRow, most: number): Promise<void> {
+/** Answers the ids of those that had to go. */
+export async function addSession(
+  db: Kysely<Database>,
+  session: SessionRow,
+  most: number,
+): Promise<readonly string[]> {
   await db.insertInto('sessions').values(session).execute();
   const older = await db
     .selectFrom('sessions')
@@ -19,6 +24,7 @@ export async function addSession(db: Kysely<Database>, session: SessionRow, most
     .execute();
   const surplus = older.slice(most - 1).map(({ id }) => id);
   if (surplus.length > 0) await db.deleteFrom('sessions').where('id', 'in', surplus).execute();
+  return surplus;
 }
 
 export async function touchSession(db: Kysely<Database>, id: string, seenAt: number): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Lease, LeaseStore } from './lease-store.ts';
+import type { NodeRow, NodeStore } from './node-store.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
   AttemptTable,
@@ -11,11 +13,12 @@ import type {
   KeptTargetTable,
   KeyTable,
   MessageTable,
-  NodeTable,
   RevokedTokenTable,
   SecretTable,
   UserTable,
 } from './tables.ts';
+
+export type { Lease, LeaseStore, NodeRow, NodeStore };
 
 /** A page of rows; `total` counts all that match. */
 export interface Page<Row> {
@@ -43,7 +46,6 @@ export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
 export type KeyRow = KeyTable;
 export type UserRow = UserTable;
 type RevokedTokenRow = RevokedTokenTable;
-export type NodeRow = Omit<NodeTable, 'until'>;
 
 /**
  * Writes an incident's transition or repeat with all that follows from it, or nothing at all.
@@ -60,7 +62,10 @@ export interface TransitionOperation {
   readonly message: MessageRow;
 }
 
-/** Books what an attempt brought. Refused with `conflict` when the delivery is settled already. */
+/**
+ * Books what an attempt brought. Refused with `conflict` when the delivery is settled already, when it was not sent and a
+ * person has put it back since the attempt began, and when it is to be skipped and an alarm before it was put back.
+ */
 export interface SettleOperation {
   readonly kind: 'settle';
   readonly workspace: string;
@@ -71,12 +76,28 @@ export interface SettleOperation {
   readonly lastStatus: number | null;
   readonly lastError: string | null;
   readonly settledAt: number | null;
+  /** `retried_at` of the delivery when the attempt began. */
+  readonly retriedAt: number | null;
+  /**
+   * Books the same of a delivery that was put back since, and of no other: it waits to be tried at once, as if that had been
+   * asked for a moment later. False when left out.
+   */
+  readonly isOvertaken?: boolean;
   /** Written for failures and retries only: a first-try success lives in the delivery. */
   readonly attempt: AttemptRow | null;
   /** What it goes on travelling in, null for alone. */
   readonly batch: string | null;
-  /** A delivery of the same event to another target; nothing happens when that target has one already. */
-  readonly handOver: DeliveryRow | null;
+  /** Kept beside the settings of the target that asked for it, where these are kept. Left out, nobody asked. */
+  readonly pause?: TargetPause;
+  /** Deliveries of the same event to other targets; nothing happens where such a target has one already. */
+  readonly handOver: readonly DeliveryRow[];
+}
+
+/** Nothing is sent to the target for a while. */
+export interface TargetPause {
+  readonly target: string;
+  /** Epoch ms. */
+  readonly until: number;
 }
 
 /** Binds waiting deliveries together before they are sent as one, so that they are always the same under one id. */
@@ -133,20 +154,30 @@ interface TargetBacklog {
   readonly oldest: number;
 }
 
+/** Who has been told the firing events of an incident that were meant for one target. */
+export interface Told {
+  /** Whether one has reached the target itself. */
+  readonly isReached: boolean;
+  /** Ids of the targets that got one in its place, or are to get it, each once. */
+  readonly standIns: readonly string[];
+}
+
 export interface DeliveryStore {
   get(id: string): Promise<DeliveryRow | undefined>;
   /** Newest first. */
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** The target's waiting deliveries with an id after `after`, oldest first. */
   waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** Those of them that tell an end, but for those whose alarm waits before them. */
+  waitingEnds(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
   waitingByTarget(): Promise<readonly TargetBacklog[]>;
-  /** Whether a firing event of the incident has reached the target. */
-  reached(incidentId: string, target: string): Promise<boolean>;
+  /** Who has been told of the incident where it was to be told to the target. */
+  told(incidentId: string, target: string): Promise<Told>;
   /** Whether the target has got a later event of the incident than `seq`. */
   overtaken(incidentId: string, target: string, seq: number): Promise<boolean>;
-  /** Whether there is any delivery of the incident to the target. */
-  isGiven(incidentId: string, target: string): Promise<boolean>;
+  /** Targets that stand in for others in incidents of which somebody is still owed the end, each once. */
+  standIns(): Promise<readonly string[]>;
   /** The waiting deliveries that travel together, in the order of their ids. */
   inBatch(batch: string): Promise<readonly DeliveryRow[]>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
@@ -250,44 +281,6 @@ export interface UserStore {
   changes(): Promise<number>;
 }
 
-/** The leave to do what only one process may do. `epoch` grows with every change of owner. */
-export interface Lease {
-  readonly name: string;
-  readonly owner: string;
-  readonly epoch: number;
-}
-
-/**
- * Leases end by the database's own clock, whatever the clocks of processes say. On SQLite time stands still for them:
- * one process has the file, so what another owner asks for is his at once, and opening the file ends all of them.
- * All reject with `conflict` in a process that is older than the tables: the newer one is to have the leases.
- */
-export interface LeaseStore {
-  /**
-   * Takes the lease for `ttlMs` when it is free, over or the owner's already; undefined while another has it. A lease
-   * that was free or over, or that comes from another owner, gets a greater epoch.
-   */
-  take(name: string, owner: string, ttlMs: number): Promise<Lease | undefined>;
-  /** Prolongs it to `ttlMs` from now; false when it is over or another's. */
-  renew(lease: Lease, ttlMs: number): Promise<boolean>;
-  /** Frees it at once for others; nothing happens when it is over or another's. */
-  release(lease: Lease): Promise<void>;
-  /** Who has it now; undefined when nobody does. */
-  holder(name: string): Promise<Lease | undefined>;
-}
-
-/** The running processes of one database, by its own clock as leases are. */
-export interface NodeStore {
-  /** Says for `ttlMs` from now that the process runs. */
-  announce(node: NodeRow, ttlMs: number): Promise<void>;
-  /** Says that it ends. */
-  leave(id: string): Promise<void>;
-  /** Those that run, the longest running first. */
-  live(): Promise<readonly NodeRow[]>;
-  /** The process while it runs. */
-  get(id: string): Promise<NodeRow | undefined>;
-}
-
 export const FACT_NOUNS = [
   'incidents',
   'deliveries',
@@ -297,11 +290,12 @@ export const FACT_NOUNS = [
   'leases',
   'users',
   'tokens',
+  'sessions',
 ] as const;
 
 /**
  * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
- * of them, and for leases, users and tokens, which belong to the whole installation.
+ * of them, and for leases, users, tokens and sessions, which belong to the whole installation.
  */
 export interface Fact {
   readonly workspace: string;

@@ -144,6 +144,20 @@ export interface DeliveryTable {
   batch: string | null;
 }
 
+/** What every delivery begins with that was meant for its target. */
+export const FRESH_DELIVERY = {
+  state: 'waiting',
+  attempts: 0,
+  next_at: null,
+  last_status: null,
+  last_error: null,
+  settled_at: null,
+  retried_from: 0,
+  retried_at: null,
+  instead_of: null,
+  batch: null,
+} as const satisfies Partial<DeliveryTable>;
+
 export interface AttemptTable {
   workspace: string;
   delivery_id: string;
@@ -178,6 +192,8 @@ export interface KeptTargetTable {
   id: string;
   /** Its settings as JSON, encrypted by the key ring. */
   sealed: string;
+  /** Until when its receiver, by these settings, asked for nothing to be sent; null when it never did. */
+  paused_until: number | null;
 }
 
 export interface SecretTable {

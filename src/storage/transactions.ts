@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Backend } from './backend.ts';
-import { coalesce } from './facts.ts';
+import { coalesce, MANY } from './facts.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
 import { dropTarget, keepTarget } from './kept-targets.ts';
 import { assertInForce } from './leases.ts';
@@ -58,7 +58,7 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
 }
 
 function transactionOn(db: Kysely<Database>, note: Note): Transaction {
-  function ofInstallation(noun: Fact['noun'], id: string, written: Promise<void>): Promise<void> {
+  function ofInstallation<Result>(noun: Fact['noun'], id: string, written: Promise<Result>): Promise<Result> {
     note({ workspace: '*', noun, id });
     return written;
   }
@@ -74,10 +74,13 @@ function transactionOn(db: Kysely<Database>, note: Note): Transaction {
     updateUser: user => ofInstallation('users', user.id, updateUser(db, user)),
     removeUser: id => ofInstallation('users', id, removeUser(db, id)),
     revokeToken: (token, now) => ofInstallation('tokens', token.id, revokeToken(db, token, now)),
-    addSession: (session, most) => addSession(db, session, most),
+    async addSession(session, most) {
+      for (const id of await addSession(db, session, most)) note({ workspace: '*', noun: 'sessions', id });
+    },
     touchSession: (id, seenAt) => touchSession(db, id, seenAt),
-    removeSession: id => removeSession(db, id),
-    removeEndedSessions: (now, idleBefore) => removeEndedSessions(db, now, idleBefore),
+    removeSession: id => ofInstallation('sessions', id, removeSession(db, id)),
+    removeEndedSessions: (now, idleBefore) =>
+      ofInstallation('sessions', MANY, removeEndedSessions(db, now, idleBefore)),
     useState: (id, endsAt) => useState(db, id, endsAt),
     async addKey(key) {
       await db.insertInto('keys').values(key).execute();

@@ -27,7 +27,7 @@ const isPassing = (status: number): boolean =>
 const ABOUT_THE_MESSAGE: readonly number[] = [400, 413, 415, 422, 431];
 
 /** A certificate is mended by a person: three tries within the time that takes. */
-const CERTIFICATE_WAITS: Waits = { kind: 'listed', delays: [0, 300_000, 1_800_000] };
+export const CERTIFICATE_WAITS: Waits = { kind: 'listed', delays: [0, 300_000, 1_800_000] };
 
 /** What the operator can do about a refusal. */
 const REMEDIES: Readonly<Record<number, string>> = {
@@ -142,7 +142,7 @@ const SHORTEST_SECRET_PIECE = 8;
 const SHORTEST_SECRET_SEGMENT = 16;
 
 /** Masked before it is cut, so that no half of a secret is left; without characters that steer a terminal. */
-function readable(body: Buffer, secrets: readonly string[]): string {
+export function readable(body: Buffer, secrets: readonly string[]): string {
   const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), body.toString('utf8'));
   return cutToBytes(masked.replace(/(?![\n\t])\p{Cc}/gu, ' ').trim(), KEPT_ANSWER_BYTES);
 }

@@ -31,3 +31,17 @@ export const mailAddresses = z
       .slice(0, 60)}' is none`;
     context.addIssue({ code: 'custom', message });
   });
+
+export interface Mailbox {
+  readonly name: string;
+  readonly address: string;
+}
+
+/** Of a text that `mailAddresses` or `mailAddress` has let pass. */
+export const mailboxesOf = (text: string): readonly Mailbox[] =>
+  text.split(',').map(part => {
+    const named = NAMED.exec(part.trim());
+    if (named === null) return { name: '', address: part.trim() };
+    const name = part.slice(0, part.indexOf('<')).trim();
+    return { name: name.replace(/^"(.*)"$/, '$1'), address: named[1] ?? '' };
+  });

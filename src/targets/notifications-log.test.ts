@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { noDial } from '../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http.ts';
@@ -49,6 +50,8 @@ function send(settings: Readonly<Record<string, unknown>> = {}, events = [event]
   return target.send(events, {
     deliveryId: 'd1',
     http,
+    dial: noDial,
+    secretOf: () => undefined,
     clock: systemClock,
     signal: new AbortController().signal,
     logFolder: folder,

@@ -8,7 +8,12 @@ interface Failure {
 
 /** What an attempt brought: a target says whether trying again can help, the lane decides when. */
 export type Outcome =
-  | { readonly kind: 'sent'; readonly httpStatus?: number }
+  | {
+      readonly kind: 'sent';
+      readonly httpStatus?: number;
+      /** What the receiver did not take of it, such as some of a mail's recipients; kept with the delivery. */
+      readonly except?: string;
+    }
   | (Failure & {
       readonly kind: 'retry';
       /** What the receiver asked for. */

@@ -30,7 +30,7 @@ export const slack = defineTarget({
   ),
   // A channel shows messages in the order in which they come.
   concurrency: () => 1,
-  batching: () => ({ maxEvents: 500, maxBytes: 4 * 1024 * 1024 }),
+  batching: () => ({ maxEvents: 500, maxBytes: 4 * 1024 * 1024, gatherMs: 0 }),
   async send(events, settings, context) {
     const url = settings.slackUrl.reveal();
     try {

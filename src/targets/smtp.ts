@@ -1,94 +1,113 @@
-import * as z from 'zod';
-import { withAliases } from '../lib/aliases.ts';
-import { secretText } from '../lib/schemas.ts';
-import { Secret } from '../lib/secret.ts';
-import { mailAddress } from './mail-address.ts';
-import { ALWAYS, commonSettings } from './settings.ts';
-import { defineUnsentTarget } from './target.ts';
+import type { HeadgateEvent } from '../events/event.ts';
+import { steeringOf } from '../events/steering.ts';
+import { createLru } from '../lib/lru.ts';
+import { onAbort } from '../lib/on-abort.ts';
+import { type MailConf, mailConf } from './mail-conf.ts';
+import { type MailMessage, mailMessage } from './mail-message.ts';
+import type { Outcome } from './outcome.ts';
+import { outcomeOfMailFailure, type Refusal, refusalsIn, refusalText } from './smtp-outcome.ts';
+import { type SmtpSettings, smtpSettings } from './smtp-settings.ts';
+import { transfer } from './smtp-transfer.ts';
+import { defineTarget, type SendContext } from './target.ts';
 
-const TLS_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
-const tlsVersion = z.enum(TLS_VERSIONS).optional();
+/** Shorter than an attempt may take, so that a slow server is told from a target that hangs. */
+const MOST_MS = 50_000;
 
-const tls = z
-  .strictObject({
-    rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
-    minVersion: tlsVersion.describe('Oldest version of TLS that is spoken.'),
-    maxVersion: tlsVersion.describe('Newest version of TLS that is spoken.'),
-  })
-  .superRefine(({ minVersion, maxVersion }, context) => {
-    if (minVersion === undefined || maxVersion === undefined) return;
-    if (TLS_VERSIONS.indexOf(minVersion) > TLS_VERSIONS.indexOf(maxVersion))
-      context.addIssue({
-        code: 'custom',
-        path: ['minVersion'],
-        message: 'must not be newer than maxVersion',
-      });
-  });
-
-const host = z
-  .string()
-  .max(255)
-  .regex(
-    /^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/,
-    'must be a host name or an address, without port',
-  );
-
-/** `SSL` is what some files of the family say for TLS from the first byte. */
-const encryption = z
-  .enum(['STARTTLS', 'STARTTLS_REQUIRED', 'TLS', 'NONE', 'SSL'])
-  .transform(word => (word === 'SSL' ? 'TLS' : word));
-
-const noControls = (text: string): boolean => !/\p{Cc}/u.test(text);
-const CONTROLS = 'must hold neither line breaks nor other control characters';
-
-const fields = z
-  .strictObject({
-    ...commonSettings,
-    type: z.literal('smtp').describe('Kind of target.'),
-    host: host.describe('The mail server.').meta({ destination: true }),
-    port: z
-      .int()
-      .min(1)
-      .max(65_535)
-      .describe('Its port: 587, 465 or 2525 with most providers.')
-      .meta({ destination: true }),
-    smtpUsername: z
-      .string()
-      .max(1024)
-      .refine(noControls, CONTROLS)
-      .describe("User name; '' for a server that asks for none.")
-      .meta({ aliases: ['username'] }),
-    smtpPassword: secretText
-      .refine(secret => noControls(secret.reveal()), CONTROLS)
-      .describe("Password; '' for a server that asks for none.")
-      .meta({ aliases: ['password'] }),
-    from: mailAddress.describe('Address of the sender.'),
-    encryptionOption: encryption
-      .optional()
-      .describe(
-        'Without it: TLS from the start on port 465, STARTTLS on others. NONE sends passwords in clear; SSL is read as TLS.',
-      ),
-    tls: tls.prefault({}).describe('How certificates are judged.'),
-  })
-  .superRefine(({ smtpUsername, smtpPassword }, context) => {
-    const [user, password] = [isGiven(smtpUsername), isGiven(smtpPassword)];
-    if (user === undefined || password === undefined || user === password) return;
-    context.addIssue({
-      code: 'custom',
-      path: [user ? 'smtpPassword' : 'smtpUsername'],
-      message: `must not be '' while ${user ? 'smtpUsername' : 'smtpPassword'} is given`,
-    });
-  }, ALWAYS);
-
-/** Undefined for what is absent or was refused. */
-function isGiven(value: unknown): boolean | undefined {
-  if (value instanceof Secret) return value.reveal() !== '';
-  return typeof value === 'string' ? value !== '' : undefined;
+/** What is left to do of a mail that some of its recipients have. */
+interface Rest {
+  /** Who is to be tried again. */
+  readonly deferred: readonly string[];
+  /** Who will not get it. */
+  readonly refused: readonly Refusal[];
 }
 
+/** By delivery: whoever has a mail must not get it again. A restart forgets it; SMTP has no key that drops repeats. */
+const rests = createLru<string, Rest>(1000);
+
 /** Sends events as mail; whom to, the notification's targetConfigs say. */
-export const smtp = defineUnsentTarget({
+export const smtp = defineTarget({
   type: 'smtp',
   description: 'Sends events by e-mail.',
-  schema: withAliases(fields),
+  schema: smtpSettings,
+  // Many servers take more at once for a flood.
+  concurrency: () => 2,
+  async send(events, settings, context) {
+    const conf = confOf(events, settings.id);
+    if (conf === undefined)
+      return {
+        kind: 'refused',
+        reason: `nothing says to whom; add '${settings.id}' to targetConfigs of the notification`,
+        isAboutMessage: true,
+      };
+    const key = `${settings.id} ${context.deliveryId}`;
+    const before = rests.get(key);
+    const { deliveryId, clock } = context;
+    const whole = mailMessage(events, { from: settings.from, conf, deliveryId, now: clock.now() });
+    const envelope = { ...whole.envelope, to: [...(before?.deferred ?? whole.envelope.to)] };
+    const end = await attempt({ ...whole, envelope }, settings, context);
+    if ('outcome' in end) return end.outcome;
+    const outcome = outcomeOf(end, before);
+    if (outcome.kind !== 'retry') rests.delete(key);
+    else if (end.isTaken || before !== undefined) rests.set(key, restAfter(end, before));
+    return outcome;
+  },
 });
+
+/** As the notification said when the event was made. */
+function confOf([event]: readonly HeadgateEvent[], target: string): MailConf | undefined {
+  const configs = event && steeringOf(event).__targetConfigs;
+  if (typeof configs !== 'object' || configs === null || !Object.hasOwn(configs, target)) return undefined;
+  return mailConf.safeParse(Reflect.get(configs, target)).data;
+}
+
+interface Answered {
+  /** Some recipients have the mail now. */
+  readonly isTaken: boolean;
+  readonly refusals: readonly Refusal[];
+}
+
+async function attempt(
+  message: MailMessage,
+  settings: SmtpSettings,
+  { clock, dial, signal }: SendContext,
+): Promise<Answered | { readonly outcome: Outcome }> {
+  const over = new AbortController();
+  const leave = onAbort(signal, () => over.abort());
+  const cancel = clock.after(MOST_MS, () => over.abort());
+  if (signal.aborted) over.abort();
+  try {
+    const result = await transfer(message, settings, { dial, signal: over.signal });
+    return { isTaken: true, refusals: refusalsIn(result, settings) ?? [] };
+  } catch (error) {
+    const refusals = refusalsIn(error, settings);
+    if (refusals !== undefined) return { isTaken: false, refusals };
+    if (!over.signal.aborted) return { outcome: outcomeOfMailFailure(error, settings) };
+    const reason = `${settings.host}:${settings.port}: no end within ${MOST_MS / 1000} s`;
+    return { outcome: { kind: 'retry', reason } };
+  } finally {
+    cancel();
+    leave();
+  }
+}
+
+const restAfter = ({ refusals }: Answered, before: Rest | undefined): Rest => ({
+  deferred: refusals.flatMap(({ address, isPassing }) => (isPassing ? [address] : [])),
+  refused: [...(before?.refused ?? []), ...refusals.filter(one => !one.isPassing)],
+});
+
+/** One mailbox that is full or gone keeps no other from the mail, and none gets it twice. */
+function outcomeOf(answered: Answered, before: Rest | undefined): Outcome {
+  const has = answered.isTaken || before !== undefined;
+  const { deferred, refused } = restAfter(answered, before);
+  const taken = has ? 'taken for the others, ' : '';
+  if (deferred.length > 0) {
+    const passing = answered.refusals.filter(one => one.isPassing);
+    const lost = refused.length > 0 ? `; refused for ${refusalText(refused)}` : '';
+    return { kind: 'retry', reason: `${taken}put off for ${refusalText(passing)}${lost}` };
+  }
+  if (refused.length === 0) return { kind: 'sent' };
+  const reason = `refused for ${refusalText(refused)}`;
+  return has
+    ? { kind: 'sent', except: `${taken}${reason}` }
+    : { kind: 'refused', reason, isAboutMessage: true };
+}

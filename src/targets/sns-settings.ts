@@ -28,7 +28,8 @@ const phoneNumbers = z
     error: "must be phone numbers such as '+15555551234' with commas between",
   });
 
-const numbersOf = (text: string): string[] => text.split(',').map(number => number.trim());
+/** Of a list with commas between. */
+export const numbersOf = (text: string): string[] => text.split(',').map(number => number.trim());
 
 const text = z.string().max(2048);
 const key = secretText.refine(secret => /^[\x20-\x7e]+$/.test(secret.reveal()), {
@@ -65,7 +66,12 @@ const fields = z.strictObject({
     ),
   awsApiKey: key.optional().describe('Access key; with awsAuthenticationMethod manual.'),
   awsSecretKey: key.optional().describe('Secret key; with awsAuthenticationMethod manual.'),
-  awsSecret: z.string().min(1).max(512).optional().describe('Name of the stored keys; with method secret.'),
+  awsSecret: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .describe('Name of the stored secret that holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`; with method secret.'),
   enableAssumeRole: z.boolean().default(false).describe('Take on a role before sending.'),
   assumeRoleArn: z
     .string()
@@ -86,12 +92,24 @@ const fields = z.strictObject({
     .optional()
     .describe("Address of a service that speaks as SNS does; without it the region's.")
     .meta({ destination: true }),
-  signatureVersion: z.enum(['v2', 'v4']).default('v4').describe('How requests are signed.'),
-  reuseConnections: z.boolean().default(true).describe('Use connections for more than one request.'),
-  rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
+  signatureVersion: z
+    .enum(['v2', 'v4'])
+    .default('v4')
+    .describe('How requests are signed; v4 always.')
+    .meta({ later: ['v2'] }),
+  reuseConnections: z
+    .boolean()
+    .default(true)
+    .describe('Use connections for more than one request.')
+    .meta({ later: [false] }),
+  rejectUnauthorized: z
+    .boolean()
+    .default(true)
+    .describe('Refuse certificates that nobody vouches for.')
+    .meta({ later: [false] }),
 });
 
-type SnsSettings = z.infer<typeof fields>;
+export type SnsSettings = z.infer<typeof fields>;
 
 export const snsSettings = withAliases(
   fields.superRefine((settings, context) => {
@@ -144,7 +162,8 @@ function phoneProblems({ phoneNumber, allowList }: SnsSettings): SettingProblem[
       ];
 }
 
-const fits = (pattern: string, number: string): boolean =>
+/** Whether a phone number is among those that an entry of `allowList` stands for. */
+export const fits = (pattern: string, number: string): boolean =>
   PHONE_PATTERN.test(pattern) &&
   new RegExp(`^${pattern.replace(/[^\d*]/g, '\\$&').replace(/\*+/g, '\\d*')}$`).test(number);
 

@@ -1,9 +1,174 @@
-import { snsSettings } from './sns-settings.ts';
-import { defineUnsentTarget } from './target.ts';
+import type { PublishCommandInput } from '@aws-sdk/client-sns';
+import type { HeadgateEvent } from '../events/event.ts';
+import { steeringOf } from '../events/steering.ts';
+import type { HttpClient } from '../lib/http.ts';
+import { createLru } from '../lib/lru.ts';
+import { onAbort } from '../lib/on-abort.ts';
+import type { Outcome } from './outcome.ts';
+import type { Publisher } from './sns-client.ts';
+import { ownKeys } from './sns-keys.ts';
+import { shortText, snsMessage } from './sns-message.ts';
+import { isExpired, outcomeOfSnsFailure } from './sns-outcome.ts';
+import { fits, numbersOf, type SnsSettings, snsSettings } from './sns-settings.ts';
+import { defineTarget, type SendContext } from './target.ts';
+
+/** Shorter than an attempt may take, so that a slow service is told from a target that hangs. */
+const MOST_MS = 50_000;
 
 /** Publishes events to a topic of Amazon SNS, or to phones as short messages. */
-export const sns = defineUnsentTarget({
+export const sns = defineTarget({
   type: 'sns',
   description: 'Publishes events to an Amazon SNS topic or to phones.',
   schema: snsSettings,
+  concurrency: () => 4,
+  async send(events, settings, context) {
+    const [event] = events;
+    if (event === undefined) return { kind: 'sent' };
+    const over = new AbortController();
+    const leave = onAbort(context.signal, () => over.abort());
+    const cancel = context.clock.after(MOST_MS, () => over.abort());
+    const publish = (input: PublishCommandInput): Promise<Outcome> =>
+      publishOnce(input, settings, context, over.signal);
+    try {
+      return settings.destinationType === 'topic'
+        ? await toTopic(events, event, settings, { publish, deliveryId: context.deliveryId })
+        : await toPhones(event, settings, { publish, deliveryId: context.deliveryId });
+    } finally {
+      cancel();
+      leave();
+    }
+  },
 });
+
+interface Way {
+  publish(input: PublishCommandInput): Promise<Outcome>;
+  readonly deliveryId: string;
+}
+
+/** A text in quotes is what stands in them. */
+const unquoted = (text: string): string => /^(['"`])(.*)\1$/s.exec(text.trim())?.[2] ?? text.trim();
+
+/** An ARN, or how a service that only speaks as SNS does calls its topics. */
+const TOPIC = /^(arn:[\w:.+=@/-]+|https?:\/\/[\x21-\x7e]+)$/;
+
+async function toTopic(
+  events: readonly HeadgateEvent[],
+  event: HeadgateEvent,
+  settings: SnsSettings,
+  { publish, deliveryId }: Way,
+): Promise<Outcome> {
+  const { __topicArn: wanted } = steeringOf(event);
+  const topic = typeof wanted === 'string' && wanted !== '' ? wanted : unquoted(settings.topicArn);
+  if (!TOPIC.test(topic))
+    return { kind: 'refused', reason: 'topicArn is no ARN of a topic; write it without an expression' };
+  const { attributes, subject, text } = snsMessage(events);
+  return publish({
+    TopicArn: topic,
+    Message: text,
+    MessageAttributes: { ...attributes },
+    ...(subject !== '' && { Subject: subject }),
+    ...(topic.endsWith('.fifo') && {
+      MessageGroupId: idText(unquoted(settings.messageGroupId) || event.cribl_notification),
+      // The same on every attempt, and another for the end of what this one begins: SNS drops what has the same one.
+      MessageDeduplicationId: idText(deliveryId),
+    }),
+  });
+}
+
+/** Letters, digits and marks, at most 128. */
+const idText = (text: string): string => text.replace(/[^\x21-\x7e]/gu, '-').slice(0, 128);
+
+/** By delivery: whoever got the message must not get it again. A restart forgets it: phones have no key that drops repeats. */
+const done = createLru<string, ReadonlyMap<string, Outcome>>(1000);
+
+async function toPhones(
+  event: HeadgateEvent,
+  settings: SnsSettings,
+  { publish, deliveryId }: Way,
+): Promise<Outcome> {
+  const { __phoneNumber: wanted } = steeringOf(event);
+  const numbers = numbersOf(
+    typeof wanted === 'string' && wanted !== '' ? wanted : (settings.phoneNumber ?? ''),
+  );
+  const key = `${settings.id} ${deliveryId}`;
+  const ends = new Map<string, Outcome>(done.get(key) ?? []);
+  for (const number of new Set(numbers)) {
+    if (ends.has(number)) continue;
+    const refusal = refusalOf(number, settings);
+    const end = refusal ?? (await publish({ PhoneNumber: number, Message: shortText(event) }));
+    ends.set(number, end);
+  }
+  const outcome = together(ends);
+  if (outcome.kind === 'retry') done.set(key, new Map([...ends].filter(([, end]) => end.kind !== 'retry')));
+  else done.delete(key);
+  return outcome;
+}
+
+function refusalOf(number: string, { allowList }: SnsSettings): Outcome | undefined {
+  const refused = (reason: string): Outcome => ({ kind: 'refused', reason, isAboutMessage: true });
+  if (!/^\+[1-9]\d{6,14}$/.test(number))
+    return refused('no phone number such as +15555551234; set phoneNumber');
+  if (allowList.length > 0 && !allowList.some(pattern => fits(pattern, number)))
+    return refused('not in allowList');
+  return undefined;
+}
+
+/** One phone that is not reached keeps no other from the message. */
+function together(ends: ReadonlyMap<string, Outcome>): Outcome {
+  const failed = [...ends].filter(([, end]) => end.kind !== 'sent');
+  const [first] = failed;
+  if (first === undefined) return { kind: 'sent', httpStatus: 200 };
+  const reason = failed
+    .slice(0, 10)
+    .map(([number, end]) => `${number}: ${end.kind === 'sent' ? '' : end.reason}`)
+    .join('; ');
+  const [, whole] = failed.find(([, { kind }]) => kind === 'retry') ?? first;
+  const taken = failed.length < ends.size ? 'taken for the others, ' : '';
+  if (whole.kind === 'retry') return { ...whole, reason: `${taken}${reason}` };
+  return taken === ''
+    ? { ...whole, ...(whole.kind === 'refused' && { reason }) }
+    : { kind: 'sent', except: `${taken}${reason}` };
+}
+
+interface Held {
+  readonly publisher: Promise<Publisher>;
+  readonly keys: string;
+}
+
+/** A target keeps what it signs with, for each way out: a role is not taken on for every message. */
+const held = new WeakMap<SnsSettings, WeakMap<HttpClient, Held>>();
+
+function publisherOf(settings: SnsSettings, { http, secretOf }: SendContext): Promise<Publisher> {
+  const access = { settings, http, secretOf };
+  const keys = JSON.stringify(ownKeys(access) ?? null);
+  const ofTarget = held.get(settings) ?? new WeakMap<HttpClient, Held>();
+  held.set(settings, ofTarget);
+  const known = ofTarget.get(http);
+  if (known?.keys === keys) return known.publisher;
+  const publisher = import('./sns-client.ts').then(({ createPublisher }) => createPublisher(access));
+  ofTarget.set(http, { publisher, keys });
+  return publisher;
+}
+
+async function publishOnce(
+  input: PublishCommandInput,
+  settings: SnsSettings,
+  context: SendContext,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const attempt = async (): Promise<Outcome> => {
+    const publisher = await publisherOf(settings, context);
+    await publisher.publish(input, signal);
+    return { kind: 'sent', httpStatus: 200 };
+  };
+  try {
+    return await attempt().catch(error => {
+      if (!isExpired(error)) throw error;
+      held.get(settings)?.delete(context.http);
+      return attempt();
+    });
+  } catch (error) {
+    if (signal.aborted) return { kind: 'retry', reason: `SNS: no end within ${MOST_MS / 1000} s` };
+    return outcomeOfSnsFailure(error, { settings, secretOf: context.secretOf });
+  }
+}

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Rate } from '../lib/rate.ts';
 import type { Outcome } from './outcome.ts';
@@ -10,6 +11,10 @@ export interface SendContext {
   /** Of the delivery, or of those that travel together: stable over all attempts, so that receivers drop repeats. */
   readonly deliveryId: string;
   readonly http: HttpClient;
+  /** For what does not speak HTTP. */
+  readonly dial: Dial;
+  /** A stored secret by its name, for settings that name one. */
+  readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   /** Aborts when the process stops; a target has a time limit of its own. */
   readonly signal: AbortSignal;
@@ -34,6 +39,8 @@ export interface Batching {
   readonly maxEvents: number;
   /** Of the events as JSON, in bytes; one event may be larger. */
   readonly maxBytes: number;
+  /** Longest wait for company of what found all requests under way, once one of them has ended; in milliseconds. */
+  readonly gatherMs: number;
 }
 
 interface Definition<Settings extends CommonSettings> {
@@ -63,8 +70,6 @@ export interface TargetType {
   readonly type: string;
   readonly description: string;
   readonly schema: z.ZodType<CommonSettings>;
-  /** False for a type whose settings are read in full and to which nothing is sent yet. */
-  readonly sends: boolean;
   /** Validates raw settings; throws `z.ZodError`. */
   configure(raw: unknown): Target;
 }
@@ -94,7 +99,6 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
     type: definition.type,
     description: definition.description,
     schema: definition.schema,
-    sends: true,
     configure(raw) {
       const settings = definition.schema.parse(raw);
       return {
@@ -111,17 +115,3 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
     },
   };
 }
-
-/** A type whose settings are read in full, so that files can hold it already; what is sent to it is refused. */
-export const defineUnsentTarget = <Settings extends CommonSettings>(
-  definition: Pick<Definition<Settings>, 'type' | 'description' | 'schema'>,
-): TargetType => ({
-  ...defineTarget<Settings>({
-    ...definition,
-    concurrency: () => 1,
-    send: async () => ({ kind: 'refused', reason: unsentReason(definition.type) }),
-  }),
-  sends: false,
-});
-
-export const unsentReason = (type: string): string => `this version does not send to ${type} targets yet`;

@@ -100,8 +100,9 @@ const body = {
     .positive()
     .max(3600)
     .default(1)
-    .describe('Longest wait of an event while all slots are busy, in seconds.')
-    .meta({ later: true }),
+    .describe(
+      'What came while all requests were under way waits so long for company, in seconds, unless a request is full or none is under way any more.',
+    ),
 } as const;
 
 const connection = {

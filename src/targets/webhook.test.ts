@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
+import { noDial } from '../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
@@ -112,6 +113,8 @@ function send(
   return target.send(events, {
     deliveryId: '0190-delivery',
     http,
+    dial: noDial,
+    secretOf: () => undefined,
     clock,
     signal,
     logFolder: '/nowhere',

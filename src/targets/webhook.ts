@@ -13,9 +13,10 @@ export const webhook = defineTarget({
   description: 'Sends events to an HTTP address.',
   schema: webhookSettings,
   concurrency: settings => settings.concurrency,
-  batching: ({ maxPayloadEvents, maxPayloadSizeKB }) => ({
+  batching: ({ maxPayloadEvents, maxPayloadSizeKB, flushPeriodSec }) => ({
     maxEvents: maxPayloadEvents === 0 ? Infinity : maxPayloadEvents,
     maxBytes: maxPayloadSizeKB * 1024,
+    gatherMs: flushPeriodSec * 1000,
   }),
   async send(events, settings, context) {
     const authorization = authorizationOf(settings);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Api } from './client.ts';
+import { type Api, ledgerItem } from './client.ts';
 import { installation, logIn, serve, stop, until } from './harness.ts';
 import { alarm, end, keys, monitors, POSTING, post } from './posting.ts';
 import { type Call, hang, type ScriptedSink, scriptedSink, single, status, take } from './scripted-sink.ts';
@@ -120,6 +120,27 @@ it('sends nothing while a receiver asks it to wait, and tells all that happened 
     from => hook.calls.filter(({ at }) => at > from + 200 && at < from + 1990).length,
   );
   expect(during).toEqual(refusedAt.map(() => 0));
+});
+
+it('sends nothing into a pause that a receiver asked for before the server was killed', async () => {
+  const hook = await scriptedSink();
+  const folders = installed(hook);
+  hook.reply(status(429, { 'retry-after': '8' }));
+  const first = await serve(folders);
+  await post(first, [alarm('asked')]);
+  const api = await logIn(first.url);
+  const booked = async () => (await api.items('/deliveries', ledgerItem))[0]?.attempts === 1;
+  await until(booked, 'the attempt in the ledger');
+  const [asked] = hook.calls;
+  await first.kill();
+  hook.reply(take);
+
+  const second = await serve(folders);
+  await post(second, [alarm('later')]);
+  await idle(await logIn(second.url));
+  expect(await stop(second)).toEqual({ code: 0, signal: null });
+  expect(keysOf(hook.taken()).sort()).toEqual(['asked', 'later']);
+  for (const { at } of hook.taken()) expect(at - (asked?.at ?? at)).toBeGreaterThanOrEqual(7990);
 });
 
 it('tells an alarm that comes back while its end is still being sent', async () => {

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import * as z from 'zod';
+import type { Served } from './bin.ts';
 import { deliveryItem, incidentItem, ledgerItem, messageItem } from './client.ts';
-import { installation, logIn, serve, stop, until } from './harness.ts';
+import { installation, logIn, serve, stop, until, writeConfiguration } from './harness.ts';
 import { alarm, end, monitors, POSTING, post } from './posting.ts';
-import { scriptedSink, single, status, take } from './scripted-sink.ts';
+import { type ScriptedSink, scriptedSink, single, status, take } from './scripted-sink.ts';
 
 const targetItem = z.object({
   id: z.string(),
@@ -128,5 +129,77 @@ it('tells operators that a target gave up and that it recovered, also over a res
   await until(() => operators.calls.at(-1)?.event.status === 'OK', 'the recovery');
   expect(operators.calls.at(-1)?.event._raw).toMatch(/^Target main is delivering again after /);
   expect(new Set(operators.calls.map(({ event }) => event.incidentId)).size).toBe(1);
+  expect(await stop(second)).toEqual({ code: 0, signal: null });
+});
+
+it('tells of the first delivery that a failing target gives up after a restart, and of that alone', async () => {
+  const [main, operators] = [await scriptedSink(), await scriptedSink()];
+  const folders = installation({
+    settings: {
+      pipelines: [POSTING],
+      delivery: { retrySchedule: ['0s', '1s'], operationalTarget: 'operators' },
+    },
+    notifications: {
+      targets: [single('main', main.url), single('operators', operators.url)],
+      notifications: [monitors('main')],
+    },
+  });
+  /** Booked as well, lest it is repeated after a restart. */
+  const told = async (server: Pick<Served, 'url'>, count: number, what: string): Promise<void> => {
+    const api = await logIn(server.url);
+    await until(async () => (await api.total('/deliveries?target=operators&state=sent')) === count, what);
+  };
+  const first = await serve(folders);
+  main.reply(status(404));
+  await post(first, [alarm('refused')]);
+  await told(first, 1, 'that it fails');
+  await first.kill();
+  main.reply(status(500));
+  const second = await serve(folders);
+  await post(second, [alarm('lost')]);
+  await told(second, 2, 'what it gave up');
+  await second.kill();
+  const third = await serve(folders);
+  const api = await logIn(third.url);
+  await post(third, [alarm('lost too')]);
+  await until(async () => (await api.total('/deliveries?target=main&state=exhausted')) === 2, 'another');
+  main.reply(take);
+  await post(third, [alarm('taken')]);
+  await told(third, 3, 'the recovery');
+  expect(operators.taken().map(({ event }) => event._raw)).toEqual([
+    expect.stringMatching(/^Target main is failing: the receiver answered 404/),
+    expect.stringMatching(/^Target main gave up a delivery: the receiver answered 500/),
+    expect.stringMatching(/^Target main is delivering again after /),
+  ]);
+  expect(await stop(third)).toEqual({ code: 0, signal: null });
+});
+
+it('tells the end to a fallback that got the alarm and was removed since, also after a restart', async () => {
+  const [main, former, present] = [await scriptedSink(), await scriptedSink(), await scriptedSink()];
+  const settings = { pipelines: [POSTING], delivery: { retrySchedule: ['0s', '1s'] } };
+  const standingIn = (id: string, { url }: ScriptedSink) => ({
+    targets: [single('main', main.url, { fallback: id }), single(id, url)],
+    notifications: [monitors('main')],
+  });
+  const folders = installation({ settings, notifications: standingIn('former', former) });
+  main.reply(status(404));
+  const first = await serve(folders);
+  await post(first, [alarm('key')]);
+  const api = await logIn(first.url);
+  const booked = async () => (await api.total('/deliveries?target=former&state=sent')) === 1;
+  await until(booked, 'the alarm at the fallback');
+  writeConfiguration(folders.config, { notifications: standingIn('present', present) });
+  await until(
+    async () => (await api.items('/notification-targets', targetItem)).some(({ id }) => id === 'present'),
+    'the other fallback',
+  );
+  await post(first, [alarm('another')]);
+  await until(() => present.taken().length === 1, 'an alarm at the other fallback');
+  await first.kill();
+  const second = await serve(folders);
+  await post(second, [end('key')]);
+  await until(() => former.taken().length === 2, 'the end at the former fallback');
+  expect(former.taken().map(({ event }) => event.status)).toEqual(['ALARM', 'OK']);
+  expect(present.calls.map(({ event }) => event.key)).not.toContain('key');
   expect(await stop(second)).toEqual({ code: 0, signal: null });
 });

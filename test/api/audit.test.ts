@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
 import { eventually } from '../helpers/eventually.ts';
@@ -77,6 +79,32 @@ it('has what was refused: changes, missing permissions, logins and tokens', asyn
     'the refused token in the audit',
   );
   expect((await entries('action=auth.token&limit=1'))[0].reason).toContain('No token was sent');
+});
+
+it('has what somebody did to the files themselves, taken over or refused, and nothing of what they hold', async () => {
+  const file = join(server.config, 'notifications.yml');
+  const before = readFileSync(file, 'utf8');
+  const edited = (result: string) => entries(`action=files.edit&actor=file&result=${result}`);
+  writeFileSync(file, `# ${SECRET}\n${before}`);
+  await eventually(async () => (await edited('ok')).length === 1, 'the edit in the audit');
+  expect(await edited('ok')).toMatchObject([
+    { target: 'notifications.yml', reason: 'accepted', address: 'local' },
+  ]);
+  writeFileSync(file, `${SECRET}: 1\nnothing_like_this: 2\n`);
+  await eventually(async () => (await edited('refused')).length === 1, 'the refused edit in the audit');
+  expect(await edited('refused')).toMatchObject([{ target: 'notifications.yml', reason: '2 problems' }]);
+  writeFileSync(file, before);
+  await eventually(async () => (await edited('ok')).length === 2, 'the mended file in the audit');
+  expect((await asAdmin('GET', '/audit')).text).not.toContain(SECRET);
+});
+
+it('does not tell of changes over the API as of edits of files', async () => {
+  const count = async () => (await asAdmin('GET', '/audit?action=files.edit&limit=1')).body.totalCount;
+  const before = await count();
+  const made = { id: 'by_api', type: 'bulletin_message' };
+  expect((await asAdmin('POST', '/notification-targets', made)).status).toBe(200);
+  expect((await asAdmin('DELETE', '/notification-targets/by_api')).status).toBe(200);
+  expect(await count()).toBe(before);
 });
 
 it('does not have what anybody reads', async () => {

@@ -120,6 +120,20 @@ it('whoever may write the file opens it again', async () => {
   await vi.waitFor(async () => expect(await doors()).toEqual(OPEN), LOOK_MS);
 });
 
+it('with the provider gone, whoever may write the file opens it, and the versions say that a file did', async () => {
+  await connectProvider(server, provider);
+  await signIn('ann');
+  await switchOff();
+  await provider.close();
+  expect(await doors()).toEqual(CLOSED);
+  write(true);
+  await vi.waitFor(async () => expect(await doors()).toEqual(OPEN), LOOK_MS);
+  await vi.waitFor(async () => {
+    const [latest] = JSON.parse((await server.call('GET', '/api/v1/version?limit=1')).text).items;
+    expect(latest).toMatchObject({ author_name: 'file' });
+  }, LOOK_MS);
+});
+
 it('stays on where there is no provider', async () => {
   const { status } = await server.call('PATCH', '/api/v1/system/settings/conf', {
     headers: [['authorization', server.token], JSON_BODY],

@@ -71,3 +71,22 @@ it('reads no more from a stranger than a name and a password can take', async ()
   expect([answer.status, JSON.parse(answer.text).code]).toEqual([413, 'body-too-large']);
   expect((await login(at, 'admin', '\u{1f600}'.repeat(256))).http).toBe(401);
 });
+
+it('makes guesses at one password wait, known name or not, and says for how long', async () => {
+  const at = await start({ loginRateLimit: '1000/second', loginBackOff: { after: 3, longest: '5m' } });
+  // Each wait is twice as long as the one before: however slow the machine, some guess comes too early.
+  const guesses = async (name: string) => {
+    const answers = [];
+    for (let guess = 0; guess < 12 && answers.at(-1)?.http !== 429; guess++)
+      answers.push(await login(at, name, `guess ${guess}`));
+    return answers;
+  };
+  const [known, unknown] = [await guesses('admin'), await guesses('nobody')];
+  for (const answers of [known, unknown]) {
+    expect(answers.slice(0, 3).map(({ http }) => http)).toEqual([401, 401, 401]);
+    expect(answers.at(-1)?.http).toBe(429);
+    expect(Number(answers.at(-1)?.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  }
+  const body = (answers: typeof known) => ({ ...answers.at(-1), requestId: '', headers: '' });
+  expect(body(known)).toEqual(body(unknown));
+});

@@ -93,6 +93,40 @@ it('signs out: the cookie is taken back and worth nothing', async () => {
   expect([again.http, again.body.code]).toEqual([401, 'unauthenticated']);
 });
 
+const api = async (bearer: string) =>
+  (await ask('GET', '/api/v1/auth/me', { headers: [['authorization', bearer]] })).http;
+
+it.each([
+  [
+    'a sign-out',
+    async ({ sid, csrf }: Awaited<ReturnType<typeof signedIn>>) =>
+      ask('DELETE', '/session', { headers: [sid, csrf, OWN] }),
+  ],
+  [
+    'a logout with one of them',
+    async ({ sid, csrf }: Awaited<ReturnType<typeof signedIn>>) => {
+      const { body } = await token(sid, csrf, OWN);
+      return ask('POST', '/api/v1/auth/logout', {
+        headers: [JSON_BODY, ['authorization', body.token]],
+        body: '{}',
+      });
+    },
+  ],
+  [
+    'the next sign-in in the same browser',
+    async ({ sid }: Awaited<ReturnType<typeof signedIn>>) => signIn(ADMIN_PASSWORD, [OWN, sid]),
+  ],
+])('ends all tokens of a session with %s, and those of no other', async (_what, end) => {
+  const [own, other] = [await signedIn(), await signedIn()];
+  const tokens = [await token(own.sid, own.csrf, OWN), await token(own.sid, own.csrf, OWN)];
+  const kept = await token(other.sid, other.csrf, OWN);
+  for (const { body } of [...tokens, kept]) expect(await api(body.token)).toBe(200);
+  expect((await end(own)).http).toBe(200);
+  for (const { body } of tokens) expect(await api(body.token)).toBe(401);
+  expect(await look(own.sid)).toMatchObject({ signedIn: false });
+  expect([await api(kept.body.token), await api(server.token)]).toEqual([200, 200]);
+});
+
 it('begins each sign-in with a cookie of its own, whatever the browser had', async () => {
   const planted: Header = ['cookie', `sid=${'p'.repeat(43)}`];
   const first = await signIn(ADMIN_PASSWORD, [OWN, planted]);

@@ -3,7 +3,7 @@ import type { HeadgateEvent } from '../../src/events/event.ts';
 import { OWN_FIELDS } from '../../src/events/event-fields.ts';
 
 /** Texts as senders and metadata make them: any Unicode, halves of characters, what markup means, long ones. */
-const anyText: fc.Arbitrary<string> = fc.oneof(
+export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ maxLength: 40 }).map(text => `<!channel> & <b>${text}</b>\r\n|*_~\``),
   fc.array(fc.nat({ max: 0xffff }), { maxLength: 20 }).map(codes => String.fromCharCode(...codes)),

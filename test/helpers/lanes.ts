@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest';
-import type { HealthNews } from '../../src/delivery/health.ts';
+import type { HealthNews, ToldFailing } from '../../src/delivery/health.ts';
 import { createLanes, type Lanes } from '../../src/delivery/lanes.ts';
 import type { HeadgateEvent } from '../../src/events/event.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
@@ -11,6 +11,7 @@ import type { Outcome } from '../../src/targets/outcome.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { testClock } from './clock.ts';
 import { eventually } from './eventually.ts';
+import { noDial } from './no-http.ts';
 import { openTestStorage } from './storage.ts';
 import type { MadeTransition } from './transitions.ts';
 
@@ -44,11 +45,12 @@ async function openWorld() {
     refusal?: AppError | undefined;
     schedule: readonly number[];
     concurrency: number;
-    failing: readonly string[];
+    failing: Readonly<Record<string, ToldFailing>>;
+    paused: Readonly<Record<string, number>>;
     /** As real clocks do: what passes from one reading to the next, and by how much timers are early, in ms. */
     readingMs: number;
     earlyMs: number;
-  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: [], readingMs: 0, earlyMs: 0 };
+  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: {}, paused: {}, readingMs: 0, earlyMs: 0 };
   let lanes: Lanes | undefined;
   let readings = 0;
   const coarse: Clock = {
@@ -78,12 +80,15 @@ async function openWorld() {
       workspace: 'default',
       storage,
       http: { request: () => Promise.reject(new Error('not used')), close: async () => {} },
+      dial: noDial,
+      secretOf: () => undefined,
       clock: coarse,
       ids: monotonicIds(systemClock),
       logger: { ...silentLogger, warn: note, error: note },
       random: () => 0.5,
       logFolder: store.folder,
-      failing: new Set(facts.failing),
+      failing: new Map(Object.entries(facts.failing)),
+      paused: new Map(Object.entries(facts.paused)),
       news: (id, news) => void told.push({ target: id, ...news }),
       settings: () => ({
         retrySchedule: facts.schedule,

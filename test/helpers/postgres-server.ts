@@ -40,7 +40,7 @@ function run(program: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${words.join(' ')}: ${error ?? `${stdout}${stderr}`}`);
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', reject);
     probe.listen(0, '127.0.0.1', () => {

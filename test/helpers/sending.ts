@@ -3,6 +3,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { findTargetType } from '../../src/targets/index.ts';
 import type { Outcome } from '../../src/targets/outcome.ts';
+import { noDial } from './no-http.ts';
 
 /** Sends events once to a target of these settings, over the product's own HTTP client. */
 export async function sendOnce(
@@ -15,7 +16,15 @@ export async function sendOnce(
   const http = createHttpClient({ privateAddresses: 'allow', allowedAddresses: [], clock });
   try {
     const { signal } = new AbortController();
-    return await target.send(events, { deliveryId: 'd1', http, clock, signal, logFolder: '/nowhere' });
+    return await target.send(events, {
+      deliveryId: 'd1',
+      http,
+      dial: noDial,
+      secretOf: () => undefined,
+      clock,
+      signal,
+      logFolder: '/nowhere',
+    });
   } finally {
     await http.close();
   }

@@ -2,6 +2,7 @@ import type { HeadgateEvent } from '../../src/events/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import type { DeliveryRow, IncidentRow, TransitionOperation } from '../../src/storage/storage.ts';
+import { FRESH_DELIVERY } from '../../src/storage/tables.ts';
 
 const ids = monotonicIds(systemClock);
 
@@ -114,6 +115,7 @@ function made(
 
 function delivery(target: string, incident: IncidentRow, event: HeadgateEvent, now: number): DeliveryRow {
   return {
+    ...FRESH_DELIVERY,
     id: ids.next(),
     target,
     notification: incident.notification,
@@ -122,16 +124,6 @@ function delivery(target: string, incident: IncidentRow, event: HeadgateEvent, n
     event_id: event.id,
     seq: incident.seq,
     status: event.status,
-    state: 'waiting',
-    attempts: 0,
-    next_at: null,
-    last_status: null,
-    last_error: null,
     created_at: now,
-    settled_at: null,
-    retried_from: 0,
-    retried_at: null,
-    instead_of: null,
-    batch: null,
   };
 }

@@ -152,7 +152,9 @@ export function describeStorage(dialect: TestDialect): void {
         });
         expect(await stores().deliveries.attempts(id)).toEqual([attemptRow(id, 1)]);
         expect(await stores().deliveries.waiting('hook', '', 10)).toHaveLength(1);
-        expect(await stores().deliveries.reached(operation.incident.id, 'hook')).toBe(false);
+        expect(await stores().deliveries.told(operation.incident.id, 'hook')).toMatchObject({
+          isReached: false,
+        });
       });
 
       it('settles a delivery once', async () => {
@@ -173,11 +175,11 @@ export function describeStorage(dialect: TestDialect): void {
         const end = transition(closed(incident), { targets: ['log'] });
         await storage.commit(end);
         await storage.commit(settle(deliveryOf(end)));
-        expect(await stores().deliveries.reached(incident.id, 'log')).toBe(false);
+        expect(await stores().deliveries.told(incident.id, 'log')).toMatchObject({ isReached: false });
 
         const [firing] = await stores().deliveries.waiting('hook', '', 1);
         await storage.commit(settle(firing?.id ?? ''));
-        expect(await stores().deliveries.reached(incident.id, 'hook')).toBe(true);
+        expect(await stores().deliveries.told(incident.id, 'hook')).toMatchObject({ isReached: true });
       });
     });
 

@@ -33,8 +33,10 @@ export function describeDeliveries(dialect: TestDialect): void {
       return operation;
     }
 
-    const end = (id: string, state: DeliveryState, attempts = 3): Promise<void> =>
-      storage.commit(settle(id, { state, attempts, lastError: state }));
+    async function end(id: string, state: DeliveryState, attempts = 3): Promise<void> {
+      const retriedAt = (await get(id))?.retried_at ?? null;
+      await storage.commit(settle(id, { state, attempts, lastError: state, retriedAt }));
+    }
 
     /** A delivery in the given state. */
     async function one(state: DeliveryState, facts = {}, targets = ['hook']): Promise<string> {
@@ -57,18 +59,37 @@ export function describeDeliveries(dialect: TestDialect): void {
       it('writes what the fallback gets with it, which then waits', async () => {
         const { deliveries } = await committed(transition(incidentRow()));
         const handOver = standIn(deliveries[0]);
-        await storage.commit(settle(deliveries[0]?.id ?? '', { state: 'exhausted', handOver }));
+        await storage.commit(settle(deliveries[0]?.id ?? '', { state: 'exhausted', handOver: [handOver] }));
         expect(await get(handOver.id)).toEqual(handOver);
         expect(await stores().deliveries.waiting('spare', '', 10)).toEqual([handOver]);
         expect(await stores().deliveries.waiting('hook', '', 10)).toEqual([]);
-        expect(await stores().deliveries.isGiven(handOver.incident_id, 'spare')).toBe(true);
-        expect(await stores().deliveries.isGiven(handOver.incident_id, 'other')).toBe(false);
+      });
+
+      it('tells who stands in for whom, and that as long as somebody is owed the end', async () => {
+        const incident = incidentRow();
+        const [row] = (await committed(transition(incident))).deliveries;
+        const { told, standIns } = stores().deliveries;
+        expect(await told(incident.id, 'hook')).toEqual({ isReached: false, standIns: [] });
+        const others = [standIn(row, 'spare'), standIn(row, 'pager')];
+        await storage.commit(settle(row?.id ?? '', { state: 'exhausted', handOver: others }));
+        const repeat = await committed(transition(repeated(incident)));
+        await end(deliveryOf(repeat), 'sent');
+        expect(await told(incident.id, 'hook')).toEqual({ isReached: true, standIns: ['pager', 'spare'] });
+        expect(await told(incident.id, 'spare')).toEqual({ isReached: false, standIns: [] });
+        expect(await told('another', 'hook')).toEqual({ isReached: false, standIns: [] });
+        for (const other of others) await end(other.id, 'sent');
+        expect((await standIns()).toSorted()).toEqual(['pager', 'spare']);
+        const over = await committed(transition(closed(repeated(incident))));
+        expect((await standIns()).toSorted()).toEqual(['pager', 'spare']);
+        expect(await storage.in('another').deliveries.standIns()).toEqual([]);
+        await end(deliveryOf(over), 'sent');
+        expect(await standIns()).toEqual([]);
       });
 
       it('is booked although the fallback has that event already, and gives it nothing twice', async () => {
         const operation = await committed(transition(incidentRow(), { targets: ['hook', 'spare'] }));
         const [first, second] = operation.deliveries;
-        await storage.commit(settle(first?.id ?? '', { state: 'refused', handOver: standIn(first) }));
+        await storage.commit(settle(first?.id ?? '', { state: 'refused', handOver: [standIn(first)] }));
         expect(await get(first?.id ?? '')).toMatchObject({ state: 'refused' });
         expect(await get(second?.id ?? '')).toEqual(second);
         expect(await all()).toHaveLength(2);
@@ -79,11 +100,27 @@ export function describeDeliveries(dialect: TestDialect): void {
         const [row] = deliveries;
         const attempt = attemptRow(row?.id ?? '', 1);
         await storage.commit(settle(row?.id ?? '', { state: 'waiting', attempt }));
-        const again = settle(row?.id ?? '', { state: 'exhausted', attempt, handOver: standIn(row) });
+        const again = settle(row?.id ?? '', { state: 'exhausted', attempt, handOver: [standIn(row)] });
         await expect(storage.commit(again)).rejects.toMatchObject({ code: 'conflict' });
         expect(await all()).toHaveLength(1);
         expect(await get(row?.id ?? '')).toMatchObject({ state: 'waiting' });
       });
+    });
+
+    it('finds the ends that wait for a target, without those that wait for their alarm', async () => {
+      const ends: string[] = [];
+      for (const state of ['sent', 'waiting', 'refused', 'sent'] as const) {
+        const incident = incidentRow({ subject: `s${ends.length}` });
+        const alarm = deliveryOf(await committed(transition(incident, { targets: ['hook', 'log'] })));
+        if (state !== 'waiting') await end(alarm, state);
+        ends.push(deliveryOf(await committed(transition(closed(incident), { targets: ['hook', 'log'] }))));
+      }
+      const [first = '', , third, fourth] = ends;
+      const found = async (after: string, limit: number) =>
+        (await stores().deliveries.waitingEnds('hook', after, limit)).map(row => row.id);
+      expect(await found('', 10)).toEqual([first, third, fourth]);
+      expect(await found(first, 1)).toEqual([third]);
+      expect(await stores().deliveries.waitingEnds('log', '', 10)).toEqual([]);
     });
 
     it('knows whether a target has got something later of the incident', async () => {
@@ -188,6 +225,49 @@ export function describeDeliveries(dialect: TestDialect): void {
         expect(await get(deliveryOf(first))).toMatchObject({ state: 'exhausted', retried_at: null });
       });
 
+      it('is not undone by what an attempt brings that began before, and is not asked for twice when it arrived', async () => {
+        const began = async (id: string) => (await get(id))?.retried_at ?? null;
+        const id = await one('waiting');
+        const retriedAt = await began(id);
+        const states = ['waiting', 'refused'] as const;
+        await requeue({ id, states });
+        const attempt = attemptRow(id, 1);
+        const lost = settle(id, { state: 'refused', retriedAt, attempt });
+        await expect(storage.commit(lost)).rejects.toMatchObject({ code: 'conflict' });
+        await storage.commit({ ...lost, lastError: 'status 404', isOvertaken: true });
+        expect(await get(id)).toMatchObject({
+          state: 'waiting',
+          attempts: 1,
+          retried_from: 1,
+          retried_at: NOW,
+          next_at: null,
+          settled_at: null,
+          last_error: 'status 404',
+        });
+        expect(await stores().deliveries.attempts(id)).toEqual([attempt]);
+        const again = settle(id, { state: 'waiting', attempts: 2, nextAt: 9, retriedAt: await began(id) });
+        await expect(storage.commit({ ...again, isOvertaken: true })).rejects.toMatchObject({
+          code: 'conflict',
+        });
+        await requeue({ id, states });
+        expect(await began(id)).toBe(NOW + 1);
+        await expect(storage.commit(again)).rejects.toMatchObject({ code: 'conflict' });
+        await storage.commit({ ...again, state: 'sent', settledAt: 5 });
+        expect(await get(id)).toMatchObject({ state: 'sent', attempts: 2 });
+      });
+
+      it('keeps an end from being skipped whose alarm it puts back', async () => {
+        const incident = incidentRow();
+        const alarm = deliveryOf(await committed(transition(incident)));
+        const over = deliveryOf(await committed(transition(closed(incident))));
+        await end(alarm, 'refused');
+        await requeue({ id: alarm });
+        await expect(end(over, 'skipped', 0)).rejects.toMatchObject({ code: 'conflict' });
+        await storage.commit(settle(alarm, { state: 'refused', retriedAt: NOW }));
+        await end(over, 'skipped', 0);
+        expect(await get(over)).toMatchObject({ state: 'skipped' });
+      });
+
       it('goes through any number in slices, each once', async () => {
         const ids: string[] = [];
         for (let made = 0; made < 7; made++) ids.push(await one('refused', { subject: `s${made}` }));
@@ -214,20 +294,38 @@ export function describeDeliveries(dialect: TestDialect): void {
       });
     });
 
+    it('keeps the longest pause a target asked for with its settings, until these are replaced', async () => {
+      const keep = (sealed: string): Promise<void> =>
+        storage.transaction(tx => tx.in('default').keepTarget({ id: 'hook', sealed, paused_until: null }));
+      const pausedUntil = async () => (await stores().keptTargets.list()).map(row => row.paused_until);
+      const asked = async (subject: string, until: number): Promise<void> => {
+        const id = deliveryOf(await committed(transition(incidentRow({ subject }))));
+        await storage.commit(settle(id, { state: 'waiting', pause: { target: 'hook', until } }));
+      };
+      await asked('a', 5);
+      expect(await pausedUntil()).toEqual([]);
+      await keep('one');
+      await asked('b', NOW);
+      await asked('c', NOW - 1);
+      expect(await pausedUntil()).toEqual([NOW]);
+      await keep('two');
+      expect(await pausedUntil()).toEqual([null]);
+    });
+
     it('keeps the settings of targets, replaces and drops them, for each workspace', async () => {
       const keep = (workspace: string, id: string, sealed: string): Promise<void> =>
-        storage.transaction(tx => tx.in(workspace).keepTarget({ id, sealed }));
+        storage.transaction(tx => tx.in(workspace).keepTarget({ id, sealed, paused_until: null }));
       await keep('default', 'b', 'one');
       await keep('default', 'a', 'two');
       await keep('default', 'b', 'three');
       await keep('another', 'b', 'four');
       expect(await stores().keptTargets.list()).toEqual([
-        { id: 'a', sealed: 'two' },
-        { id: 'b', sealed: 'three' },
+        { id: 'a', sealed: 'two', paused_until: null },
+        { id: 'b', sealed: 'three', paused_until: null },
       ]);
       await storage.transaction(tx => tx.in('default').dropTarget('b'));
       await storage.transaction(tx => tx.in('default').dropTarget('unknown'));
-      expect(await stores().keptTargets.list()).toEqual([{ id: 'a', sealed: 'two' }]);
+      expect(await stores().keptTargets.list()).toEqual([{ id: 'a', sealed: 'two', paused_until: null }]);
       expect(await storage.in('another').keptTargets.list()).toHaveLength(1);
     });
   });

@@ -66,6 +66,7 @@ async function begin(path: string) {
         idleSessionTTL: 3600,
         authTokenTTL: 60,
         loginRateLimit: { count: 10, perMs: 1000 },
+        loginBackOff: { after: 5, longestMs: 60_000 },
         auth: authSchema.parse({}),
         externalUrl: undefined,
       }),

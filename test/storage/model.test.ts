@@ -52,7 +52,7 @@ function operationOf(one: Step, model: Model, workspace: string): Operation | un
     const attempt = one.attempt === null ? null : attemptRow(delivery.id, one.attempt);
     const { state, fallback } = one;
     const handOver =
-      fallback === null ? null : { ...delivery, id: `${delivery.id}-${fallback}`, target: fallback };
+      fallback === null ? [] : [{ ...delivery, id: `${delivery.id}-${fallback}`, target: fallback }];
     const facts = {
       workspace,
       state,

@@ -79,7 +79,7 @@ export function createModel(): Model {
       batch: operation.batch,
     });
     const { handOver } = operation;
-    if (handOver !== null && areNew([handOver])) deliveries.set(handOver.id, handOver);
+    for (const other of handOver) if (areNew([other])) deliveries.set(other.id, other);
     return true;
   }
 

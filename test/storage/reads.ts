@@ -39,10 +39,9 @@ export const READS: readonly (readonly [string, Read])[] = [
   ],
   ['waiting deliveries', reader => deliveries(reader).waiting('t', 'd', 10)],
   ['what waits for each target', reader => deliveries(reader).waitingByTarget()],
-  ['whether a target was reached', reader => deliveries(reader).reached('i', 't')],
+  ['who was told in place of a target', reader => deliveries(reader).told('i', 't')],
   ['deliveries in a range of time', reader => deliveries(reader).list({ since: 1, until: 2 ** 41 }, page)],
   ['whether a target has later news', reader => deliveries(reader).overtaken('i', 't', 1)],
-  ['whether a target was given anything', reader => deliveries(reader).isGiven('i', 't')],
   ['kept settings of targets', reader => keptTargetStore(reader, 'default').list()],
   ['attempts', reader => deliveries(reader).attempts('d')],
   ['messages', reader => messageStore(reader, 'default').list(page)],
@@ -67,6 +66,11 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
   ['events that nothing needs', reader => old(reader, 'events'), 'deliveries_by_event'],
   ['incidents that nothing needs', reader => old(reader, 'incidents'), 'deliveries_by_incident_id'],
   ['open incidents by condition', reader => incidents(reader).openByCondition(), 'incidents_'],
+  [
+    'ends that wait for a target',
+    reader => deliveries(reader).waitingEnds('t', 'd', 10),
+    'deliveries_waiting',
+  ],
   ['what waits for a target', reader => deliveries(reader).waiting('t', 'd', 10), 'deliveries_waiting'],
   [
     'the deliveries of an incident',
@@ -79,10 +83,11 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
     'incident_id',
   ],
   [
-    'whether a target was given anything of an incident',
-    reader => deliveries(reader).isGiven('i', 't'),
+    'who was told of an incident in place of a target',
+    reader => deliveries(reader).told('i', 't'),
     'incident_id',
   ],
+  ['targets that stand in for others', reader => deliveries(reader).standIns(), 'deliveries_instead_of'],
   [
     'what was given up and is to be put back',
     reader => requeue(reader, 'default', { states: ['refused'] }, { now: 1, after: 'd', limit: 10 }),

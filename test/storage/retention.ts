@@ -105,7 +105,26 @@ export function describeRetention(dialect: TestDialect): void {
       await settleAll(repeat);
       await sweep();
       expect(await deliveryIds()).toEqual(repeat.deliveries.map(row => row.id));
-      expect(await stores().deliveries.reached(incident.id, 'hook')).toBe(true);
+      expect(await stores().deliveries.told(incident.id, 'hook')).toMatchObject({ isReached: true });
+    });
+
+    it('keeps what a stand-in has got until the target that it stands in for has heard the end', async () => {
+      const incident = incidentRow();
+      const alarm = await commit(incident);
+      const [lost] = alarm.deliveries;
+      if (lost === undefined) throw new Error('there is no delivery');
+      const standIn = { ...lost, id: `${lost.id}-for-spare`, target: 'spare', instead_of: lost.target };
+      await storage.commit(settle(lost.id, { state: 'refused', handOver: [standIn] }));
+      await storage.commit(settle(standIn.id));
+      const end = await commit(closed(incident));
+      await sweep();
+      expect(await stores().deliveries.told(incident.id, lost.target)).toEqual({
+        isReached: false,
+        standIns: ['spare'],
+      });
+      await settleAll(end);
+      await sweep();
+      expect(await deliveryIds()).toEqual([]);
     });
 
     it('keeps it until the target has heard the end', async () => {
@@ -113,7 +132,7 @@ export function describeRetention(dialect: TestDialect): void {
       await settleAll(await commit(incident));
       const end = await commit(closed(incident));
       await sweep();
-      expect(await stores().deliveries.reached(incident.id, 'hook')).toBe(true);
+      expect(await stores().deliveries.told(incident.id, 'hook')).toMatchObject({ isReached: true });
       await settleAll(end);
       await sweep();
       expect(await deliveryIds()).toEqual([]);
@@ -228,7 +247,8 @@ export function describeRetention(dialect: TestDialect): void {
       for (const [key, incident] of reached) {
         const isNeeded = open.some(row => row.id === incident) || ends.includes(key);
         const [, target = ''] = key.split(' ');
-        if (isNeeded) expect(await stores().deliveries.reached(incident, target)).toBe(true);
+        if (isNeeded)
+          expect(await stores().deliveries.told(incident, target)).toMatchObject({ isReached: true });
       }
     }
   });

@@ -12,6 +12,7 @@ import type {
   TransitionOperation,
   UserRow,
 } from '../../src/storage/storage.ts';
+import { FRESH_DELIVERY } from '../../src/storage/tables.ts';
 import { testClock } from '../helpers/clock.ts';
 
 const ids = monotonicIds(testClock());
@@ -68,6 +69,7 @@ export function transition(incident: IncidentRow, facts: TransitionFacts = {}): 
 
 function deliveryRow(incident: IncidentRow, eventId: string, target: string): DeliveryRow {
   return {
+    ...FRESH_DELIVERY,
     id: ids.next(),
     target,
     notification: incident.notification,
@@ -76,17 +78,7 @@ function deliveryRow(incident: IncidentRow, eventId: string, target: string): De
     event_id: eventId,
     seq: incident.seq,
     status: incident.state === 'open' ? 'ALARM' : 'OK',
-    state: 'waiting',
-    attempts: 0,
-    next_at: null,
-    last_status: null,
-    last_error: null,
     created_at: TIME,
-    settled_at: null,
-    retried_from: 0,
-    retried_at: null,
-    instead_of: null,
-    batch: null,
   };
 }
 
@@ -115,9 +107,10 @@ export function settle(deliveryId: string, facts: Partial<SettleOperation> = {})
     lastStatus: 200,
     lastError: null,
     settledAt: TIME + 5,
+    retriedAt: null,
     attempt: null,
     batch: null,
-    handOver: null,
+    handOver: [],
     ...facts,
   };
 }

@@ -45,6 +45,7 @@ beforeEach(async () => {
         authTokenTTL: 60,
         idleSessionTTL: 3600,
         loginRateLimit: { count: 100, perMs: 1000 },
+        loginBackOff: { after: 5, longestMs: 60_000 },
         auth: authSchema.parse({}),
         externalUrl: undefined,
       }),

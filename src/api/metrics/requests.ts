@@ -14,9 +14,10 @@ export function countRequests(server: FastifyInstance, metrics: Metrics): void {
     labels: ['method', 'route', 'status'],
     buckets: BUCKETS,
   });
-  server.addHook('onResponse', async (request, reply) => {
+  server.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? UNKNOWN;
     const method = route === UNKNOWN ? UNKNOWN : request.method;
     seconds({ method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
+    done();
   });
 }

@@ -55,6 +55,7 @@ export function refusalsOf(operation: Operation): readonly ErrorCode[] {
   const found: readonly (ErrorCode | false)[] = [
     (isScoped || Object.keys(query).length > 0 || body !== undefined) && 'invalid-request',
     access !== 'public' && 'unauthenticated',
+    access !== 'public' && 'rate-limited',
     access !== 'public' && 'forbidden',
     access !== 'public' && access !== 'pipeline' && 'password-change-required',
     isScoped && (answer.kind !== 'optional' || 'group' in params) && 'not-found',

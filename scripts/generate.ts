@@ -17,7 +17,6 @@ import { profileOf } from '../src/pipelines/engines/index.ts';
 import type { Meaning, Profile, Rule } from '../src/pipelines/engines/profile.ts';
 import { type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts';
 import { targetTypes } from '../src/targets/index.ts';
-import { unsentReason } from '../src/targets/target.ts';
 import { apiPage } from './api-page.ts';
 import { buildProduct } from './build.ts';
 import { clientFiles } from './generate-client.ts';
@@ -177,12 +176,8 @@ function configurationPage(): string {
     ...settings.map(([name, schema]) => settingsSection(name, asSchema(schema))),
     '## notifications.yml',
     'Two lists, `targets` and `notifications`; each may also be a map keyed by id.',
-    ...targetTypes.map(({ type, description, schema, sends }) =>
-      sections(
-        `### Target ${type}`,
-        sends ? description : `${description} Its settings are read in full; ${unsentReason(type)}.`,
-        keyTable(jsonSchema(schema)),
-      ).trimEnd(),
+    ...targetTypes.map(({ type, description, schema }) =>
+      sections(`### Target ${type}`, description, keyTable(jsonSchema(schema))).trimEnd(),
     ),
     sections('### Notification', keyTable(jsonSchema(notificationSchema))).trimEnd(),
     ...conditions.map(({ id, name, description, schema }) =>

@@ -40,6 +40,8 @@ const house: House = {
   configuration: untouched,
   configurationStatus: untouched,
   save: untouched,
+  trial: untouched,
+  testSend: untouched,
   checkTexts: untouched,
   requeue: untouched,
   get secrets() {

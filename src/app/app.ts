@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import { createAudit } from '../auth/audit.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
@@ -10,6 +10,7 @@ import { type Configuration, type LoadResult, loadConfiguration, type Sources } 
 import { openSecretStore } from '../config/secret-store.ts';
 import type { Settings } from '../config/settings.ts';
 import { createVersions } from '../config/versions.ts';
+import { createTestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createDial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -185,6 +186,19 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     teardown.add('leadership', leadership.stop);
     await leadership.start();
+    const stopTests = new AbortController();
+    teardown.add('test sends', async () => stopTests.abort());
+    const testSend = createTestSend({
+      http,
+      dial,
+      secretOf: secrets.get,
+      clock,
+      ids,
+      logger: logger.child({ component: 'test-send' }),
+      logFolder: join(dataFolder, 'log'),
+      signal: stopTests.signal,
+      instanceName: () => settings().instance.name,
+    });
     let stopping = false;
     const startTime = clock.now();
     const server = await createServer({
@@ -196,6 +210,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         configuration: configuration.get,
         configurationStatus: configuration.status,
         save: configuration.save,
+        trial: configuration.trial,
+        testSend,
         checkTexts: texts => checkTexts(sources, texts, clock),
         secrets,
         users: identity.users,

@@ -99,6 +99,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     },
     released: lanes.released,
     externalUrl: () => settings().instance.externalUrl,
+    instanceName: () => settings().instance.name,
     operationalTarget: () => settings().delivery.operationalTarget,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
   });

@@ -19,6 +19,7 @@ import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
 import { targetsCommand } from './targets.ts';
+import { testSendCommand } from './test-send.ts';
 import { usersCommand } from './users.ts';
 import { versionCommand } from './version.ts';
 import { whoamiCommand } from './whoami.ts';
@@ -41,6 +42,7 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     outputsCommand,
     notificationsCommand,
     targetsCommand,
+    testSendCommand,
     incidentsCommand,
     deliveriesCommand,
     messagesCommand,

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { configureNotification } from '../notifications/notification.ts';
 import { findTargetType } from '../targets/index.ts';
 import type { Target } from '../targets/target.ts';
-import { withFallback, withStandIns } from './cross-checks.ts';
+import { withStandIns, withWays } from './cross-checks.ts';
 import { readDocument } from './document.ts';
 import { deepFreeze } from './freeze.ts';
 import { type Loaded, type LoadResult, SETTINGS_FILE, type Sources } from './load.ts';
@@ -30,7 +30,7 @@ export async function assemble(
   const graph = targetGraph(itemsOf(plain.rawTargets, 'targets'));
   const targets: Target[] = [];
   for (const value of plain.targets) {
-    targets.push(deepFreeze(withFallback(configured(value), graph)));
+    targets.push(deepFreeze(withWays(configured(value), graph)));
     await pause();
   }
   const notifications = [];

@@ -42,10 +42,14 @@ export function withStandIns(notification: Notification, graph: TargetGraph): No
   return { ...notification, targets: [...new Set(targets)] };
 }
 
-/** The target with a fallback that is there, by the same rule. */
-export function withFallback(target: Target, graph: TargetGraph): Target {
-  const { fallback } = target;
-  return fallback === undefined ? target : { ...target, fallback: resolved(graph, fallback) };
+/** The target with a fallback and with routes that lead somewhere, by the same rule. */
+export function withWays(target: Target, graph: TargetGraph): Target {
+  const { fallback, routes } = target;
+  return {
+    ...target,
+    ...(fallback !== undefined && { fallback: resolved(graph, fallback) }),
+    ...(routes && { routes: event => routes(event).map(id => resolved(graph, id) ?? id) }),
+  };
 }
 
 export interface WindowFindings {

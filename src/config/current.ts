@@ -59,6 +59,11 @@ export interface ConfigurationHolder {
    * and `unavailable` when the disk is full; then nothing has changed.
    */
   save(change: Change): Promise<Configuration>;
+  /**
+   * The configuration that a change of items would come to, which nothing keeps. Rejects as `save` does, but for what
+   * only writing can meet.
+   */
+  trial(edits: (now: Configuration) => readonly Edit[]): Promise<Configuration>;
   /** Loads again when a stored secret is no longer the one that was loaded with. */
   secretsChanged(name: string): Promise<void>;
   /** Calls back after each change of configuration. Returns the call that ends it. */
@@ -120,6 +125,12 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
     return inForce.get();
   }
 
+  async function trial(edits: (now: Configuration) => readonly Edit[]): Promise<Configuration> {
+    const now = assertSound(inForce.ifCurrent() ?? (await load()));
+    const { loaded } = await prepareOn(now, { edits: edits(now.configuration), texts: {} });
+    return loaded.configuration;
+  }
+
   /** Errors may be those of the files as they are: a secret's file they refer to may have gone since. */
   async function prepareOn(now: Loaded, change: Parameters<typeof prepareApart>[0]): Promise<Prepared> {
     try {
@@ -143,6 +154,7 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
     get: inForce.get,
     reload: () => turns.take(load),
     save: change => turns.take(() => save(change)),
+    trial: edits => turns.take(() => trial(edits)),
     secretsChanged(name) {
       oldSecrets.add(name);
       return turns.take(async () => {

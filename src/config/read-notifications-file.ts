@@ -1,7 +1,7 @@
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from '../lib/address-guard.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
-import { checkWindow, crossCheck, withFallback, withStandIns } from './cross-checks.ts';
+import { checkWindow, crossCheck, withStandIns, withWays } from './cross-checks.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Finding } from './finding.ts';
 import type { Origin } from './issues.ts';
@@ -60,7 +60,7 @@ export function readNotifications(
   );
   const readings = [...readTargets, ...readNotices];
   return {
-    targets: readTargets.flatMap(({ target }) => (target === undefined ? [] : [withFallback(target, graph)])),
+    targets: readTargets.flatMap(({ target }) => (target === undefined ? [] : [withWays(target, graph)])),
     notifications: readNotices.flatMap(({ notification }) => notification ?? []),
     resolvedTargets: readTargets.flatMap(({ target, resolved }) => (target === undefined ? [] : [resolved])),
     targetItems: targets.items,

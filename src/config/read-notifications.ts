@@ -7,7 +7,7 @@ import {
   notificationSchema,
 } from '../notifications/notification.ts';
 import { findTargetType, targetTypes } from '../targets/index.ts';
-import { type Target, unsentReason } from '../targets/target.ts';
+import type { Target } from '../targets/target.ts';
 import type { ConfigDocument } from './document.ts';
 import { problemsOf } from './issues.ts';
 import type { Item } from './items.ts';
@@ -49,9 +49,7 @@ export function readTarget(document: ConfigDocument, item: Item, sources: Refere
   const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
   const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
   const warnings = [
-    ...(type.sends
-      ? laterWarnings(schema, item.value, origin)
-      : [{ ...origin.place(['type']), message: unsentReason(type.type) }]),
+    ...laterWarnings(schema, item.value, origin),
     ...unknown,
     ...clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path)),
   ];

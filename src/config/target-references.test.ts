@@ -77,14 +77,20 @@ describe('targets that lead to each other', () => {
       [log('a', { fallback: 'b' }), log('b', { fallback: 'c' }), log('c', { fallback: 'b' })],
       'targets lead in a circle: b -> c -> b (targets[2].fallback)',
     ],
-    [
-      [router('r', 'l'), log('l', { fallback: 'r' })],
-      'targets lead in a circle: r -> l -> r (targets[1].fallback)',
-    ],
     [[standIn('r'), router('r', 'gone')], 'targets lead in a circle: r -> r (targets[1].routes[0].output)'],
     [[standIn('default')], 'targets lead in a circle: default -> default (targets[0].defaultId)'],
   ])('%j in a circle are refused', (targets, message) => {
     expect(errors(targets)).toEqual([message]);
+  });
+
+  test('by a fallback are a circle too, and a fallback is sent to itself', () => {
+    expect(errors([router('r', 'l'), log('l', { fallback: 'r' })])).toEqual([
+      "must be a target that is sent to, and 'r' is a router (targets[1].fallback)",
+      'targets lead in a circle: r -> l -> r (targets[1].fallback)',
+    ]);
+    expect(errors([router('r', 'm'), log('m'), standIn('r'), log('l', { fallback: 'default' })])).toEqual([
+      "must be a target that is sent to, and 'r' is a router (targets[3].fallback)",
+    ]);
   });
 
   test('may meet again, and may follow each other ten in a row, whatever their order in the file', () => {

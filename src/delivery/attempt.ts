@@ -68,11 +68,17 @@ export interface AttemptEnd {
 /** The wait of a whole target whose receiver asks it to slow down and does not say for how long. */
 const PAUSE_MS = 60_000;
 
+/** What sending takes of it. */
+export type Sending = Pick<
+  Attempts,
+  'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'signal' | 'holds'
+>;
+
 /** Sends once. `stopped` when the process ends meanwhile: nothing is booked and it is sent again later. */
 export async function attempt(
   parcel: Parcel,
   target: Target,
-  options: Attempts,
+  options: Sending,
 ): Promise<AttemptEnd | 'stopped'> {
   const { clock } = options;
   const startedAt = clock.now();
@@ -89,12 +95,12 @@ function pauseOf(outcome: Outcome): number {
 }
 
 /** A process that was frozen finds its timers due before it learns that its time is over. */
-const isOver = ({ signal, holds = () => true }: Attempts): boolean => signal.aborted || !holds();
+const isOver = ({ signal, holds = () => true }: Sending): boolean => signal.aborted || !holds();
 
 const GIVEN_UP: Outcome = { kind: 'retry', reason: `no end within ${LONGEST_ATTEMPT_MS / 1000} s` };
 
 /** The target is left behind when its time is over; it hears of the process's end only. */
-function send(parcel: Parcel, target: Target, options: Attempts): Promise<Outcome> {
+function send(parcel: Parcel, target: Target, options: Sending): Promise<Outcome> {
   if (isOver(options)) return Promise.resolve(GIVEN_UP);
   return new Promise(resolve => {
     const end = (outcome: Outcome): void => {
@@ -109,7 +115,7 @@ function send(parcel: Parcel, target: Target, options: Attempts): Promise<Outcom
   });
 }
 
-async function sent({ id, events }: Parcel, target: Target, options: Attempts): Promise<Outcome> {
+async function sent({ id, events }: Parcel, target: Target, options: Sending): Promise<Outcome> {
   const { http, dial, secretOf, clock, signal, logFolder } = options;
   const warn = (reason: string): void =>
     options.logger.warn({ target: target.settings.id, deliveryId: id, reason }, 'an expression failed');

@@ -5,7 +5,14 @@ import { withoutInternal, withSystemFields } from '../events/system-fields.ts';
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** The event as this target gets it: its system fields attached, names beginning `__` left behind or kept apart. */
-export function outgoing(event: HeadgateEvent, systemFields: readonly string[], host: string): HeadgateEvent {
+export const outgoing = (
+  event: HeadgateEvent,
+  systemFields: readonly string[],
+  host: string,
+): HeadgateEvent => withSteering(withoutInternal(attached(event, systemFields, host)), event);
+
+/** The event with its system fields; `host` is what `cribl_host` says. */
+export function attached(event: HeadgateEvent, systemFields: readonly string[], host: string): HeadgateEvent {
   const facts = {
     cribl_host: host,
     cribl_pipe: text(event.__pipeline),
@@ -13,5 +20,5 @@ export function outgoing(event: HeadgateEvent, systemFields: readonly string[], 
     cribl_output: text(event.output),
     cribl_wp: text(event.__replica),
   };
-  return withSteering(withoutInternal(withSystemFields(event, systemFields, facts)), event);
+  return withSystemFields(event, systemFields, facts);
 }

@@ -51,6 +51,10 @@ function matches(text: string, field: SystemField): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(field);
 }
 
+/** The system fields an event has, as lines for people. */
+export const systemFieldLines = (event: HeadgateEvent): readonly string[] =>
+  SYSTEM_FIELDS.flatMap(field => (Object.hasOwn(event, field) ? [`${field}: ${String(event[field])}`] : []));
+
 /** The event without the names that begin `__`: they steer delivery inside and never leave. */
 export function withoutInternal(event: HeadgateEvent): HeadgateEvent {
   const internal = Object.keys(event).filter(field => field.startsWith('__'));

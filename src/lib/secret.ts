@@ -60,6 +60,25 @@ export class DatabaseUrl extends Secret {
   }
 }
 
+/** Every secret in a value, however deep. */
+export function secretsIn(value: unknown): readonly Secret[] {
+  if (value instanceof Secret) return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(secretsIn);
+}
+
+/** A text without these secrets, in the forms in which messages carry them: plain, in JSON, in an address, in Base64. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const forms = secrets.flatMap(secret => [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '')),
+    Buffer.from(secret).toString('base64'),
+  ]);
+  const known = [...new Set(forms)].filter(form => form !== '').sort((a, b) => b.length - a.length);
+  return known.reduce((masked, form) => masked.replaceAll(form, MASK), text);
+}
+
 /** JSON with the secrets in it, for what is encrypted as a whole. */
 export const revealedJson = (value: object): string =>
   JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key: string, shown: unknown) {

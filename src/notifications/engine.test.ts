@@ -75,6 +75,7 @@ function create(): Engine {
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     released: () => {},
     externalUrl: () => 'https://gate.example/',
+    instanceName: () => 'gate',
     operationalTarget: () => operational,
     isDisabled: (kind, subject) => kind === 'input' && disabled.has(subject.name),
   });

@@ -74,6 +74,7 @@ function create(): Engine {
     enqueue: rows => atOnce.push(...rows.map(row => `${row.target} ${row.subject} ${row.status}`)),
     released: targets => released.push(...targets),
     externalUrl: () => undefined,
+    instanceName: () => 'headgate',
     operationalTarget: () => undefined,
   });
 }

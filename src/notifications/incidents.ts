@@ -1,4 +1,5 @@
 import type { Description } from '../conditions/condition.ts';
+import { attached } from '../delivery/outgoing.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
@@ -6,6 +7,7 @@ import { createFaultLog } from '../lib/fault-log.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DeliveryRow, IncidentRow, Storage } from '../storage/storage.ts';
+import { routedTo } from '../targets/routed.ts';
 import type { Target } from '../targets/target.ts';
 import { bulletinRow } from './bulletin.ts';
 import { createGroups, type Groups } from './groups.ts';
@@ -23,6 +25,8 @@ export interface IncidentsOptions {
   /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
   readonly released: (targets: Iterable<string>, first: string) => void;
   readonly externalUrl: () => string | undefined;
+  /** What `cribl_host` says. */
+  readonly instanceName: () => string;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
 }
@@ -61,7 +65,9 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     const present = book.incidents.get(news.subject.key);
     const told = news.status === 'OK' && present !== undefined ? toldTargets(present.row) : book.targets;
     const openAfter = book.incidents.size + (news.status === 'OK' ? -1 : present === undefined ? 1 : 0);
-    const own = book.targets.flatMap(id => options.targets.get(id) ?? []);
+    const routed = (ids: readonly string[], event: HeadgateEvent) => routedTo(ids, event, options.targets);
+    const ofBook = (event: HeadgateEvent) =>
+      routed(book.targets, event).flatMap(id => onBulletin(options.targets.get(id), options.instanceName()));
     return {
       workspace,
       origin: book.origin,
@@ -75,12 +81,13 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       now: clock.now(),
       ids: options.ids,
       externalUrl: options.externalUrl(),
+      routed,
       leftOut: (field, reason) =>
         logger.warn(
           { notification: book.origin.notification, field, reason },
           'metadata cannot be worked out; the event goes without this field',
         ),
-      bulletin: event => bulletinRow(book.origin, own, event, openAfter),
+      bulletin: event => bulletinRow(book.origin, ofBook(event), event, openAfter),
     };
   }
 
@@ -165,3 +172,14 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     },
   };
 }
+
+/** What a target makes of an event for people, its system fields with it. */
+const onBulletin = (target: Target | undefined, host: string): Parameters<typeof bulletinRow>[1] =>
+  target === undefined
+    ? []
+    : [
+        {
+          ...target,
+          bulletinText: event => target.bulletinText(attached(event, target.settings.systemFields, host)),
+        },
+      ];

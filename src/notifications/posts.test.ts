@@ -56,6 +56,7 @@ function create(): Engine {
     enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
     released: () => {},
     externalUrl: () => undefined,
+    instanceName: () => 'gate',
     operationalTarget: () => undefined,
     mostOpen: 60,
   });

@@ -20,9 +20,9 @@ export interface Origin {
   readonly grouping: Grouping | undefined;
   readonly description: string | undefined;
   readonly runbookUrl: string | undefined;
+  readonly metadata: readonly MetadataField[];
   /** What single targets are told beside the event, by their ids. */
   readonly targetConfigs?: Readonly<Record<string, unknown>> | undefined;
-  readonly metadata: readonly MetadataField[];
 }
 
 /** A change of an incident that is to be written and told. */
@@ -40,6 +40,8 @@ export interface Change {
   readonly closeReason: string | undefined;
   /** Ids of the targets that get the event. */
   readonly recipients: readonly string[];
+  /** Exchanges those that route for where they lead; left out where none does. */
+  readonly routed?: (recipients: readonly string[], event: HeadgateEvent) => readonly string[];
   /** Epoch ms. */
   readonly now: number;
   readonly ids: Ids;
@@ -58,8 +60,10 @@ export interface Transition {
 
 /** All that follows from a change, as one operation: the incident, its event, a delivery each, the bulletin. */
 export function transition(change: Change): Transition {
-  const incident = incidentAfter(change);
-  const event = withMetadata(eventOf(change, incident), change.origin.metadata, change.leftOut);
+  const id = change.incident?.id ?? change.ids.next();
+  const event = withMetadata(eventOf(change, id), change.origin.metadata, change.leftOut);
+  const recipients = change.routed?.(change.recipients, event) ?? change.recipients;
+  const incident = incidentAfter(change, id, recipients);
   return {
     event,
     operation: {
@@ -68,18 +72,18 @@ export function transition(change: Change): Transition {
       expectedSeq: change.incident?.seq ?? 0,
       incident,
       event: { id: event.id, incident_id: incident.id, body: JSON.stringify(event), created_at: change.now },
-      deliveries: change.recipients.map(target => deliveryOf(change, incident, event, target)),
+      deliveries: recipients.map(target => deliveryOf(change, incident, event, target)),
       message: change.bulletin(event),
     },
   };
 }
 
-function incidentAfter(change: Change): IncidentRow {
+function incidentAfter(change: Change, id: string, recipients: readonly string[]): IncidentRow {
   const { incident, origin, now } = change;
   const closes = change.status === 'OK';
   const told = incident === undefined ? [] : toldTargets(incident);
   return {
-    id: incident?.id ?? change.ids.next(),
+    id,
     notification: origin.notification,
     condition: origin.condition,
     subject: change.subject.key,
@@ -91,7 +95,7 @@ function incidentAfter(change: Change): IncidentRow {
     severity: incident?.severity ?? origin.severity,
     text: change.description.text,
     rule: origin.fingerprint,
-    told: JSON.stringify(closes ? told : [...new Set([...told, ...change.recipients])]),
+    told: JSON.stringify(closes ? told : [...new Set([...told, ...recipients])]),
     last_event_at: now,
     group_id: incident?.group_id ?? null,
   };
@@ -103,7 +107,7 @@ export function toldTargets(incident: IncidentRow): readonly string[] {
   return Array.isArray(told) ? told.filter(id => typeof id === 'string') : [];
 }
 
-function eventOf(change: Change, incident: IncidentRow): HeadgateEvent {
+function eventOf(change: Change, incidentId: string): HeadgateEvent {
   const { origin, subject, now } = change;
   const component = subject.component;
   const seconds = Math.floor(now / 1000);
@@ -119,8 +123,8 @@ function eventOf(change: Change, incident: IncidentRow): HeadgateEvent {
     endtime: seconds,
     ...change.description.fields,
     severity: change.status === 'OK' ? 'info' : origin.severity,
-    incidentId: incident.id,
-    ...(change.externalUrl !== undefined && { incidentUrl: incidentUrl(change.externalUrl, incident.id) }),
+    incidentId,
+    ...(change.externalUrl !== undefined && { incidentUrl: incidentUrl(change.externalUrl, incidentId) }),
     ...(origin.description !== undefined && { description: origin.description }),
     ...(origin.runbookUrl !== undefined && { runbookUrl: origin.runbookUrl }),
     _raw: change.description.text,

@@ -3,11 +3,12 @@ import type { Audit } from '../auth/audit.ts';
 import type { KeyLife } from '../auth/key-life.ts';
 import { type Actor, assertPasswordIsOwn, authorise, type Permission } from '../auth/permissions.ts';
 import type { Users } from '../auth/user-administration.ts';
-import type { Change } from '../config/change.ts';
+import type { Change, Edit } from '../config/change.ts';
 import type { CheckFindings } from '../config/check.ts';
 import type { Configuration, Texts } from '../config/load.ts';
 import type { SecretStore } from '../config/secret-store.ts';
 import type { ConfigurationStatus } from '../config/status.ts';
+import type { TestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
@@ -23,6 +24,10 @@ export interface House {
   readonly configurationStatus: () => ConfigurationStatus;
   /** Makes a change and answers the configuration that is in force with it. */
   readonly save: (change: Change) => Promise<Configuration>;
+  /** The configuration that changes would come to, which nothing keeps. */
+  readonly trial: (edits: (now: Configuration) => readonly Edit[]) => Promise<Configuration>;
+  /** Sends a test to a target as deliveries are sent. Throws `rate-limited` when too many are asked for. */
+  readonly testSend: TestSend;
   /** What the configuration would be if these texts stood on disk. */
   readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;

@@ -25,6 +25,13 @@ test('the text is the event as it is, or what the message says of it', () => {
   );
 });
 
+test('system fields are lines below the text, and the title is as it is set', () => {
+  expect(configure().bulletinText({ ...event, cribl_host: 'gate', cribl_pipe: 'edge' })).toBe(
+    `${event._raw}\ncribl_host: gate\ncribl_pipe: edge`,
+  );
+  expect(configure({ title: 'Shop' }).bulletinTitle).toBe('Shop');
+});
+
 test('settings show the message as it was written', () => {
   expect(JSON.parse(JSON.stringify(configure().settings))).toMatchObject({ message: '${_raw}' });
 });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { SEVERITIES } from '../events/event.ts';
+import { systemFieldLines } from '../events/system-fields.ts';
 import { render } from '../expressions/template.ts';
 import { withAliases } from '../lib/aliases.ts';
 import { commonSettings } from './settings.ts';
@@ -14,13 +15,7 @@ const schema = withAliases(
       .prefault('${_raw}')
       .describe('Text of the message; a field of the event stands as `${field}`.')
       .meta({ aliases: ['text'], template: true }),
-    title: z
-      .string()
-      .min(1)
-      .max(255)
-      .default('Notification')
-      .describe('Heading of the message.')
-      .meta({ later: true }),
+    title: z.string().min(1).max(255).default('Notification').describe('Heading of the message.'),
     severity: z
       .enum(SEVERITIES)
       .default('warn')
@@ -29,12 +24,13 @@ const schema = withAliases(
   }),
 );
 
-/** Sets the text of the notification's row in the bulletin, which is written with the transition itself. */
+/** Sets heading and text of the notification's row in the bulletin, which is written with the transition itself. */
 export const bulletinMessage = defineTarget({
   type: 'bulletin_message',
   description: 'Shows events as messages in the product.',
   schema,
   concurrency: () => 1,
   send: async () => ({ kind: 'sent' }),
-  bulletinText: (event, settings) => render(settings.message, event),
+  bulletinText: (event, settings) => [render(settings.message, event), ...systemFieldLines(event)].join('\n'),
+  bulletinTitle: settings => settings.title,
 });

@@ -12,6 +12,7 @@ export const defaultTarget = defineTarget({
     type: z.literal('default').describe('Kind of target.'),
     defaultId: identifier.describe('Id of the target that gets the events.'),
   }),
+  routes: (_, { defaultId }) => [defaultId],
   concurrency: () => 1,
   send: async () => ({ kind: 'refused', reason: 'a default target only names the target that stands in' }),
 });

@@ -10,7 +10,7 @@ import { type RetrySettings, waitsOfStatus, waitsOfTimeout } from './retry-setti
 export const MAX_ANSWER_BYTES = 64 * 1024;
 const KEPT_ANSWER_BYTES = 2048;
 
-interface Exchange {
+export interface Exchange {
   readonly url: string;
   readonly retries: RetrySettings;
   /** What must not be shown although the receiver may echo it. */
@@ -42,8 +42,7 @@ const REMEDIES: Readonly<Record<number, string>> = {
 export function outcomeOfAnswer(answer: HttpAnswer, exchange: Exchange): Outcome {
   const { status } = answer;
   if (status >= 200 && status <= 299) return { kind: 'sent', httpStatus: status };
-  const text = readable(answer.body, secretForms(exchange));
-  const shown = { httpStatus: status, ...(text !== '' && { answer: text }) };
+  const shown = shownAnswer(answer, exchange);
   const waits = waitsOfStatus(exchange.retries, status);
   if (waits === undefined && !isPassing(status))
     return {
@@ -62,6 +61,15 @@ export function outcomeOfAnswer(answer: HttpAnswer, exchange: Exchange): Outcome
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...((status === 429 || retryAfterMs !== undefined) && { pauseTarget: true }),
   };
+}
+
+/** What is kept of an answer: its first 2 KB, without what is secret. */
+export function shownAnswer(
+  { body, status }: HttpAnswer,
+  exchange: Pick<Exchange, 'secrets' | 'url'>,
+): { readonly httpStatus: number; readonly answer?: string } {
+  const text = readable(body, secretForms(exchange));
+  return { httpStatus: status, ...(text !== '' && { answer: text }) };
 }
 
 /** What it means that no answer came. Anything but a failure of the exchange is thrown again. */
@@ -113,7 +121,7 @@ function parseRetryAfter(value: string | undefined, now: number): number | undef
 }
 
 /** Secrets as receivers echo them: plain, inside JSON, inside an address. */
-function secretForms(exchange: Exchange): readonly string[] {
+function secretForms(exchange: Pick<Exchange, 'secrets' | 'url'>): readonly string[] {
   const secrets = [...exchange.secrets, ...secretPieces(new URL(exchange.url))];
   const forms = secrets.flatMap(secret => [
     secret,

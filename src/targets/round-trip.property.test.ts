@@ -116,10 +116,17 @@ const valid: Readonly<Record<string, fc.Arbitrary<object>>> = {
     .map(([rest, login]) => ({ ...rest, ...login })),
   router: fc.record({
     ...common,
-    routes: fc.array(fc.record({ filter: line, output: id, final: optional(fc.boolean()) }), {
-      minLength: 1,
-      maxLength: 5,
-    }),
+    routes: fc.array(
+      fc.record({
+        filter: fc.constantFrom('true', "severity == 'warn'"),
+        output: id,
+        final: optional(fc.boolean()),
+      }),
+      {
+        minLength: 1,
+        maxLength: 5,
+      },
+    ),
   }),
   bulletin_message: fc.record({
     ...common,

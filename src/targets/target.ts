@@ -53,14 +53,20 @@ interface Definition<Settings extends CommonSettings> {
   readonly schema: z.ZodType<Settings>;
   /** How many deliveries may be under way at once. */
   concurrency(settings: Settings): number;
+  /** Whether an alarm stays open at the receiver until its end is sent. */
+  readonly keepsOpen?: true;
   /** Left out, each event travels alone. */
   batching?(settings: Settings): Batching;
   /** Whether its messages say one thing each, at once, so that no notification groups what goes to it. */
   neverGroups?(settings: Settings): boolean;
+  /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
+  routes?(event: HeadgateEvent, settings: Settings): readonly string[];
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** The bulletin's text for an event, where this type sets it. */
   bulletinText?(event: HeadgateEvent, settings: Settings): string;
+  /** The heading of that text. */
+  bulletinTitle?(settings: Settings): string;
 }
 
 /** A kind of target, its settings' type hidden behind `configure`. */
@@ -68,8 +74,6 @@ export interface TargetType {
   readonly type: string;
   readonly description: string;
   readonly schema: z.ZodType<CommonSettings>;
-  /** False for a type whose settings are read in full and to which nothing is sent yet. */
-  readonly sends: boolean;
   /** Validates raw settings; throws `z.ZodError`. */
   configure(raw: unknown): Target;
 }
@@ -85,16 +89,22 @@ export interface Target {
   readonly batching: Batching | undefined;
   /** Whether no notification groups what goes to it; left out, it may. */
   readonly neverGroups?: boolean;
+  /** Whether an alarm stays open at the receiver until its end is sent. */
+  readonly keepsOpen?: boolean;
+  /** Ids of the targets that get an event in this one's place; left out for one that sends. */
+  readonly routes?: (event: HeadgateEvent) => readonly string[];
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
+  /** Left out where the type sets none. */
+  readonly bulletinTitle?: string;
 }
 
 export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
+  const { routes } = definition;
   return {
     type: definition.type,
     description: definition.description,
     schema: definition.schema,
-    sends: true,
     configure(raw) {
       const settings = definition.schema.parse(raw);
       return {
@@ -103,23 +113,12 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         fallback: settings.fallback,
         batching: definition.batching?.(settings),
         neverGroups: definition.neverGroups?.(settings) === true,
+        ...(definition.keepsOpen && { keepsOpen: true }),
+        ...(routes && { routes: event => routes(event, settings) }),
         send: (events, context) => definition.send(events, settings, context),
+        ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
         bulletinText: event => definition.bulletinText?.(event, settings),
       };
     },
   };
 }
-
-/** A type whose settings are read in full, so that files can hold it already; what is sent to it is refused. */
-export const defineUnsentTarget = <Settings extends CommonSettings>(
-  definition: Pick<Definition<Settings>, 'type' | 'description' | 'schema' | 'neverGroups'>,
-): TargetType => ({
-  ...defineTarget<Settings>({
-    ...definition,
-    concurrency: () => 1,
-    send: async () => ({ kind: 'refused', reason: unsentReason(definition.type) }),
-  }),
-  sends: false,
-});
-
-export const unsentReason = (type: string): string => `this version does not send to ${type} targets yet`;

@@ -42,7 +42,7 @@ it('tells an alarm once to every kind of target', async () => {
   const api = await logIn(server.url);
   await until(async () => (await api.total('/deliveries?state=sent')) === 4, 'four deliveries');
   expect(await api.items('/system/messages', messageItem)).toEqual([
-    { id: 'silent', severity: 'warn', text: 'a:b is silent' },
+    { id: 'silent', severity: 'warn', text: 'a:b is silent\ncribl_host: edge-1' },
   ]);
   expect(await stop(server)).toEqual({ code: 0, signal: null });
   for (const { taken, refusals } of [byToken, byPassword]) {

@@ -250,3 +250,40 @@ describe('completion', () => {
     expect(execFileSync(shell, [flag, '-c', script], { env, encoding: 'utf8' })).toBe('list\n');
   });
 });
+
+describe('test-send', () => {
+  it('sends a test, and shows what was sent and what came of it', async () => {
+    const { run, logIn } = home();
+    await logIn();
+    const { code, stdout } = await run(['test-send', 'log']);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^log: sent\n> \{"id":.*Test of target log, asked for by admin/),
+    ]);
+    const { stdout: json } = await run(['test-send', 'log', '--json']);
+    expect(JSON.parse(json)).toMatchObject({ target: 'log', success: true, verdict: 'sent' });
+  });
+
+  it('fails when it does not arrive, tests settings that are not kept, and says who nobody is', async () => {
+    const { run, logIn } = home();
+    await logIn();
+    const settings = {
+      type: 'webhook',
+      url: 'http://127.0.0.1:9/hook',
+      authType: 'token',
+      token: 'never-to-be-seen',
+    };
+    const tried = await run(['test-send', 'not_kept', '--file', '-'], JSON.stringify(settings));
+    expect([tried.code, tried.stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /^not_kept: retry, .*\n> POST http:\/\/127\.0\.0\.1:9\/hook\n(?:> .*\n)*> authorization: \*{8}\n/,
+      ),
+    ]);
+    expect(tried.stdout + tried.stderr).not.toContain('never-to-be-seen');
+    expect(await run(['test-send', 'not_kept'])).toMatchObject({
+      code: 1,
+      stderr: "headgate: target 'not_kept' not found\n",
+    });
+  });
+});

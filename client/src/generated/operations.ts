@@ -55,6 +55,7 @@ export const OPERATIONS = {
   'targets.get': {"method":"GET","path":"/notification-targets/{id}","query":[],"access":"token","answer":"item"},
   'targets.update': {"method":"PATCH","path":"/notification-targets/{id}","query":[],"access":"token","answer":"item"},
   'targets.remove': {"method":"DELETE","path":"/notification-targets/{id}","query":[],"access":"token","answer":"item"},
+  'targets.test': {"method":"POST","path":"/notification-targets/{id}/test","query":[],"access":"token","answer":"item"},
   'incidents.list': {"method":"GET","path":"/incidents","query":["offset","limit","state","notification"],"access":"token","answer":"list"},
   'incidents.get': {"method":"GET","path":"/incidents/{id}","query":[],"access":"token","answer":"item"},
   'deliveries.list': {"method":"GET","path":"/deliveries","query":["offset","limit","state","target","notification","incident","since","until"],"access":"token","answer":"list"},

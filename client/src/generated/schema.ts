@@ -603,6 +603,26 @@ export interface paths {
         patch: operations["targets.update"];
         trace?: never;
     };
+    "/notification-targets/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a target as deliveries are sent to it
+         * @description The answer is 200 whatever came of it: `success` says whether it arrived. Of a router `outputs` says it for each target the test was routed to. With `target` in the body those settings are tested and not kept.
+         */
+        post: operations["targets.test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/incidents": {
         parameters: {
             query?: never;
@@ -3038,6 +3058,11 @@ export interface components {
             /** @description Component the alerts are about. */
             component?: string;
             /**
+             * @description Address of the Events API; for accounts in the European region `https://events.eu.pagerduty.com/v2/enqueue`.
+             * @default https://events.pagerduty.com/v2/enqueue
+             */
+            url: string;
+            /**
              * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
              */
@@ -3116,6 +3141,7 @@ export interface components {
             group?: string | null;
             class?: string | null;
             component?: string | null;
+            url?: string | null;
             responseRetrySettings?: {
                 /** @description HTTP status that is retried by these settings. */
                 httpStatus: number;
@@ -3188,6 +3214,11 @@ export interface components {
             class?: string;
             /** @description Component the alerts are about. */
             component?: string;
+            /**
+             * @description Address of the Events API; for accounts in the European region `https://events.eu.pagerduty.com/v2/enqueue`.
+             * @default https://events.pagerduty.com/v2/enqueue
+             */
+            url?: string;
             /**
              * @description HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.
              * @default []
@@ -4596,10 +4627,11 @@ export interface components {
             /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
-             * @description Send no faster than this: N/second, minute, hour or day.
+             * @description Post no faster than this; what waits goes in one message.
+             * @default 1/second
              * @example 2/second
              */
-            pacing?: string;
+            pacing: string;
             /**
              * @description Kind of target. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4737,7 +4769,8 @@ export interface components {
             /** @description Id of the target that gets the alarms that this one does not take, and their ends. */
             fallback?: string;
             /**
-             * @description Send no faster than this: N/second, minute, hour or day.
+             * @description Post no faster than this; what waits goes in one message.
+             * @default 1/second
              * @example 2/second
              */
             pacing?: string;
@@ -5286,6 +5319,84 @@ export interface components {
         Target: components["schemas"]["WebhookTarget"] | components["schemas"]["SlackTarget"] | components["schemas"]["PagerDutyTarget"] | components["schemas"]["SnsTarget"] | components["schemas"]["SmtpTarget"] | components["schemas"]["RouterTarget"] | components["schemas"]["BulletinMessageTarget"] | components["schemas"]["NotificationsLogTarget"] | components["schemas"]["DefaultTarget"];
         TargetChange: components["schemas"]["WebhookTargetChange"] | components["schemas"]["SlackTargetChange"] | components["schemas"]["PagerDutyTargetChange"] | components["schemas"]["SnsTargetChange"] | components["schemas"]["SmtpTargetChange"] | components["schemas"]["RouterTargetChange"] | components["schemas"]["BulletinMessageTargetChange"] | components["schemas"]["NotificationsLogTargetChange"] | components["schemas"]["DefaultTargetChange"];
         TargetSettings: components["schemas"]["WebhookTargetSettings"] | components["schemas"]["SlackTargetSettings"] | components["schemas"]["PagerDutyTargetSettings"] | components["schemas"]["SnsTargetSettings"] | components["schemas"]["SmtpTargetSettings"] | components["schemas"]["RouterTargetSettings"] | components["schemas"]["BulletinMessageTargetSettings"] | components["schemas"]["NotificationsLogTargetSettings"] | components["schemas"]["DefaultTargetSettings"];
+        TargetTest: {
+            /** @description Id of the target that was sent to. */
+            target: string;
+            /** @description Whether it arrived. */
+            success: boolean;
+            /**
+             * @description What a delivery would do now: it has arrived, is tried again, or is given up.
+             * @enum {string}
+             */
+            verdict: "sent" | "retry" | "refused";
+            /** @description Why it did not arrive. */
+            reason?: string;
+            /** @description The request over HTTP, or the event for what goes another way; secrets are masked. */
+            request: {
+                method: string;
+                url: string;
+                /** @description Values of headers that may be secret are masked. */
+                headers: {
+                    [key: string]: string;
+                };
+                body: string;
+            } | {
+                event: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description What was answered, up to 2 KB; null when nothing was. */
+            response: {
+                status?: number;
+                /** @description Values of headers that may be secret are masked. */
+                headers?: {
+                    [key: string]: string;
+                };
+                body: string;
+            } | null;
+            /** @description Of a router: what came of it at each target it led to. */
+            outputs?: {
+                /** @description Id of the target that was sent to. */
+                target: string;
+                /** @description Whether it arrived. */
+                success: boolean;
+                /**
+                 * @description What a delivery would do now: it has arrived, is tried again, or is given up.
+                 * @enum {string}
+                 */
+                verdict: "sent" | "retry" | "refused";
+                /** @description Why it did not arrive. */
+                reason?: string;
+                /** @description The request over HTTP, or the event for what goes another way; secrets are masked. */
+                request: {
+                    method: string;
+                    url: string;
+                    /** @description Values of headers that may be secret are masked. */
+                    headers: {
+                        [key: string]: string;
+                    };
+                    body: string;
+                } | {
+                    event: {
+                        [key: string]: unknown;
+                    };
+                };
+                /** @description What was answered, up to 2 KB; null when nothing was. */
+                response: {
+                    status?: number;
+                    /** @description Values of headers that may be secret are masked. */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    body: string;
+                } | null;
+            }[];
+        };
+        TargetTestRequest: {
+            /** @description Who gets the test of an smtp target. */
+            testEmails?: string[];
+            target?: unknown;
+        };
         User: {
             id: string;
             username: string;
@@ -8162,6 +8273,46 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "targets.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TargetTestRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["TargetTest"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];

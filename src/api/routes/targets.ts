@@ -6,11 +6,13 @@ import type { DescribedTarget } from '../../resources/targets/described.ts';
 import { getTarget } from '../../resources/targets/get.ts';
 import { listTargets } from '../../resources/targets/list.ts';
 import { removeTarget } from '../../resources/targets/remove.ts';
+import { testTarget } from '../../resources/targets/test.ts';
 import { updateTarget } from '../../resources/targets/update.ts';
 import type { Call } from '../../resources/verb.ts';
 import { item, list } from '../envelope.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 import { sentTarget, targetShape, wireTarget } from '../wire/target.ts';
+import { testRequestShape, testResultShape, wireTestResult } from '../wire/target-test.ts';
 
 const PATH = '/notification-targets';
 const one = {
@@ -84,5 +86,20 @@ export const targetRoutes: readonly Route[] = [
     verb: removeTarget,
     errors: WRITE_ERRORS,
     example,
+  }),
+  route({
+    id: 'targets.test',
+    method: 'POST',
+    path: `${PATH}/:id/test`,
+    summary: 'Send a test to a target as deliveries are sent to it',
+    description:
+      'The answer is 200 whatever came of it: `success` says whether it arrived. Of a router `outputs` says it for each target the test was routed to. With `target` in the body those settings are tested and not kept.',
+    verb: testTarget,
+    takes: { shape: testRequestShape },
+    accept: (body, call, input) =>
+      isMap(body) && isMap(body.target) ? { ...body, target: accept(body.target, call, input) } : body,
+    answer: item(testResultShape, wireTestResult),
+    errors: ['rate-limited', 'unprocessable', 'configuration-broken', 'conflict'],
+    example: { params: { id: 'log' }, body: {} },
   }),
 ];

@@ -49,12 +49,37 @@ export async function updateItem(call: Call, noun: Noun, { id, body, ifMatch }: 
   return save(call, now => {
     const present = presentItem(call, noun, now, id);
     assertMatches(ifMatch, present.inForce);
-    for (const key of noun.fixed)
-      if (sent[key] !== undefined && sent[key] !== present.inForce[key])
-        refuse(key, `must stay '${String(present.inForce[key])}'; remove the ${noun.name} and make another`);
-    const base = isWhole(sent, noun.schema({ ...present.inForce, ...sent })) ? {} : present.inForce;
-    const item = inGroup(call, noun, mergePatch(base, sent));
-    return [editTo(call, noun, id, item, present)];
+    return [updateOf(call, noun, { id, sent, present })];
+  });
+}
+
+interface Updated {
+  readonly id: string;
+  readonly sent: PlainMap;
+  readonly present: Present;
+}
+
+function updateOf(call: Call, noun: Noun, { id, sent, present }: Updated): Edit {
+  for (const key of noun.fixed)
+    if (sent[key] !== undefined && sent[key] !== present.inForce[key])
+      refuse(key, `must stay '${String(present.inForce[key])}'; remove the ${noun.name} and make another`);
+  const base = isWhole(sent, noun.schema({ ...present.inForce, ...sent })) ? {} : present.inForce;
+  return editTo(call, noun, id, inGroup(call, noun, mergePatch(base, sent)), present);
+}
+
+/**
+ * The configuration that an update, or the creation of an item nobody has yet, would come to; nothing keeps it. Refuses
+ * what `updateItem` and `createItem` refuse.
+ */
+export function triedItem(call: Call, noun: Noun, { id, body }: Update): Promise<Configuration> {
+  const sent = withId(writable(body), id);
+  return call.house.trial(now => {
+    const present = noun.find(now, id);
+    return [
+      present === undefined
+        ? editTo(call, noun, id, sent, undefined)
+        : updateOf(call, noun, { id, sent, present }),
+    ];
   });
 }
 

@@ -24,6 +24,8 @@ function house(requeue: House['requeue']): House {
     configuration: notUsed,
     configurationStatus: notUsed,
     save: notUsed,
+    trial: notUsed,
+    testSend: notUsed,
     checkTexts: notUsed,
     secrets: {
       get: notUsed,

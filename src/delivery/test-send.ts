@@ -1,0 +1,149 @@
+import type { HeadgateEvent } from '../events/event.ts';
+import { AppError, notFound } from '../lib/errors.ts';
+import type { Ids } from '../lib/ids.ts';
+import { Rate } from '../lib/rate.ts';
+import { secretsIn } from '../lib/secret.ts';
+import type { Outcome } from '../targets/outcome.ts';
+import { routedTo } from '../targets/routed.ts';
+import type { Target } from '../targets/target.ts';
+import { attempt, type Sending } from './attempt.ts';
+import { outgoing } from './outgoing.ts';
+import { createPace } from './pace.ts';
+import { recordHttp, type SeenAnswer, type SeenRequest } from './record-http.ts';
+
+interface TestSendOptions extends Sending {
+  readonly ids: Ids;
+  /** What `cribl_host` says. */
+  readonly instanceName: () => string;
+}
+
+/** What came of a test, without secrets. */
+export interface TestResult {
+  /** Id of the target that was sent to. */
+  readonly target: string;
+  readonly success: boolean;
+  readonly verdict: Outcome['kind'];
+  /** Why it did not arrive. */
+  readonly reason?: string;
+  /** The request over HTTP, or for what goes another way the event as the target got it. */
+  readonly request: SeenRequest | { readonly event: HeadgateEvent };
+  /** Null when no answer came, or none is given. */
+  readonly response: SeenAnswer | { readonly body: string } | null;
+  /** What came of it at each target that a router led to. */
+  readonly outputs?: readonly TestResult[];
+}
+
+interface Asked {
+  /** Id of the target. */
+  readonly id: string;
+  /** All targets, for what routers lead to. */
+  readonly targets: ReadonlyMap<string, Target>;
+  /** The name of whoever asks; it is in the message. */
+  readonly asker: string;
+  /** Who gets mail. */
+  readonly emails: readonly string[];
+}
+
+/** Throws `not-found` for an id nobody has, `rate-limited` when too many tests are asked for. */
+export type TestSend = (asked: Asked) => Promise<TestResult>;
+
+/** Each leaves the house: nobody is to use them as a stream of messages. */
+const MOST = new Rate('30/minute', 30, 60_000);
+
+/** A place may be free again soon: nobody is sent away for long. */
+const LONGEST_RETRY_SECONDS = 5;
+
+/** Sends tests through what deliveries are sent through: the target's own function, the guard, the time limits. */
+export function createTestSend(options: TestSendOptions): TestSend {
+  const { clock, ids } = options;
+  const pace = createPace();
+  pace.limit(MOST);
+
+  function admit(): void {
+    const now = clock.monotonic();
+    const waitMs = pace.freeAt() - now;
+    if (waitMs > 0)
+      throw new AppError('rate-limited', `no more than ${MOST.text} tests are sent; wait a moment`, {
+        retryAfterSeconds: Math.min(LONGEST_RETRY_SECONDS, Math.ceil(waitMs / 1000)),
+      });
+    pace.begun(now);
+  }
+
+  async function sendOnce(target: Target, event: HeadgateEvent): Promise<TestResult> {
+    const { settings } = target;
+    const recorder = recordHttp(options.http, secretsIn(settings));
+    const parcel = { id: ids.next(), events: [event] };
+    const end = await attempt(parcel, target, { ...options, http: recorder.http });
+    if (end === 'stopped') throw new AppError('unavailable', 'the server is being stopped');
+    const { outcome } = end;
+    const { request, answer } = recorder.last();
+    const said =
+      outcome.kind !== 'sent' && outcome.answer !== undefined ? { body: outcome.answer } : undefined;
+    return {
+      target: settings.id,
+      success: outcome.kind === 'sent',
+      verdict: outcome.kind,
+      ...(outcome.kind !== 'sent' && { reason: outcome.reason }),
+      request: request ?? { event },
+      response: answer === undefined ? (said ?? null) : { ...answer, ...said },
+    };
+  }
+
+  async function sendTo(target: Target, event: HeadgateEvent): Promise<TestResult> {
+    const alarm = outgoing(event, target.settings.systemFields, options.instanceName());
+    const result = await sendOnce(target, alarm);
+    if (target.keepsOpen !== true || !result.success) return result;
+    const end = { ...alarm, id: ids.next(), status: 'OK', _raw: `End of: ${alarm._raw}` } as const;
+    const ended = await sendOnce(target, end);
+    return ended.success ? result : ended;
+  }
+
+  return async ({ id, targets, asker, emails }) => {
+    const target = targets.get(id);
+    if (target === undefined) throw notFound('target', id);
+    admit();
+    const event = { ...testEvent(id, asker, { clock, ids }), ...mailTo(emails, targets.keys()) };
+    if (target.routes === undefined) return sendTo(target, event);
+    const reached = routedTo([id], event, targets).flatMap(output => targets.get(output) ?? []);
+    return routedResult(id, event, await Promise.all(reached.map(output => sendTo(output, event))));
+  };
+}
+
+/** What a notification says to each target beside the event. */
+function mailTo(emails: readonly string[], ids: Iterable<string>): object {
+  if (emails.length === 0) return {};
+  const conf = { emailRecipient: { to: emails.join(', ') } };
+  return { __targetConfigs: Object.fromEntries([...ids].map(id => [id, conf])) };
+}
+
+/** Of a router: as bad as the worst of what it led to. */
+function routedResult(target: string, event: HeadgateEvent, outputs: readonly TestResult[]): TestResult {
+  const [none] = outputs;
+  const failed = outputs.find(({ success }) => !success);
+  const facts = { target, request: { event }, response: null, outputs };
+  if (none === undefined)
+    return { ...facts, success: false, verdict: 'refused', reason: 'no route is taken by a test' };
+  if (failed === undefined) return { ...facts, success: true, verdict: 'sent' };
+  return { ...facts, success: false, verdict: failed.verdict, reason: `${failed.target}: ${failed.reason}` };
+}
+
+function testEvent(
+  id: string,
+  asker: string,
+  { clock, ids }: Pick<TestSendOptions, 'clock' | 'ids'>,
+): HeadgateEvent {
+  const seconds = Math.floor(clock.now() / 1000);
+  return {
+    id: ids.next(),
+    status: 'ALARM',
+    condition: 'test',
+    cribl_notification: 'test',
+    target: id,
+    _time: seconds,
+    starttime: seconds,
+    endtime: seconds,
+    severity: 'info',
+    incidentId: ids.next(),
+    _raw: `Test of target ${id}, asked for by ${asker}`,
+  };
+}

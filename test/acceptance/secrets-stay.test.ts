@@ -1,0 +1,322 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTcpServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import * as z from 'zod';
+import { operations } from '../../src/api/operations.ts';
+import { targetTypes } from '../../src/targets/index.ts';
+import { login } from './client.ts';
+import {
+  ADMIN_PASSWORD,
+  headgate,
+  installation,
+  serve,
+  stop,
+  temporaryFolder,
+  until,
+  writeFileText,
+} from './harness.ts';
+
+/** One for each place, so that whichever gets out is known by its name. */
+const SECRETS = {
+  hookToken: 'tok-Aa1+9/hook-token-7f3e',
+  basicPassword: 'pw "basic" & <Bb2> 81c4 ü',
+  headerValue: 'GenieKey 3c1d-own-header-Cc3',
+  signing: `whsec_${Buffer.from('signing-secret-of-the-hook-Dd4!').toString('base64')}`,
+  slackPath: 'T0Ee5/B0Ee5/slackWebhookKeyEe5',
+  routingKey: 'ff6c0ffee00c0ffee00c0ffee00c0ff6',
+  awsKey: 'AKIAGG7EXAMPLE0001GG',
+  awsSecretKey: 'aws/Secret+Key-Hh8/5e6f7a8b9c',
+  smtpPassword: 'smtp-password-Ii9-2d4f',
+  pushToken: 'push-token-of-a-pipeline-Jj10',
+  metricsToken: 'metrics-token-Kk11-33aa',
+  stored: 'stored-over-the-api-Ll12',
+  inline: 'tested-and-not-kept-Mm13',
+  clientSecret: 'client-secret-of-openid-Nn14',
+};
+
+/** A receiver that refuses, and gives back all that it was sent: some do. */
+async function mirror() {
+  const seen: string[] = [];
+  const server = createHttpServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', chunk => chunks.push(chunk));
+    request.on('end', () => {
+      const { headers, url = '' } = request;
+      seen.push(url);
+      const status = Number(/status=(\d+)/.exec(url)?.[1] ?? 400);
+      const body = { url, headers, body: Buffer.concat(chunks).toString() };
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        location: `http://elsewhere.example${url}`,
+      });
+      response.end(`${JSON.stringify(body)}\n${headers.authorization}\n${body.body}`);
+    });
+  });
+  return { ...(await listening(server)), seen };
+}
+
+/** The same for mail. */
+async function mailMirror() {
+  const server = createTcpServer(socket => {
+    socket.on('error', () => {});
+    socket.write('220 mirror.example ESMTP\r\n');
+    socket.on('data', chunk => {
+      const line = chunk.toString().trim();
+      if (/^EHLO/i.test(line)) socket.write('250-mirror.example\r\n250 AUTH PLAIN LOGIN\r\n');
+      else if (/^QUIT/i.test(line)) socket.end('221 bye\r\n');
+      else {
+        const plain = Buffer.from(line.split(' ').at(-1) ?? '', 'base64')
+          .toString()
+          .replaceAll('\0', ' ');
+        socket.write(`535 5.7.8 refused: ${line} ${plain.replace(/[^ -~]/g, '')}\r\n`);
+      }
+    });
+  });
+  return listening(server);
+}
+
+async function listening(server: Server) {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : 0 };
+}
+
+type Targets = readonly { readonly id: string; readonly type: string; readonly [key: string]: unknown }[];
+
+const targetsAt = (http: number, mail: number, tokenFile: string): Targets => [
+  {
+    id: 'by_token',
+    type: 'webhook',
+    url: `http://127.0.0.1:${http}/hook?status=500`,
+    authType: 'token',
+    token: `\${file:${tokenFile}}`,
+    signingSecret: SECRETS.signing,
+    extraHttpHeaders: [{ name: 'X-Key', value: SECRETS.headerValue }],
+  },
+  {
+    id: 'by_password',
+    type: 'webhook',
+    url: `http://127.0.0.1:${http}/basic?status=302`,
+    authType: 'basic',
+    username: 'ops',
+    password: '${env:BASIC_PASSWORD}',
+  },
+  {
+    id: 'chat',
+    type: 'slack',
+    slackUrl: `http://127.0.0.1:${http}/services/${SECRETS.slackPath}?status=404`,
+  },
+  {
+    id: 'pager',
+    type: 'pager_duty',
+    routingKey: SECRETS.routingKey,
+    severity: 'error',
+    url: `http://127.0.0.1:${http}/v2/enqueue?status=400`,
+  },
+  {
+    id: 'topic',
+    type: 'sns',
+    region: 'eu-west-1',
+    endpoint: `http://127.0.0.1:${http}/sns?status=403`,
+    destinationType: 'topic',
+    topicArn: 'arn:aws:sns:eu-west-1:1:t',
+    messageGroupId: '',
+    awsAuthenticationMethod: 'manual',
+    awsApiKey: SECRETS.awsKey,
+    awsSecretKey: SECRETS.awsSecretKey,
+  },
+  {
+    id: 'mail',
+    type: 'smtp',
+    host: '127.0.0.1',
+    port: mail,
+    from: 'headgate@shop.example',
+    encryptionOption: 'NONE',
+    smtpUsername: 'ops',
+    smtpPassword: SECRETS.smtpPassword,
+  },
+  { id: 'bell', type: 'bulletin_message' },
+  { id: 'log', type: 'notifications_log' },
+  { id: 'by_rule', type: 'router', routes: [{ filter: 'true', output: 'by_token' }] },
+  { id: 'default', type: 'default', defaultId: 'log' },
+];
+
+/** Names of the settings that a type's schema marks as secrets. */
+function secretNames(node: unknown, name = ''): readonly string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  if ('secret' in node && node.secret === true) return [name];
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === 'properties'
+      ? Object.entries(value).flatMap(([own, one]) => secretNames(one, own))
+      : secretNames(value, name),
+  );
+}
+
+/** Names of the settings, however deep. */
+const namesIn = (value: unknown): readonly string[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : Object.entries(value).flatMap(([key, one]) => [key, ...namesIn(one)]);
+
+/** As secrets travel: plain, in JSON, in an address, in Base64, behind a user name, in pieces of an address. */
+const formsOf = (secret: string): readonly string[] => [
+  secret,
+  JSON.stringify(secret).slice(1, -1),
+  encodeURIComponent(secret),
+  Buffer.from(secret).toString('base64'),
+  Buffer.from(`ops:${secret}`).toString('base64'),
+  Buffer.from(`\0ops\0${secret}`).toString('base64'),
+  ...secret.split('/').filter(({ length }) => length >= 12),
+  secret.replace(/^\w+ /, ''),
+];
+
+function expectNoSecret(text: string, where: string): void {
+  for (const [name, secret] of Object.entries(SECRETS))
+    for (const form of formsOf(secret))
+      expect(text.includes(form), `${name} in ${where}: ${around(text, form)}`).toBe(false);
+}
+
+const around = (text: string, form: string): string =>
+  text.slice(Math.max(0, text.indexOf(form) - 60), text.indexOf(form) + 20);
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map(name => join(folder, name))
+    .filter(path => statSync(path).isFile());
+}
+
+it('holds a secret in every setting of a target that may hold one', () => {
+  const targets = targetsAt(1, 1, '/token');
+  for (const { type, schema } of targetTypes) {
+    const given = targets.filter(target => target.type === type).flatMap(namesIn);
+    const marked = secretNames(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+    expect([type, marked.filter(name => !given.includes(name))]).toEqual([type, []]);
+  }
+  const all = targetTypes.flatMap(({ schema }) =>
+    secretNames(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })),
+  );
+  expect(all.length).toBeGreaterThan(7);
+});
+
+it('shows no secret of a full run anywhere, though every receiver gives back what it is sent', async () => {
+  const http = await mirror();
+  const mail = await mailMirror();
+  const targets = targetsAt(
+    http.port,
+    mail.port,
+    writeFileText(temporaryFolder(), 'token', SECRETS.hookToken),
+  );
+  const ids = targets.map(({ id }) => id);
+  const folders = installation({
+    settings: {
+      auth: {
+        openid: {
+          name: 'sso',
+          issuer: 'https://id.example',
+          client_id: 'hg',
+          client_secret: SECRETS.clientSecret,
+        },
+      },
+      metrics: { token: SECRETS.metricsToken },
+      pipelines: [
+        { id: 'own', engine: 'custom', push: true, token: SECRETS.pushToken },
+        {
+          id: 'pulled',
+          engine: 'prometheus',
+          url: `http://127.0.0.1:${http.port}/metrics`,
+          interval: '1s',
+          token: SECRETS.pushToken,
+        },
+      ],
+      delivery: { retrySchedule: ['0s', '1s'] },
+    },
+    notifications: {
+      targets,
+      notifications: [
+        {
+          id: 'everything',
+          condition: 'monitor-alerts',
+          targets: ids.filter(id => id !== 'default'),
+          targetConfigs: [{ id: 'mail', conf: { emailRecipient: { to: 'ops@shop.example' } } }],
+          conf: {},
+        },
+      ],
+    },
+  });
+  const environment = {
+    HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD,
+    HEADGATE_LOG_LEVEL: 'debug',
+    BASIC_PASSWORD: SECRETS.basicPassword,
+  };
+  const server = await serve({ ...folders, environment });
+  const { token } = await login(server.url);
+
+  async function ask(method: string, path: string, body?: unknown, authorization = token): Promise<string> {
+    const answer = await fetch(`${server.url}${path}`, {
+      method,
+      signal: AbortSignal.timeout(30_000),
+      headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    expectNoSecret(text, `${method} ${path}`);
+    return text;
+  }
+  const itemsOf = (text: string) => JSON.parse(text).items;
+
+  const push = `Bearer ${SECRETS.pushToken}`;
+  const event = { condition: 'monitor-alerts', key: 'cpu', state: 'ALARM' };
+  await ask('POST', '/ingest/events', event, push);
+  const sending = ['by_token', 'by_password', 'chat', 'pager', 'topic', 'mail', 'log'];
+  await until(async () => {
+    const deliveries = itemsOf(await ask('GET', '/api/v1/deliveries?limit=100'));
+    return sending.every(id =>
+      deliveries.some(
+        (one: { target: string; attempts: number; state: string }) =>
+          one.target === id && one.state !== 'waiting',
+      ),
+    );
+  }, 'an attempt of every target');
+  await ask('POST', '/ingest/events', { ...event, state: 'OK' }, push);
+
+  // Over the API: a new secret, tests of all, of settings that are not kept, and what is refused.
+  const api = '/api/v1/notification-targets';
+  await ask('PATCH', `${api}/by_token`, { token: SECRETS.stored });
+  for (const id of ids) await ask('POST', `${api}/${id}/test`, { testEmails: ['ops@shop.example'] });
+  await ask('POST', `${api}/by_token/test`, { target: { token: SECRETS.inline } });
+  await ask('PATCH', `${api}/by_token`, { url: 'http://other.example/' });
+  await ask('PATCH', `${api}/pager`, { routingKey: SECRETS.routingKey, nonsense: SECRETS.routingKey.length });
+  await ask('POST', '/ingest/events', event, 'Bearer wrong');
+
+  for (const { path, method, access, answer } of operations) {
+    if (method !== 'GET' || answer.kind === 'stream' || access === 'pipeline') continue;
+    const whole = `/api/v1${path.replace(':group', 'default')}`;
+    const [collection = '', rest] = whole.split('/:');
+    if (rest === undefined) await ask('GET', whole);
+    else
+      for (const item of itemsOf(await ask('GET', collection)) ?? []) {
+        const key = item.id ?? item.name;
+        if (key !== undefined) await ask('GET', whole.replace(/:\w+/, encodeURIComponent(String(key))));
+      }
+  }
+  for (const { hash } of itemsOf(await ask('GET', '/api/v1/version')))
+    for (const verb of ['show', 'diff']) await ask('GET', `/api/v1/version/${verb}?commit=${hash}`);
+  const audit = await ask('GET', '/api/v1/audit?limit=1000');
+  expect(audit).toContain('targets.test');
+  await ask('GET', '/metrics', undefined, `Bearer ${SECRETS.metricsToken}`);
+
+  const checks = [[], ['--json'], ['--effective'], ['--effective', '--json']];
+  for (const flags of checks) {
+    const { stdout, stderr } = await headgate(['check', '--config', folders.config, ...flags], environment);
+    expectNoSecret(stdout + stderr, `check ${flags.join(' ')}`);
+  }
+
+  expect(http.seen.filter(url => url.startsWith('/hook')).length).toBeGreaterThan(1);
+  for (const path of ['/basic', '/services', '/v2/enqueue']) expect(http.seen.join()).toContain(path);
+  await stop(server);
+  expectNoSecret(server.stdout() + server.stderr(), 'the log');
+  for (const path of filesBelow(folders.data)) expectNoSecret(readFileSync(path, 'latin1'), path);
+});

@@ -287,7 +287,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     return {
       url: listening,
       generatedPassword,
-      reload: async () => void (await configuration.reload()),
+      async reload() {
+        if (!stopping) await configuration.reload();
+      },
       stop() {
         stopping = true;
         return teardown.run();

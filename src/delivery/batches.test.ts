@@ -230,8 +230,11 @@ async function busy(limits: Partial<Batching> = {}) {
     isOver ? SENT : new Promise(resolve => answers.push(() => resolve(SENT)));
   const target = world.target('hook', answer, 2, { batching: { ...NO_LIMIT, ...limits } });
   world.lanes.configure([target]);
-  for (const subject of ['hangs', 'ends']) await world.commit(opening({ subject }));
-  await eventually(() => answers.length === 2);
+  // One after the other is under way, so that they do not travel together.
+  for (const [index, subject] of ['hangs', 'ends'].entries()) {
+    await world.commit(opening({ subject }));
+    await eventually(() => answers.length === index + 1);
+  }
   let count = 0;
   return {
     come: () => world.commit(opening({ subject: `s${count++}` })),

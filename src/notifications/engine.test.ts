@@ -1,3 +1,4 @@
+// More than 600 lines because every story here is told by the one engine that is set up at the top.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../test/helpers/components.ts';

@@ -23,6 +23,7 @@ const SECRETS = {
   hookToken: 'tok-Aa1+9/hook-token-7f3e',
   basicPassword: 'pw "basic" & <Bb2> 81c4 ü',
   headerValue: 'GenieKey 3c1d-own-header-Cc3',
+  formerSigning: `whsec_${Buffer.from('former-secret-of-the-hook-Ee5!').toString('base64')}`,
   signing: `whsec_${Buffer.from('signing-secret-of-the-hook-Dd4!').toString('base64')}`,
   slackPath: 'T0Ee5/B0Ee5/slackWebhookKeyEe5',
   routingKey: 'ff6c0ffee00c0ffee00c0ffee00c0ff6',
@@ -94,6 +95,7 @@ const targetsAt = (http: number, mail: number, tokenFile: string): Targets => [
     authType: 'token',
     token: `\${file:${tokenFile}}`,
     signingSecret: SECRETS.signing,
+    previousSigningSecret: SECRETS.formerSigning,
     extraHttpHeaders: [{ name: 'X-Key', value: SECRETS.headerValue }],
   },
   {

@@ -1,6 +1,6 @@
 import type { Ids } from '../lib/ids.ts';
+import { freshDelivery } from '../storage/fresh-delivery.ts';
 import type { DeliveryRow, SettleOperation } from '../storage/storage.ts';
-import { FRESH_DELIVERY } from '../storage/tables.ts';
 
 export interface HandOver {
   readonly row: DeliveryRow;
@@ -40,11 +40,5 @@ export function handedOver(settled: SettleOperation, handOver: HandOver): Settle
   };
 }
 
-const deliveryTo = (target: string, { row, ids, now }: HandOver): DeliveryRow => ({
-  ...row,
-  ...FRESH_DELIVERY,
-  id: ids.next(),
-  target,
-  created_at: now,
-  instead_of: row.target,
-});
+const deliveryTo = (target: string, { row, ids, now }: HandOver): DeliveryRow =>
+  freshDelivery({ ...row, id: ids.next(), target, created_at: now }, row.target);

@@ -2,8 +2,8 @@ import type { Description, Subject } from '../conditions/condition.ts';
 import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { ComponentKind } from '../pipelines/component.ts';
+import { freshDelivery } from '../storage/fresh-delivery.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
-import { FRESH_DELIVERY } from '../storage/tables.ts';
 import { type MetadataField, withMetadata } from './metadata.ts';
 import type { Grouping } from './notification.ts';
 
@@ -143,8 +143,7 @@ function deliveryOf(
   event: HeadgateEvent,
   target: string,
 ): DeliveryRow {
-  return {
-    ...FRESH_DELIVERY,
+  return freshDelivery({
     id: change.ids.next(),
     target,
     notification: change.origin.notification,
@@ -154,5 +153,5 @@ function deliveryOf(
     seq: incident.seq,
     status: change.status,
     created_at: change.now,
-  };
+  });
 }

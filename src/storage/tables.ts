@@ -159,21 +159,6 @@ export interface GroupTable {
   rests_until: number;
 }
 
-/** What every delivery begins with that was meant for its target. */
-export const FRESH_DELIVERY = {
-  state: 'waiting',
-  attempts: 0,
-  next_at: null,
-  last_status: null,
-  last_error: null,
-  settled_at: null,
-  retried_from: 0,
-  retried_at: null,
-  instead_of: null,
-  batch: null,
-  group_id: null,
-} as const satisfies Partial<DeliveryTable>;
-
 export interface AttemptTable {
   workspace: string;
   delivery_id: string;

@@ -1,8 +1,8 @@
 import type { HeadgateEvent } from '../../src/events/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
+import { freshDelivery } from '../../src/storage/fresh-delivery.ts';
 import type { DeliveryRow, IncidentRow, TransitionOperation } from '../../src/storage/storage.ts';
-import { FRESH_DELIVERY } from '../../src/storage/tables.ts';
 
 const ids = monotonicIds(systemClock);
 
@@ -115,8 +115,7 @@ function made(
 }
 
 function delivery(target: string, incident: IncidentRow, event: HeadgateEvent, now: number): DeliveryRow {
-  return {
-    ...FRESH_DELIVERY,
+  return freshDelivery({
     id: ids.next(),
     target,
     notification: incident.notification,
@@ -126,5 +125,5 @@ function delivery(target: string, incident: IncidentRow, event: HeadgateEvent, n
     seq: incident.seq,
     status: event.status,
     created_at: now,
-  };
+  });
 }

@@ -1,4 +1,5 @@
 import { monotonicIds } from '../../src/lib/ids.ts';
+import { freshDelivery } from '../../src/storage/fresh-delivery.ts';
 import type {
   AttemptRow,
   AuditRow,
@@ -12,7 +13,6 @@ import type {
   TransitionOperation,
   UserRow,
 } from '../../src/storage/storage.ts';
-import { FRESH_DELIVERY } from '../../src/storage/tables.ts';
 import { testClock } from '../helpers/clock.ts';
 
 const ids = monotonicIds(testClock());
@@ -69,8 +69,7 @@ export function transition(incident: IncidentRow, facts: TransitionFacts = {}): 
 }
 
 function deliveryRow(incident: IncidentRow, eventId: string, target: string): DeliveryRow {
-  return {
-    ...FRESH_DELIVERY,
+  return freshDelivery({
     id: ids.next(),
     target,
     notification: incident.notification,
@@ -80,7 +79,7 @@ function deliveryRow(incident: IncidentRow, eventId: string, target: string): De
     seq: incident.seq,
     status: incident.state === 'open' ? 'ALARM' : 'OK',
     created_at: TIME,
-  };
+  });
 }
 
 /** The same incident one step on. */

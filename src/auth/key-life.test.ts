@@ -262,3 +262,17 @@ it('takes a signature of ES256 in the form of RFC 7518 only, and no other bits',
   }
   expect(await tokens.verify(token)).toMatchObject({ kind: 'valid' });
 });
+
+it('keeps no more than 50 keys, and replaces them all the same when one is compromised', async () => {
+  await started();
+  const turns = async () => {
+    for (let turn = 0; turn < 60; turn++) await life.rotate({ isCompromised: false });
+  };
+  await expect(turns()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('50 keys'),
+  });
+  expect(await life.list()).toHaveLength(50);
+  await life.rotate({ isCompromised: true });
+  expect(await life.list()).toHaveLength(2);
+});

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { JWK } from 'jose';
 import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -17,6 +18,8 @@ const SKEW_MS = 60_000;
 const KNOWN_MS = PUBLISHED_SECONDS * 1000 + SKEW_MS;
 /** The longest token that a key may have signed is over by then. */
 const RETIRING_MS = MAX_TOKEN_TTL_SECONDS * 1000 + SKEW_MS;
+/** Each is published, and decrypted by every process. */
+const MOST_KEYS = 50;
 const FIRST_LOOK_MS = 1000;
 const LOOK_MS = 600_000;
 /** Tokens of made-up keys must not become a flood of questions to the store. */
@@ -118,6 +121,7 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
       await tx.numberUserChange();
       const rows = await tx.keys();
       if (rows.find(isActive)?.kid !== expected) return undefined;
+      if (!isCompromised && rows.length >= MOST_KEYS) throw tooMany();
       return isCompromised
         ? replaceAll(tx, { rows, spare, next })
         : promote(tx, { rows, spare, next, algorithm, now });
@@ -187,6 +191,12 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
     },
   };
 }
+
+const tooMany = (): AppError =>
+  new AppError(
+    'conflict',
+    `there are ${MOST_KEYS} keys already, most of them retiring; turn them again when some are gone, or as compromised`,
+  );
 
 const isActive = ({ state }: KeyRow): boolean => state === 'active';
 

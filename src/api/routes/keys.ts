@@ -25,6 +25,7 @@ export const keyRoutes: readonly Route[] = [
       'Tokens of the key before stay good until they are over. With `compromised` all keys are replaced and every token ends at once, in all processes, the one of the caller too.',
     verb: rotateKeys,
     takes: { shape: { name: 'KeyRotation' } },
+    errors: ['conflict'],
     answer: item(keyShape, wireKey),
     example: { body: {} },
   }),

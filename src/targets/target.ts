@@ -61,6 +61,8 @@ interface Definition<Settings extends CommonSettings> {
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
   routes?(event: HeadgateEvent, settings: Settings): readonly string[];
+  /** Why nothing is to be sent, where the settings say so; deliveries settle as skipped with it. */
+  skipsBecause?(settings: Settings): string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** The bulletin's text for an event, where this type sets it. */
@@ -93,6 +95,8 @@ export interface Target {
   readonly keepsOpen?: boolean;
   /** Ids of the targets that get an event in this one's place; left out for one that sends. */
   readonly routes?: (event: HeadgateEvent) => readonly string[];
+  /** Why deliveries settle as skipped; left out for one that sends. */
+  readonly skipsBecause?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   bulletinText(event: HeadgateEvent): string | undefined;
   /** Left out where the type sets none. */
@@ -115,6 +119,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         neverGroups: definition.neverGroups?.(settings) === true,
         ...(definition.keepsOpen && { keepsOpen: true }),
         ...(routes && { routes: event => routes(event, settings) }),
+        ...(definition.skipsBecause && { skipsBecause: definition.skipsBecause(settings) }),
         send: (events, context) => definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
         bulletinText: event => definition.bulletinText?.(event, settings),

@@ -2827,7 +2827,7 @@ export interface components {
              */
             type: "notifications_log";
             /**
-             * @description false: nothing is written.
+             * @description false: nothing is written; deliveries are skipped as logging off.
              * @default true
              */
             logNotifications: boolean;
@@ -2892,7 +2892,7 @@ export interface components {
              */
             type: "notifications_log";
             /**
-             * @description false: nothing is written.
+             * @description false: nothing is written; deliveries are skipped as logging off.
              * @default true
              */
             logNotifications?: boolean;

@@ -245,7 +245,7 @@ describe('values', () => {
     ],
     ['router', {}, { routes: [{ filter: "severity === 'error'", output: 'other', final: true }] }],
     ['slack', {}, { slackUrl: 'https://hooks.slack.com/********', responseHonorRetryAfterHeader: true }],
-    ['bulletin_message', {}, { message: '${_raw}', title: 'Notification', severity: 'warn' }],
+    ['bulletin_message', {}, { message: '${_raw}', title: 'Notification' }],
     ['notifications_log', {}, { logNotifications: true, logsDir: '' }],
     ['webhook', { pacing: '30/minute' }, { pacing: '30/minute' }],
     [

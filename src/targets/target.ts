@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { HeadgateEvent } from '../events/event.ts';
+import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http.ts';
@@ -65,10 +65,12 @@ interface Definition<Settings extends CommonSettings> {
   skipsBecause?(settings: Settings): string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
-  /** The bulletin's text for an event, where this type sets it. */
-  bulletinText?(event: HeadgateEvent, settings: Settings): string;
+  /** The bulletin's text for an event, where this type sets it. `warn` is told what of it failed. */
+  bulletinText?(event: HeadgateEvent, settings: Settings, warn: (reason: string) => void): string;
   /** The heading of that text. */
   bulletinTitle?(settings: Settings): string;
+  /** The severity of that text while an incident is open; undefined for the notification's. */
+  bulletinSeverity?(settings: Settings): Severity | undefined;
 }
 
 /** A kind of target, its settings' type hidden behind `configure`. */
@@ -98,9 +100,12 @@ export interface Target {
   /** Why deliveries settle as skipped; left out for one that sends. */
   readonly skipsBecause?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
-  bulletinText(event: HeadgateEvent): string | undefined;
+  /** Undefined where the type sets none. `warn` is told what of it failed. */
+  bulletinText(event: HeadgateEvent, warn: (reason: string) => void): string | undefined;
   /** Left out where the type sets none. */
   readonly bulletinTitle?: string;
+  /** Of the text while an incident is open; left out where the notification's counts. */
+  readonly bulletinSeverity?: Severity | undefined;
 }
 
 export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
@@ -122,7 +127,8 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         ...(definition.skipsBecause && { skipsBecause: definition.skipsBecause(settings) }),
         send: (events, context) => definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
-        bulletinText: event => definition.bulletinText?.(event, settings),
+        ...(definition.bulletinSeverity && { bulletinSeverity: definition.bulletinSeverity(settings) }),
+        bulletinText: (event, warn) => definition.bulletinText?.(event, settings, warn),
       };
     },
   };

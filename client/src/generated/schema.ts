@@ -1807,11 +1807,10 @@ export interface components {
              */
             title: string;
             /**
-             * @description Severity of the message where the event names none; today it is the event's.
-             * @default warn
+             * @description Severity of the message while an incident is open, where the event has no `__severity`; without it the notification's.
              * @enum {string}
              */
-            severity: "info" | "warn" | "error" | "fatal";
+            severity?: "info" | "warn" | "error" | "fatal";
             status?: {
                 /**
                  * @description Red while deliveries to it fail.
@@ -1879,8 +1878,7 @@ export interface components {
              */
             title?: string;
             /**
-             * @description Severity of the message where the event names none; today it is the event's.
-             * @default warn
+             * @description Severity of the message while an incident is open, where the event has no `__severity`; without it the notification's.
              * @enum {string}
              */
             severity?: "info" | "warn" | "error" | "fatal";

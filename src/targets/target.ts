@@ -65,6 +65,8 @@ interface Definition<Settings extends CommonSettings> {
   skipsBecause?(settings: Settings): string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
+  /** What a test that arrives cannot show of the settings; undefined for nothing. */
+  testNote?(settings: Settings): string | undefined;
   /** The bulletin's text for an event, where this type sets it. `warn` is told what of it failed. */
   bulletinText?(event: HeadgateEvent, settings: Settings, warn: (reason: string) => void): string;
   /** The heading of that text. */
@@ -99,6 +101,8 @@ export interface Target {
   readonly routes?: (event: HeadgateEvent) => readonly string[];
   /** Why deliveries settle as skipped; left out for one that sends. */
   readonly skipsBecause?: string | undefined;
+  /** What a test that arrives cannot show of the settings; left out for nothing. */
+  readonly testNote?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
   /** Undefined where the type sets none. `warn` is told what of it failed. */
   bulletinText(event: HeadgateEvent, warn: (reason: string) => void): string | undefined;
@@ -125,6 +129,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         ...(definition.keepsOpen && { keepsOpen: true }),
         ...(routes && { routes: event => routes(event, settings) }),
         ...(definition.skipsBecause && { skipsBecause: definition.skipsBecause(settings) }),
+        ...(definition.testNote && { testNote: definition.testNote(settings) }),
         send: (events, context) => definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
         ...(definition.bulletinSeverity && { bulletinSeverity: definition.bulletinSeverity(settings) }),

@@ -49,6 +49,22 @@ test.each([
   expect(warnings).toEqual([expect.stringMatching(warning)]);
 });
 
+test('an unknown variable is empty text, and told once for a target; what an event may have is not told', () => {
+  const message = '${status}: ${team}${bytes}';
+  const target = configure({ message });
+  for (const _ of [1, 2]) expect(target.bulletinText(event)).toBe('ALARM: ');
+  const warning = "message: unknown variable 'team'; it is empty text";
+  expect(warnings).toEqual([warning]);
+  configure({ message }).bulletinText(event);
+  expect(warnings).toEqual([warning, warning]);
+});
+
+test('no more than a hundred unknown variables are told', () => {
+  const message = `of\${status}${Array.from({ length: 150 }, (_, n) => `\${v${n}}`).join('')}`;
+  expect(configure({ message }).bulletinText(event)).toBe('ofALARM');
+  expect(warnings).toHaveLength(100);
+});
+
 test('settings show the message as it was written', () => {
   expect(JSON.parse(JSON.stringify(configure().settings))).toMatchObject({ message: '${_raw}' });
 });

@@ -5,6 +5,7 @@ import { rendered, type Template } from '../expressions/template.ts';
 import { withAliases } from '../lib/aliases.ts';
 import { commonSettings } from './settings.ts';
 import { defineTarget } from './target.ts';
+import { notesOf } from './template-notes.ts';
 import { templateText } from './template-text.ts';
 
 const schema = withAliases(
@@ -32,15 +33,20 @@ export const bulletinMessage = defineTarget({
   schema,
   concurrency: () => 1,
   send: async () => ({ kind: 'sent' }),
-  bulletinText: (event, { message }, warn) =>
-    [textOf(event, message, warn), ...systemFieldLines(event)].join('\n'),
+  bulletinText: (event, settings, warn) =>
+    [textOf(event, settings, warn), ...systemFieldLines(event)].join('\n'),
   bulletinTitle: settings => settings.title,
   bulletinSeverity: settings => settings.severity,
 });
 
 /** The event's own text where the message fails or says nothing: nobody is told of an alarm by an empty line. */
-function textOf(event: HeadgateEvent, message: Template, warn: (reason: string) => void): string {
-  const { text, failure } = rendered(message, event);
+function textOf(
+  event: HeadgateEvent,
+  settings: { readonly message: Template },
+  warn: (reason: string) => void,
+): string {
+  const { text, failure, missing } = rendered(settings.message, event);
+  notesOf(settings, warn)('message', { failure: undefined, missing });
   if (failure === undefined && /\S/u.test(text)) return text;
   warn(`message: ${failure ?? 'it gives an empty text'}; the text of the event is shown`);
   return event._raw;

@@ -126,6 +126,9 @@ describe('values', () => {
     ['pager_duty', { routingKey: 'a b' }, /1 to 255 visible ASCII characters.*'\*{8}'/],
     ['pager_duty', { group: '' }, 'must not be empty (targets[0].group)'],
     ['sns', { region: 'eu-west-1.evil.example/' }, /must be a region such as 'eu-central-1', not/],
+    ['sns', { signatureVersion: 'v2' }, /must be v4: AWS has replaced version 2 .*signatureVersion\)$/],
+    ['sns', { topicArn: 'my topic' }, /^at character 4: .*; a text stands in quotes of its own/],
+    ['sns', { messageGroupId: 'a b', topicType: 'fifo', topicArn: 'topic' }, /; a text stands in quotes/],
     ['sns', { destinationType: 'sms' }, /must be one of topic, phoneNumber, not 'sms'/],
     ['sns', { topicArn: '' }, "must not be '' with destinationType 'topic'; found '' (targets[0].topicArn)"],
     [
@@ -245,7 +248,7 @@ describe('values', () => {
     ],
     ['router', {}, { routes: [{ filter: "severity === 'error'", output: 'other', final: true }] }],
     ['slack', {}, { slackUrl: 'https://hooks.slack.com/********', responseHonorRetryAfterHeader: true }],
-    ['bulletin_message', {}, { message: '${_raw}', title: 'Notification', severity: 'warn' }],
+    ['bulletin_message', {}, { message: '${_raw}', title: 'Notification' }],
     ['notifications_log', {}, { logNotifications: true, logsDir: '' }],
     ['webhook', { pacing: '30/minute' }, { pacing: '30/minute' }],
     [

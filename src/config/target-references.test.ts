@@ -205,6 +205,17 @@ describe('variables of an expression', () => {
     ]);
   });
 
+  test.each([
+    [{ topicArn: '`arn:${sevrity}`' }, /^unknown variable 'sevrity'; did you mean .*topicArn\)$/],
+    [{ messageGroupId: '`${nme}`' }, /^unknown variable 'nme'.*messageGroupId\)$/],
+  ])('of an sns target: %j', (more, message) => {
+    const topic = {
+      ...{ id: 't', type: 'sns', region: 'eu-west-1', destinationType: 'topic', topicType: 'fifo' },
+      ...{ topicArn: 'arn:aws:sns:eu-west-1:1:a.fifo', messageGroupId: 'team', ...more },
+    };
+    expect(errors([topic], {})).toEqual([expect.stringMatching(message)]);
+  });
+
   test('are tried on an event of each condition, and what fails there is warned of', () => {
     const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x' };
     const metadata = [

@@ -1,7 +1,8 @@
 import { findCondition } from '../conditions/index.ts';
 import { EVENT_FIELDS, MAIL_VARIABLES } from '../events/event-fields.ts';
-import { compileExpressionOrText } from '../expressions/expression.ts';
+import { type Compiled, compileExpressionOrText } from '../expressions/expression.ts';
 import { compileTemplate } from '../expressions/template.ts';
+import { compileGroup, compileTopic } from '../targets/sns-names.ts';
 import type { Finding } from './finding.ts';
 import type { Item } from './items.ts';
 import { quote } from './quote.ts';
@@ -32,6 +33,8 @@ export function variablesOf(notifications: readonly Item[]): Variables {
           ? []
           : keys.flatMap(key => unknownIn(read(childOf(value, key)), fields, [...path, key]));
       if (type === 'bulletin_message') return texts(['message', 'text'], ofTemplate);
+      if (type === 'sns')
+        return [...texts(['topicArn'], ofTopic), ...texts(['messageGroupId'], ofMessageGroup)];
       if (type !== 'webhook') return [];
       return [
         ...texts(['srcExpression', 'customSourceExpression'], ofExpression),
@@ -95,10 +98,16 @@ const ofTemplate: NamesOf = text => {
   return compiled?.ok === true ? compiled.template.names : [];
 };
 
-const ofExpression: NamesOf = text => {
-  const compiled = typeof text === 'string' ? compileExpressionOrText(text) : undefined;
-  return compiled?.ok === true ? compiled.expression.names : [];
-};
+const namesBy =
+  (compile: (text: string) => Compiled): NamesOf =>
+  text => {
+    const compiled = typeof text === 'string' ? compile(text) : undefined;
+    return compiled?.ok === true ? compiled.expression.names : [];
+  };
+
+const ofExpression = namesBy(compileExpressionOrText);
+const ofTopic = namesBy(compileTopic);
+const ofMessageGroup = namesBy(compileGroup);
 
 const ON_EVENTS: ReadonlySet<string> = new Set(EVENT_FIELDS);
 /** All events of a request as one text. */

@@ -58,6 +58,17 @@ it('skips a resolution whose alarm was refused', async () => {
   expect(world.received).toHaveLength(1);
 });
 
+it('skips what goes to a target whose settings say that nothing is sent, with its reason', async () => {
+  world.lanes.configure([{ ...world.target('hook', () => SENT), skipsBecause: 'logging off' }]);
+  const alarm = await world.commit(opening());
+  const end = await world.commit(closing(alarm));
+  for (const made of [alarm, end]) {
+    await world.settled(made, 'skipped');
+    expect(await world.stored(made)).toMatchObject({ attempts: 0, last_error: 'logging off' });
+  }
+  expect(world.received).toEqual([]);
+});
+
 it('never lets a target that hangs hold another', async () => {
   world.lanes.configure([world.target('dead', () => undefined, 1), world.target('hook', () => SENT)]);
   for (let count = 0; count < 20; count++)

@@ -32,7 +32,7 @@ export async function prepare(
     entries.map(async (entry): Promise<Prepared> => {
       const { row } = entry;
       const told = isEndToLookAt(row) ? await stores.deliveries.told(row.incident_id, row.target) : undefined;
-      const skippedBecause = await whyNot(row, told, stores.deliveries);
+      const skippedBecause = target.skipsBecause ?? (await whyNot(row, told, stores.deliveries));
       const event = skippedBecause === undefined ? (entry.event ?? stored.get(row.event_id)) : undefined;
       const whole = event && outgoing(event, target.settings.systemFields, instanceName);
       const standIns = told !== undefined && isFirst(row) ? told.standIns : [];

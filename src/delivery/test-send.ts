@@ -23,7 +23,7 @@ export interface TestResult {
   readonly target: string;
   readonly success: boolean;
   readonly verdict: Outcome['kind'];
-  /** Why it did not arrive. */
+  /** Why it did not arrive; of one that did, what it does not show. */
   readonly reason?: string;
   /** The request over HTTP, or for what goes another way the event as the target got it. */
   readonly request: SeenRequest | { readonly event: HeadgateEvent };
@@ -79,11 +79,12 @@ export function createTestSend(options: TestSendOptions): TestSend {
     const { request, answer } = recorder.last();
     const said =
       outcome.kind !== 'sent' && outcome.answer !== undefined ? { body: outcome.answer } : undefined;
+    const reason = outcome.kind === 'sent' ? target.testNote : outcome.reason;
     return {
       target: settings.id,
       success: outcome.kind === 'sent',
       verdict: outcome.kind,
-      ...(outcome.kind !== 'sent' && { reason: outcome.reason }),
+      ...(reason !== undefined && { reason }),
       request: request ?? { event },
       response: answer === undefined ? (said ?? null) : { ...answer, ...said },
     };

@@ -7,12 +7,15 @@ import { templateLiteral } from './template-literal.ts';
 export interface Places {
   readonly texts: readonly string[];
   readonly values: readonly Run[];
+  /** Of each of `values`, the fields it reads by their names. */
+  readonly namesOf: readonly (readonly string[])[];
 }
 
 /** Finds the `${…}` places of a text; all else in it is itself. Throws `Refusal`. */
 export function placesOf(text: string, scope: Scope): Places {
   const texts: string[] = [];
   const values: Run[] = [];
+  const namesOf: (readonly string[])[] = [];
   let at = 0;
   for (let open = text.indexOf('${'); open !== -1; open = text.indexOf('${', at)) {
     if (/^\$\{\s*\}/.test(text.slice(open))) throw new Refusal(open, 'nothing stands in ${}');
@@ -21,10 +24,13 @@ export function placesOf(text: string, scope: Scope): Places {
     const close = node.end + (text.slice(node.end).length - text.slice(node.end).trimStart().length);
     if (text[close] !== '}') throw new Refusal(open, "'${' is not closed by '}'");
     texts.push(text.slice(at, open));
-    values.push(compileNode(node, scope));
+    const names = new Set<string>();
+    values.push(compileNode(node, { ...scope, names }));
+    namesOf.push([...names]);
+    for (const name of names) scope.names.add(name);
     at = close + 1;
   }
-  return { texts: [...texts, text.slice(at)], values };
+  return { texts: [...texts, text.slice(at)], values, namesOf };
 }
 
 export function templateRun(text: string, scope: Scope): Run {

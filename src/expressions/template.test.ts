@@ -26,6 +26,15 @@ test.each([
   expect(outputOf(text)).toBe(output);
 });
 
+test('what is missing where a place is empty is named, once, and what has another value is not', () => {
+  const text = '${_raw}${nothing}${gone}${missing.id}${nothing ?? ""}${other ?? "x"}${[1].some(one => one)}';
+  expect(rendered(template(text), fields)).toEqual({
+    text: 'no dataxtrue',
+    failure: undefined,
+    missing: ['nothing', 'missing'],
+  });
+});
+
 test('a value that looks like a place is not rendered again', () => {
   expect(outputOf('${a}', { a: '${b}{{b}}{{constructor.constructor("x")()}}', b: 'no' })).toBe(
     '${b}{{b}}{{constructor.constructor("x")()}}',
@@ -69,6 +78,7 @@ test('a place that fails is empty, and the first of them is told', () => {
   expect(rendered(template('${_raw}: ${gone.trim()}${bytes.trim()}!'), fields)).toEqual({
     text: 'no data: !',
     failure: "at place 2: what is missing has no 'trim'",
+    missing: [],
   });
 });
 

@@ -1,18 +1,15 @@
 import { cutToBytes } from '../lib/bytes.ts';
 import { BOUNDS, createBudget, ExpressionFailure } from './budget.ts';
 import { emptyScope } from './compile.ts';
-import type { Run } from './frame.ts';
 import { placed, Refusal } from './syntax.ts';
-import { placesOf } from './template-places.ts';
+import { type Places, placesOf } from './template-places.ts';
 import { type Fields, textOf } from './values.ts';
 
 /** A text with `${expression}` places, taken apart once. It shows as its text wherever it is serialised. */
-export interface Template {
+export interface Template extends Places {
   readonly text: string;
   /** Fields it reads by their names, each once. */
   readonly names: readonly string[];
-  readonly texts: readonly string[];
-  readonly values: readonly Run[];
   toJSON(): string;
 }
 
@@ -41,6 +38,8 @@ export interface Rendered {
   readonly text: string;
   /** Why a place is empty; the first of several. */
   readonly failure: string | undefined;
+  /** Names in places that are empty, of which there is no such field; each once. */
+  readonly missing: readonly string[];
 }
 
 /**
@@ -48,16 +47,20 @@ export interface Rendered {
  * for it in this kind of text.
  */
 export function rendered(
-  { texts, values }: Template,
+  { texts, values, namesOf }: Template,
   fields: Fields,
   escaped: (value: string) => string = value => value,
 ): Rendered {
   const frame = { fields, locals: [], budget: createBudget(BOUNDS) };
+  const missing = new Set<string>();
   let failure: string | undefined;
   let text = texts[0] ?? '';
   for (const [index, value] of values.entries()) {
     try {
-      text += escaped(textOf(value(frame), frame.budget));
+      const written = textOf(value(frame), frame.budget);
+      text += escaped(written);
+      const absent = written === '' ? (namesOf[index] ?? []) : [];
+      for (const name of absent) if (!Object.hasOwn(fields, name)) missing.add(name);
     } catch (error) {
       if (!(error instanceof ExpressionFailure)) throw error;
       failure ??= `at place ${index + 1}: ${error.message}`;
@@ -65,7 +68,7 @@ export function rendered(
     text += texts[index + 1] ?? '';
     if (text.length >= MAX_OUTPUT_BYTES) break;
   }
-  return { text: cutToBytes(text, MAX_OUTPUT_BYTES), failure };
+  return { text: cutToBytes(text, MAX_OUTPUT_BYTES), failure, missing: [...missing] };
 }
 
 /** The same where nobody is told of a failure. */

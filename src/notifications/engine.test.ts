@@ -378,6 +378,45 @@ it('lets a bulletin_message target set the text of the bulletin', async () => {
   expect(rows).toMatchObject([{ id: 'silent', text: 'Wake up' }]);
 });
 
+it('logs what of the bulletin failed, with the target', async () => {
+  const bell: Target = {
+    ...target('bell'),
+    bulletinText(event, warn) {
+      warn('message: it failed');
+      return event._raw;
+    },
+  };
+  engine.configure([silent({ targets: ['bell'] })], [bell]);
+  await engine.start();
+  await pass(61);
+  expect(logged).toEqual([
+    'an expression failed: {"notification":"silent","target":"bell","reason":"message: it failed"}',
+  ]);
+});
+
+it('shows the severity that a bulletin_message target sets while an incident is open, or that the event has', async () => {
+  const bell: Target = { ...target('bell', 'Wake up'), bulletinSeverity: 'error' };
+  const metadata = [{ name: '__severity', value: "input == 'syslog:other' ? 'critical' : null" }];
+  components.add('other');
+  engine.configure(
+    [
+      silent({ targets: ['bell'] }),
+      silent({ id: 'own', targets: ['bell'], metadata }, { name: 'syslog:other' }),
+    ],
+    [bell],
+  );
+  await engine.start();
+  await pass(61);
+  const severities = async () => {
+    const { rows } = await store.storage.in('default').messages.list({ offset: 0, limit: 10 });
+    return Object.fromEntries(rows.map(({ id, severity }) => [id, severity]));
+  };
+  expect(await severities()).toEqual({ silent: 'error', own: 'fatal' });
+  components.data(app);
+  await pass(2);
+  expect(await severities()).toEqual({ silent: 'info', own: 'fatal' });
+});
+
 it('is not moved by a step of the wall clock in either direction', async () => {
   await start(silent());
   clock.step(86_400_000);

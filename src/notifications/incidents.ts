@@ -67,7 +67,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     const openAfter = book.incidents.size + (news.status === 'OK' ? -1 : present === undefined ? 1 : 0);
     const routed = (ids: readonly string[], event: HeadgateEvent) => routedTo(ids, event, options.targets);
     const ofBook = (event: HeadgateEvent) =>
-      routed(book.targets, event).flatMap(id => onBulletin(options.targets.get(id), options.instanceName()));
+      routed(book.targets, event).flatMap(id => onBulletin(options.targets.get(id), book));
     return {
       workspace,
       origin: book.origin,
@@ -89,6 +89,21 @@ export function createIncidents(options: IncidentsOptions): Incidents {
         ),
       bulletin: event => bulletinRow(book.origin, ofBook(event), event, openAfter),
     };
+  }
+
+  /** What a target makes of an event for people, its system fields with it. */
+  function onBulletin(target: Target | undefined, { origin }: Book): Parameters<typeof bulletinRow>[1] {
+    if (target === undefined) return [];
+    const { id, systemFields } = target.settings;
+    const warn = (reason: string): void =>
+      logger.warn({ notification: origin.notification, target: id, reason }, 'an expression failed');
+    return [
+      {
+        title: target.bulletinTitle,
+        severity: target.bulletinSeverity,
+        text: event => target.bulletinText(attached(event, systemFields, options.instanceName()), warn),
+      },
+    ];
   }
 
   function remember(book: Book, key: string, incident: OpenIncident | undefined): void {
@@ -172,14 +187,3 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     },
   };
 }
-
-/** What a target makes of an event for people, its system fields with it. */
-const onBulletin = (target: Target | undefined, host: string): Parameters<typeof bulletinRow>[1] =>
-  target === undefined
-    ? []
-    : [
-        {
-          ...target,
-          bulletinText: event => target.bulletinText(attached(event, target.settings.systemFields, host)),
-        },
-      ];

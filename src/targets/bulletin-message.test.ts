@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { HeadgateEvent } from '../events/event.ts';
 import { bulletinMessage } from './bulletin-message.ts';
 
@@ -15,8 +15,14 @@ const event: HeadgateEvent = {
   endtime: 1_706_747_300,
 };
 
-const configure = (settings: Readonly<Record<string, unknown>> = {}) =>
-  bulletinMessage.configure({ id: 'bell', type: 'bulletin_message', ...settings });
+const warnings: string[] = [];
+beforeEach(() => void warnings.splice(0));
+
+function configure(settings: Readonly<Record<string, unknown>> = {}) {
+  const target = bulletinMessage.configure({ id: 'bell', type: 'bulletin_message', ...settings });
+  const bulletinText = (of: HeadgateEvent) => target.bulletinText(of, reason => void warnings.push(reason));
+  return { ...target, bulletinText };
+}
 
 test('the text is the event as it is, or what the message says of it', () => {
   expect(configure().bulletinText(event)).toBe(event._raw);
@@ -30,6 +36,33 @@ test('system fields are lines below the text, and the title is as it is set', ()
     `${event._raw}\ncribl_host: gate\ncribl_pipe: edge`,
   );
   expect(configure({ title: 'Shop' }).bulletinTitle).toBe('Shop');
+});
+
+test.each([
+  ['${note.none.trim()}', /^message: at place 1: /],
+  ['a long story ${status}, ${none.toUpperCase()}', /^message: at place 2: /],
+  ['${note}', /^message: it gives an empty text/],
+])('a message that fails or says nothing gives way to the text of the event: %s', (message, warning) => {
+  expect(configure({ message }).bulletinText({ ...event, cribl_host: 'gate', note: ' \n' })).toBe(
+    `${event._raw}\ncribl_host: gate`,
+  );
+  expect(warnings).toEqual([expect.stringMatching(warning)]);
+});
+
+test('an unknown variable is empty text, and told once for a target; what an event may have is not told', () => {
+  const message = '${status}: ${team}${bytes}';
+  const target = configure({ message });
+  for (const _ of [1, 2]) expect(target.bulletinText(event)).toBe('ALARM: ');
+  const warning = "message: unknown variable 'team'; it is empty text";
+  expect(warnings).toEqual([warning]);
+  configure({ message }).bulletinText(event);
+  expect(warnings).toEqual([warning, warning]);
+});
+
+test('no more than a hundred unknown variables are told', () => {
+  const message = `of\${status}${Array.from({ length: 150 }, (_, n) => `\${v${n}}`).join('')}`;
+  expect(configure({ message }).bulletinText(event)).toBe('ofALARM');
+  expect(warnings).toHaveLength(100);
 });
 
 test('settings show the message as it was written', () => {

@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import { SEVERITIES } from '../events/event.ts';
+import { type HeadgateEvent, SEVERITIES } from '../events/event.ts';
 import { systemFieldLines } from '../events/system-fields.ts';
-import { render } from '../expressions/template.ts';
+import { rendered, type Template } from '../expressions/template.ts';
 import { withAliases } from '../lib/aliases.ts';
 import { commonSettings } from './settings.ts';
 import { defineTarget } from './target.ts';
+import { notesOf } from './template-notes.ts';
 import { templateText } from './template-text.ts';
 
 const schema = withAliases(
@@ -18,19 +19,35 @@ const schema = withAliases(
     title: z.string().min(1).max(255).default('Notification').describe('Heading of the message.'),
     severity: z
       .enum(SEVERITIES)
-      .default('warn')
-      .describe("Severity of the message where the event names none; today it is the event's.")
-      .meta({ later: true }),
+      .optional()
+      .describe(
+        "Severity of the message while an incident is open, where the event has no `__severity`; without it the notification's.",
+      ),
   }),
 );
 
-/** Sets heading and text of the notification's row in the bulletin, which is written with the transition itself. */
+/** Sets heading, text and severity of the notification's row in the bulletin, which is written with the transition itself. */
 export const bulletinMessage = defineTarget({
   type: 'bulletin_message',
   description: 'Shows events as messages in the product.',
   schema,
   concurrency: () => 1,
   send: async () => ({ kind: 'sent' }),
-  bulletinText: (event, settings) => [render(settings.message, event), ...systemFieldLines(event)].join('\n'),
+  bulletinText: (event, settings, warn) =>
+    [textOf(event, settings, warn), ...systemFieldLines(event)].join('\n'),
   bulletinTitle: settings => settings.title,
+  bulletinSeverity: settings => settings.severity,
 });
+
+/** The event's own text where the message fails or says nothing: nobody is told of an alarm by an empty line. */
+function textOf(
+  event: HeadgateEvent,
+  settings: { readonly message: Template },
+  warn: (reason: string) => void,
+): string {
+  const { text, failure, missing } = rendered(settings.message, event);
+  notesOf(settings, warn)('message', { failure: undefined, missing });
+  if (failure === undefined && /\S/u.test(text)) return text;
+  warn(`message: ${failure ?? 'it gives an empty text'}; the text of the event is shown`);
+  return event._raw;
+}

@@ -1,8 +1,7 @@
 import { domainToASCII } from 'node:url';
 import type { HeadgateEvent } from '../events/event.ts';
 import { type Mailbox, mailboxesOf } from './mail-address.ts';
-import type { MailConf } from './mail-conf.ts';
-import { mailText, oneLine } from './mail-text.ts';
+import { type MailFacts, mailText, oneLine } from './mail-text.ts';
 
 /** A mail as the library takes it. Who gets it is the envelope's alone, so that blind copies stay blind. */
 export interface MailMessage {
@@ -20,18 +19,13 @@ export interface MailMessage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Facts {
+interface Facts extends MailFacts {
   readonly from: string;
-  readonly conf: MailConf;
   readonly deliveryId: string;
-  /** Epoch ms. */
-  readonly now: number;
 }
 
-export function mailMessage(
-  events: readonly HeadgateEvent[],
-  { from, conf, deliveryId, now }: Facts,
-): MailMessage {
+export function mailMessage(events: readonly HeadgateEvent[], facts: Facts): MailMessage {
+  const { from, conf, deliveryId, now } = facts;
   const [sender = { name: '', address: '' }] = boxes(from);
   const { to, cc, bcc } = conf.emailRecipient;
   const shown = { to: boxes(to), cc: boxes(cc) };
@@ -41,7 +35,7 @@ export function mailMessage(
     from: sender,
     ...shown,
     envelope: { from: sender.address, to: [...new Set(all)] },
-    ...mailText(events, conf, now),
+    ...mailText(events, facts),
     date: new Date(now),
     // The same on every attempt: many servers drop the second mail of one id.
     messageId: `<${deliveryId}@${hostOf(sender.address)}>`,

@@ -1,9 +1,10 @@
 import type { HeadgateEvent } from '../events/event.ts';
 import { steeringOf } from '../events/steering.ts';
 import { SYSTEM_FIELDS } from '../events/system-fields.ts';
-import { render } from '../expressions/template.ts';
+import { rendered, type Template } from '../expressions/template.ts';
 import { cutToBytes } from '../lib/bytes.ts';
 import type { MailConf } from './mail-conf.ts';
+import type { Note } from './template-notes.ts';
 
 /** What a mail says. */
 export interface MailText {
@@ -20,24 +21,46 @@ const MOST_TEXT_BYTES = 256 * 1024;
 /** A template's output that is as long as that has been cut, perhaps inside a tag. */
 const CUT_BYTES = 64 * 1024 - 8;
 
-/** What stands in the mail, by the notification's `conf` or else by ourselves. `now` is epoch ms. */
-export function mailText(events: readonly HeadgateEvent[], conf: MailConf, now: number): MailText {
+/** What a mail is made of beside its events. */
+export interface MailFacts {
+  readonly conf: MailConf;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Told what came of `subject` and `body`. */
+  readonly note: Note;
+}
+
+/** What stands in the mail, by the notification's `conf` or else by ourselves. */
+export function mailText(events: readonly HeadgateEvent[], facts: MailFacts): MailText {
+  const { conf } = facts;
   const links = events.flatMap(({ incidentUrl, runbookUrl }) =>
     [incidentUrl, runbookUrl].filter(isWebAddress),
   );
   const ownBody = conf.body?.text.trimStart() ?? '';
   const isHtml = /^<[a-z!]/i.test(ownBody);
   const text = joined(events, event =>
-    conf.body === undefined || isHtml ? builtIn(event) : render(conf.body, mailFields(event, now)),
+    conf.body === undefined || isHtml ? builtIn(event) : written('body', conf.body, event, facts),
   );
-  const markup = conf.body !== undefined && isHtml ? markupOf(events, conf.body, now) : undefined;
-  return { subject: subjectOf(events, conf, now), text, html: markup ?? page(linked(text, links)) };
+  const markup = conf.body !== undefined && isHtml ? markupOf(events, conf.body, facts) : undefined;
+  return { subject: subjectOf(events, facts), text, html: markup ?? page(linked(text, links)) };
 }
 
-function subjectOf(events: readonly HeadgateEvent[], { subject }: MailConf, now: number): string {
+function written(
+  setting: string,
+  template: Template,
+  event: HeadgateEvent,
+  { now, note, asText }: MailFacts & { readonly asText?: (value: string) => string },
+): string {
+  const { text, ...rest } = rendered(template, mailFields(event, now), asText);
+  note(setting, rest);
+  return text;
+}
+
+function subjectOf(events: readonly HeadgateEvent[], facts: MailFacts): string {
+  const { subject } = facts.conf;
   const [first] = events;
   if (first === undefined) return '';
-  const own = subject === undefined ? '' : oneLine(render(subject, mailFields(first, now)));
+  const own = subject === undefined ? '' : oneLine(written('subject', subject, first, facts));
   const line = own === '' ? oneLine(`[${first.status}] ${first.cribl_notification}: ${first._raw}`) : own;
   const more = events.length > 1 ? ` (and ${events.length - 1} more)` : '';
   const characters = [...line];
@@ -56,12 +79,8 @@ const joined = (events: readonly HeadgateEvent[], write: (event: HeadgateEvent) 
   cutToBytes(events.map(write).join('\n\n----\n\n'), MOST_TEXT_BYTES).replace(/(?![\n\t])\p{Cc}/gu, ' ');
 
 /** The body is markup and the values in it are text. Undefined when it is too long to be whole. */
-function markupOf(
-  events: readonly HeadgateEvent[],
-  body: NonNullable<MailConf['body']>,
-  now: number,
-): string | undefined {
-  const pages = events.map(event => render(body, mailFields(event, now), inMarkup));
+function markupOf(events: readonly HeadgateEvent[], body: Template, facts: MailFacts): string | undefined {
+  const pages = events.map(event => written('body', body, event, { ...facts, asText: inMarkup }));
   const isWhole = pages.every(one => Buffer.byteLength(one) < CUT_BYTES);
   const all = pages.join('<hr>');
   return isWhole && Buffer.byteLength(all) <= MOST_TEXT_BYTES ? all : undefined;

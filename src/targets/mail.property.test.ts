@@ -10,7 +10,8 @@ import { mailMessage } from './mail-message.ts';
 /** As it goes to the server; `readMail` throws for what breaks the rules of mail. */
 async function written(events: readonly HeadgateEvent[], more: object): Promise<string> {
   const conf = mailConf.parse({ emailRecipient: { to: 'Ops <ops@example.com>, b@example.com' }, ...more });
-  const facts = { from: 'Headgate <headgate@example.com>', conf, deliveryId: 'd-1', now: 1_800_000_000_000 };
+  const from = 'Headgate <headgate@example.com>';
+  const facts = { from, conf, deliveryId: 'd-1', now: 1_800_000_000_000, note: () => {} };
   const { envelope, headers, ...message } = mailMessage(events, facts);
   expect(envelope).toEqual({ from: 'headgate@example.com', to: ['ops@example.com', 'b@example.com'] });
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });

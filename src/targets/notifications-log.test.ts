@@ -86,8 +86,13 @@ test('logsDir is made below the log folder', async () => {
   expect(lines('ops', 'alerts', 'notifications.log')).toEqual([written]);
 });
 
-test('logNotifications false settles without writing', async () => {
-  expect(await send({ logNotifications: false })).toEqual({ kind: 'sent' });
+test('logNotifications false settles as skipped, and a test says so, without writing', async () => {
+  const settings = { id: 'log', type: 'notifications_log' };
+  expect(notificationsLog.configure({ ...settings, logNotifications: false }).skipsBecause).toBe(
+    'logging off',
+  );
+  expect(notificationsLog.configure(settings).skipsBecause).toBeUndefined();
+  expect(await send({ logNotifications: false })).toMatchObject({ kind: 'refused', reason: 'logging off' });
   expect(readdirSync(folder)).toEqual([]);
 });
 

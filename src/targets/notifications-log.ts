@@ -8,6 +8,7 @@ import { commonSettings } from './settings.ts';
 import { defineTarget } from './target.ts';
 
 const FILE_NAME = 'notifications.log';
+const LOGGING_OFF = 'logging off';
 /** As the family's log: 5 MB a file, five files. */
 const ROTATION: Rotation = { maxBytes: 5 * 1024 * 1024, maxFiles: 5 };
 
@@ -21,7 +22,10 @@ const folderBelow = z
 const schema = z.strictObject({
   ...commonSettings,
   type: z.literal('notifications_log').describe('Kind of target.'),
-  logNotifications: z.boolean().default(true).describe('false: nothing is written.'),
+  logNotifications: z
+    .boolean()
+    .default(true)
+    .describe('false: nothing is written; deliveries are skipped as logging off.'),
   logsDir: folderBelow.default('').describe('Folder of the file, below the log folder.'),
 });
 
@@ -31,8 +35,10 @@ export const notificationsLog = defineTarget({
   description: `Writes events to ${FILE_NAME}.`,
   schema,
   concurrency: () => 1,
+  skipsBecause: ({ logNotifications }) => (logNotifications ? undefined : LOGGING_OFF),
   async send(events, settings, context) {
-    if (!settings.logNotifications) return { kind: 'sent' };
+    // Nothing but a test comes here then.
+    if (!settings.logNotifications) return { kind: 'refused', reason: LOGGING_OFF, isAboutMessage: true };
     const path = join(context.logFolder, settings.logsDir, FILE_NAME);
     try {
       await appendLines(path, events.map(line).join(''), ROTATION);

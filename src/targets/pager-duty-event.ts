@@ -1,4 +1,5 @@
 import type { HeadgateEvent } from '../events/event.ts';
+import { ownSeverity } from '../events/severity.ts';
 import { steeringOf } from '../events/steering.ts';
 import { clip, wellFormedJson } from '../lib/clip.ts';
 
@@ -62,23 +63,12 @@ const sourceOf = ({ input, output, key, target, cribl_host: host }: HeadgateEven
     .map(name => oneLine(name, MOST_SOURCE))
     .find(name => name !== undefined) ?? 'headgate';
 
-/** How people name severities; a word nobody knows is serious until somebody says otherwise. */
-const SEVERITIES: Readonly<Record<string, Severity>> = {
-  info: 'info',
-  warn: 'warning',
-  warning: 'warning',
-  error: 'error',
-  high: 'error',
-  fatal: 'critical',
-  critical: 'critical',
-  crit: 'critical',
-};
+/** Ours in the words of the service. */
+const SEVERITIES = { info: 'info', warn: 'warning', error: 'error', fatal: 'critical' } as const;
 
 function severityOf(event: HeadgateEvent): Severity | undefined {
-  const { __severity: own } = steeringOf(event);
-  if (own === undefined || own === null) return undefined;
-  const word = String(own).trim().toLowerCase();
-  return Object.hasOwn(SEVERITIES, word) ? SEVERITIES[word] : 'error';
+  const own = ownSeverity(steeringOf(event).__severity);
+  return own && SEVERITIES[own];
 }
 
 /** Lists and mails show a summary in one line. */

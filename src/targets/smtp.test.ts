@@ -72,6 +72,22 @@ test('subject and body are the notification’s own, with the variables of the f
   expect(text).toBe('syslog:app in default: 0 at 2026-11-28 12:00:00 UTC');
 });
 
+test('what subject and body name and no event has is empty, and warned of, as what fails is', async () => {
+  const { port, mails } = await mailServer();
+  const warnings: string[] = [];
+  const conf = to(
+    { to: 'ops@example.com' },
+    { subject: '${status}${team}', body: '<p>${team}${room}${timestamp}${none.trim()}</p>' },
+  );
+  await sendMail({ port }, { conf, warn: reason => void warnings.push(reason) });
+  expect(readMail(mails[0]?.raw ?? '').headers.get('subject')).toEqual(['ALARM']);
+  expect(warnings.toSorted()).toEqual([
+    expect.stringMatching(/^body: at place 4: .*; nothing stands there$/),
+    "body: unknown variable 'room'; it is empty text",
+    expect.stringMatching(/^(body|subject): unknown variable 'team'; it is empty text$/),
+  ]);
+});
+
 test('values are text wherever they stand: in markup no tag, in a header no line', async () => {
   const { port, mails } = await mailServer();
   const nasty = '<img src=x onerror="alert(1)">\r\nBcc: thief@example.com\0&amp;';

@@ -9,6 +9,7 @@ import { outcomeOfMailFailure, type Refusal, refusalsIn, refusalText } from './s
 import { type SmtpSettings, smtpSettings } from './smtp-settings.ts';
 import { transfer } from './smtp-transfer.ts';
 import { defineTarget, type SendContext } from './target.ts';
+import { notesOf } from './template-notes.ts';
 
 /** Shorter than an attempt may take, so that a slow server is told from a target that hangs. */
 const MOST_MS = 50_000;
@@ -42,7 +43,8 @@ export const smtp = defineTarget({
     const key = `${settings.id} ${context.deliveryId}`;
     const before = rests.get(key);
     const { deliveryId, clock } = context;
-    const whole = mailMessage(events, { from: settings.from, conf, deliveryId, now: clock.now() });
+    const note = notesOf(settings, context.warn ?? ignore);
+    const whole = mailMessage(events, { from: settings.from, conf, deliveryId, now: clock.now(), note });
     const envelope = { ...whole.envelope, to: [...(before?.deferred ?? whole.envelope.to)] };
     const end = await attempt({ ...whole, envelope }, settings, context);
     if ('outcome' in end) return end.outcome;
@@ -52,6 +54,8 @@ export const smtp = defineTarget({
     return outcome;
   },
 });
+
+const ignore = (): void => {};
 
 /** As the notification said when the event was made. */
 function confOf([event]: readonly HeadgateEvent[], target: string): MailConf | undefined {

@@ -42,6 +42,8 @@ const common = ({ settings, http }: SnsAccess) => ({
         body: typeof request.body === 'string' ? request.body : Buffer.from(request.body ?? []),
         timeoutMs: REQUEST_MS,
         maxAnswerBytes: MOST_ANSWER_BYTES,
+        trustsAnyone: !settings.rejectUnauthorized,
+        closes: !settings.reuseConnections,
         ...(abortSignal instanceof AbortSignal && { signal: abortSignal }),
       });
       const { status: statusCode, headers, body } = answer;

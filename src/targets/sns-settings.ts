@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { withAliases } from '../lib/aliases.ts';
 import { httpUrl, secretText } from '../lib/schemas.ts';
 import { ALWAYS, commonSettings } from './settings.ts';
+import { groupName, topicName } from './sns-names.ts';
 
 /** The region becomes part of the host name that keys are sent to. */
 const region = z
@@ -31,7 +32,6 @@ const phoneNumbers = z
 /** Of a list with commas between. */
 export const numbersOf = (text: string): string[] => text.split(',').map(number => number.trim());
 
-const text = z.string().max(2048);
 const key = secretText.refine(secret => /^[\x20-\x7e]+$/.test(secret.reveal()), {
   error: 'must be one or more ASCII characters, without line breaks',
 });
@@ -41,12 +41,16 @@ const fields = z.strictObject({
   type: z.literal('sns').describe('Kind of target.'),
   region: region.describe('Region of the service.').meta({ destination: true }),
   destinationType: z.enum(['topic', 'phoneNumber']).describe('Whether a topic or phones get the events.'),
-  topicArn: text
-    .describe("ARN of the topic, or an expression that gives it; '' with destinationType phoneNumber.")
+  topicArn: topicName
+    .describe(
+      "ARN of the topic, or an expression over the event that gives it; '' with destinationType phoneNumber.",
+    )
     .meta({ template: true, destination: true }),
   topicType: z.enum(['standard', 'fifo']).default('standard').describe('Kind of topic.'),
-  messageGroupId: text
-    .describe("Message group of a fifo topic, or an expression that gives it; '' for a standard topic.")
+  messageGroupId: groupName
+    .describe(
+      "Message group of a fifo topic, or an expression over the event that gives it; '' for a standard topic.",
+    )
     .meta({ template: true }),
   phoneNumber: phoneNumbers
     .optional()
@@ -95,18 +99,12 @@ const fields = z.strictObject({
   signatureVersion: z
     .enum(['v2', 'v4'])
     .default('v4')
-    .describe('How requests are signed; v4 always.')
-    .meta({ later: ['v2'] }),
-  reuseConnections: z
-    .boolean()
-    .default(true)
-    .describe('Use connections for more than one request.')
-    .meta({ later: [false] }),
-  rejectUnauthorized: z
-    .boolean()
-    .default(true)
-    .describe('Refuse certificates that nobody vouches for.')
-    .meta({ later: [false] }),
+    .refine(version => version === 'v4', {
+      error: "must be v4: AWS has replaced version 2 and its library signs no other way; set it to 'v4'",
+    })
+    .describe('How requests are signed: v4. v2 is refused, since AWS has replaced it.'),
+  reuseConnections: z.boolean().default(true).describe('Use connections for more than one request.'),
+  rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
 });
 
 export type SnsSettings = z.infer<typeof fields>;
@@ -129,22 +127,29 @@ const problemsOf = (settings: SnsSettings): SettingProblem[] => [
   ...keyProblems(settings),
 ];
 
-/** Only a plain ARN can be judged: an expression is known when it runs. */
-const isPlainArn = (arn: unknown): arn is string => typeof arn === 'string' && /^arn:[\w:.-]+$/.test(arn);
+/** As it was written; undefined for what was refused. */
+const writtenAs = (value: unknown): string | undefined =>
+  typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string'
+    ? value.text
+    : undefined;
 
-function topicProblems({ topicArn, topicType, messageGroupId }: SnsSettings): SettingProblem[] {
+/** Only a plain ARN can be judged: an expression is known when it runs. */
+const isPlainArn = (arn: string): boolean => /^arn:[\w:.-]+$/.test(arn);
+
+function topicProblems({ topicType, ...settings }: SnsSettings): SettingProblem[] {
+  const topicArn = writtenAs(settings.topicArn);
   if (topicArn === '')
     return [{ path: ['topicArn'], message: "must not be '' with destinationType 'topic'" }];
   const isFifo = topicType === 'fifo';
   const problems: SettingProblem[] = [];
-  if (isPlainArn(topicArn) && topicArn.endsWith('.fifo') !== isFifo)
+  if (topicArn !== undefined && isPlainArn(topicArn) && topicArn.endsWith('.fifo') !== isFifo)
     problems.push({
       path: ['topicType'],
       message: isFifo
         ? "is fifo, but the topic's ARN does not end with .fifo; set topicType to 'standard'"
         : "is standard, but the topic's ARN ends with .fifo; set topicType to 'fifo'",
     });
-  if (isFifo && messageGroupId === '')
+  if (isFifo && writtenAs(settings.messageGroupId) === '')
     problems.push({ path: ['messageGroupId'], message: "must not be '' with topicType 'fifo'" });
   return problems;
 }

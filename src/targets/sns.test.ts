@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { alarm, anyEvent } from '../../test/helpers/any-event.ts';
+import { certificateAuthority } from '../../test/helpers/certificates.ts';
 import { testClock } from '../../test/helpers/clock.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
 import { rawServer } from '../../test/helpers/mail-server.ts';
@@ -187,17 +188,72 @@ test('an event may name its own topic', async () => {
   expect(published[0]?.topic).toBe(`${TOPIC}-own`);
 });
 
-test.each(["'", '"', '`'])(
-  'a topic in %s is what stands in it, and an expression is refused, not sent',
-  async quote => {
-    const { url, published } = await snsService();
-    await target({ endpoint: url, topicArn: `${quote}${TOPIC}${quote}` }).send();
-    expect(published[0]?.topic).toBe(TOPIC);
-    expect(await target({ endpoint: url, topicArn: '`${C.env.TOPIC}`' }).send()).toMatchObject({
-      kind: 'refused',
-    });
-  },
-);
+test.each([
+  [`'${TOPIC}'`, TOPIC],
+  [`"${TOPIC}"`, TOPIC],
+  ['`arn:aws:sns:eu-west-1:123456789012:${status}-${severity}`', `${TOPIC.replace('alerts', 'ALARM-warn')}`],
+  ['arn:aws:sns:eu-west-1:123456789012:${severity}', `${TOPIC.replace('alerts', 'warn')}`],
+  [`severity == 'warn' ? '${TOPIC}-w' : '${TOPIC}-e'`, `${TOPIC}-w`],
+  ['topic', `${TOPIC}-own`],
+])('the topic %s is worked out for the event', async (topicArn, topic) => {
+  const { url, published } = await snsService();
+  const events = [{ ...alarm, topic: `${TOPIC}-own` }];
+  expect(await target({ endpoint: url, topicArn }).send({ events })).toMatchObject({ kind: 'sent' });
+  expect(published[0]?.topic).toBe(topic);
+});
+
+test.each([
+  ["'my group'", 'my-group'],
+  ['headgate', 'headgate'],
+  ['team-a', 'team-a'],
+  ['severity', 'warn'],
+  ['`${cribl_notification}/${severity}`', 'app_silent/warn'],
+  ["input.split(':')[1]", 'app'],
+])('the message group %s is worked out for the event', async (messageGroupId, group) => {
+  const { url, published } = await snsService();
+  const fifo = { endpoint: url, topicArn: `${TOPIC}.fifo`, topicType: 'fifo', messageGroupId };
+  expect(await target(fifo).send({ events: [{ ...alarm, input: 'syslog:app' }] })).toMatchObject({
+    kind: 'sent',
+  });
+  expect(published[0]?.groupId).toBe(group);
+});
+
+test.each([
+  [{ topicArn: '`${C.env.TOPIC}`' }, 'topicArn: `${C.env.TOPIC}` gives no text for this event'],
+  [{ topicArn: 'none.trim()' }, expect.stringMatching(/^topicArn: /)],
+  [{ topicArn: "'alerts'" }, "topicArn: 'alerts' is no ARN of a topic"],
+  [
+    { topicArn: `${TOPIC}.fifo`, topicType: 'fifo', messageGroupId: 'none[0]' },
+    'messageGroupId: none[0] gives no text for this event',
+  ],
+  [
+    { topicArn: `${TOPIC}.fifo`, topicType: 'fifo', messageGroupId: 'none.trim()' },
+    expect.stringMatching(/^messageGroupId: /),
+  ],
+])('%j is refused with its reason, and nothing is sent', async (settings, reason) => {
+  const { url, count: requests } = await snsService();
+  expect(await target({ endpoint: url, ...settings }).send()).toEqual({
+    kind: 'refused',
+    reason,
+    isAboutMessage: true,
+  });
+  expect(requests()).toBe(0);
+});
+
+test('a certificate that nobody vouches for is refused, and taken where the settings say so', async () => {
+  const certificate = certificateAuthority().issue('sns');
+  const { url, published } = await snsService({ certificate });
+  expect(await target({ endpoint: url }).send()).toMatchObject({ kind: 'retry', isTargetBroken: true });
+  const trusting = target({ endpoint: url, rejectUnauthorized: false });
+  expect(await trusting.send()).toEqual({ kind: 'sent', httpStatus: 200 });
+  expect(published).toHaveLength(1);
+});
+
+test.each([true, false])('with reuseConnections %s a connection serves so', async reuseConnections => {
+  const { url, isKept } = await snsService();
+  await target({ endpoint: url, reuseConnections }).send();
+  expect(isKept).toEqual([reuseConnections]);
+});
 
 test('keys come from the environment, from the settings or from a stored secret', async () => {
   const other = 'AKIDEXAMPLE0000002';

@@ -8,6 +8,7 @@ import type { Outcome } from './outcome.ts';
 import type { Publisher } from './sns-client.ts';
 import { ownKeys } from './sns-keys.ts';
 import { shortText, snsMessage } from './sns-message.ts';
+import { NameMissing, nameFor } from './sns-names.ts';
 import { isExpired, outcomeOfSnsFailure } from './sns-outcome.ts';
 import { fits, numbersOf, type SnsSettings, snsSettings } from './sns-settings.ts';
 import { defineTarget, type SendContext } from './target.ts';
@@ -21,6 +22,10 @@ export const sns = defineTarget({
   description: 'Publishes events to an Amazon SNS topic or to phones.',
   neverGroups: settings => settings.topicType === 'fifo',
   schema: snsSettings,
+  testNote: ({ allowList, destinationType }) =>
+    destinationType === 'topic' && allowList.length > 0
+      ? 'allowList is held against phone numbers that get messages directly; SNS sends to every subscription of a topic, so look there for phones and e-mail addresses outside of it'
+      : undefined,
   concurrency: () => 4,
   async send(events, settings, context) {
     const [event] = events;
@@ -46,9 +51,6 @@ interface Way {
   readonly deliveryId: string;
 }
 
-/** A text in quotes is what stands in them. */
-const unquoted = (text: string): string => /^(['"`])(.*)\1$/s.exec(text.trim())?.[2] ?? text.trim();
-
 /** An ARN, or how a service that only speaks as SNS does calls its topics. */
 const TOPIC = /^(arn:[\w:.+=@/-]+|https?:\/\/[\x21-\x7e]+)$/;
 
@@ -58,23 +60,47 @@ async function toTopic(
   settings: SnsSettings,
   { publish, deliveryId }: Way,
 ): Promise<Outcome> {
-  const { __topicArn: wanted } = steeringOf(event);
-  const topic = typeof wanted === 'string' && wanted !== '' ? wanted : unquoted(settings.topicArn);
-  if (!TOPIC.test(topic))
-    return { kind: 'refused', reason: 'topicArn is no ARN of a topic; write it without an expression' };
+  const names = namesFor(event, settings);
+  if ('kind' in names) return names;
+  const { topic, group } = names;
   const { attributes, subject, text } = snsMessage(events);
   return publish({
     TopicArn: topic,
     Message: text,
     MessageAttributes: { ...attributes },
     ...(subject !== '' && { Subject: subject }),
-    ...(topic.endsWith('.fifo') && {
-      MessageGroupId: idText(unquoted(settings.messageGroupId) || event.cribl_notification),
+    ...(group !== undefined && {
+      MessageGroupId: idText(group),
       // The same on every attempt, and another for the end of what this one begins: SNS drops what has the same one.
       MessageDeduplicationId: idText(deliveryId),
     }),
   });
 }
+
+interface Names {
+  readonly topic: string;
+  /** Undefined for a topic without groups. */
+  readonly group: string | undefined;
+}
+
+/** Where an event goes, or why that cannot be told: it says nothing of the target. */
+function namesFor(event: HeadgateEvent, { topicArn, messageGroupId }: SnsSettings): Names | Outcome {
+  const refused = (reason: string): Outcome => ({ kind: 'refused', reason, isAboutMessage: true });
+  const { __topicArn: wanted } = steeringOf(event);
+  try {
+    const topic = typeof wanted === 'string' && wanted !== '' ? wanted : nameFor('topicArn', topicArn, event);
+    if (!TOPIC.test(topic)) return refused(`topicArn: '${topic.slice(0, MOST_SHOWN)}' is no ARN of a topic`);
+    if (!topic.endsWith('.fifo')) return { topic, group: undefined };
+    const hasGroup = messageGroupId.text !== '';
+    const group = hasGroup ? nameFor('messageGroupId', messageGroupId, event) : event.cribl_notification;
+    return { topic, group };
+  } catch (error) {
+    if (error instanceof NameMissing) return refused(error.message);
+    throw error;
+  }
+}
+
+const MOST_SHOWN = 200;
 
 /** Letters, digits and marks, at most 128. */
 const idText = (text: string): string => text.replace(/[^\x21-\x7e]/gu, '-').slice(0, 128);

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { HeadgateEvent } from '../events/event.ts';
+import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http.ts';
@@ -61,12 +61,18 @@ interface Definition<Settings extends CommonSettings> {
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
   routes?(event: HeadgateEvent, settings: Settings): readonly string[];
+  /** Why nothing is to be sent, where the settings say so; deliveries settle as skipped with it. */
+  skipsBecause?(settings: Settings): string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
-  /** The bulletin's text for an event, where this type sets it. */
-  bulletinText?(event: HeadgateEvent, settings: Settings): string;
+  /** What a test that arrives cannot show of the settings; undefined for nothing. */
+  testNote?(settings: Settings): string | undefined;
+  /** The bulletin's text for an event, where this type sets it. `warn` is told what of it failed. */
+  bulletinText?(event: HeadgateEvent, settings: Settings, warn: (reason: string) => void): string;
   /** The heading of that text. */
   bulletinTitle?(settings: Settings): string;
+  /** The severity of that text while an incident is open; undefined for the notification's. */
+  bulletinSeverity?(settings: Settings): Severity | undefined;
 }
 
 /** A kind of target, its settings' type hidden behind `configure`. */
@@ -93,10 +99,17 @@ export interface Target {
   readonly keepsOpen?: boolean;
   /** Ids of the targets that get an event in this one's place; left out for one that sends. */
   readonly routes?: (event: HeadgateEvent) => readonly string[];
+  /** Why deliveries settle as skipped; left out for one that sends. */
+  readonly skipsBecause?: string | undefined;
+  /** What a test that arrives cannot show of the settings; left out for nothing. */
+  readonly testNote?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
-  bulletinText(event: HeadgateEvent): string | undefined;
+  /** Undefined where the type sets none. `warn` is told what of it failed. */
+  bulletinText(event: HeadgateEvent, warn: (reason: string) => void): string | undefined;
   /** Left out where the type sets none. */
   readonly bulletinTitle?: string;
+  /** Of the text while an incident is open; left out where the notification's counts. */
+  readonly bulletinSeverity?: Severity | undefined;
 }
 
 export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
@@ -115,9 +128,12 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         neverGroups: definition.neverGroups?.(settings) === true,
         ...(definition.keepsOpen && { keepsOpen: true }),
         ...(routes && { routes: event => routes(event, settings) }),
+        ...(definition.skipsBecause && { skipsBecause: definition.skipsBecause(settings) }),
+        ...(definition.testNote && { testNote: definition.testNote(settings) }),
         send: (events, context) => definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
-        bulletinText: event => definition.bulletinText?.(event, settings),
+        ...(definition.bulletinSeverity && { bulletinSeverity: definition.bulletinSeverity(settings) }),
+        bulletinText: (event, warn) => definition.bulletinText?.(event, settings, warn),
       };
     },
   };

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { contractServer } from '../helpers/contract-server.ts';
 import { pagerDutyServer } from '../helpers/pager-duty.ts';
 import { slackServer } from '../helpers/slack.ts';
+import { snsService } from '../helpers/sns.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { type JsonAnswer, jsonCaller } from './json.ts';
 
@@ -25,6 +26,7 @@ beforeEach(async () => {
   hookAnswer = { status: 200, body: `thank you for ${TOKEN}` };
   slack = await slackServer();
   pager = await pagerDutyServer();
+  const topics = await snsService();
   hook = await contractServer(() => hookAnswer);
   elsewhere = await contractServer(() => ({ status: 200, body: '' }));
   server = await startApiServer({
@@ -43,6 +45,13 @@ beforeEach(async () => {
           extraHttpHeaders: [{ name: 'X-Own', value: HEADER }],
         },
         { id: 'log', type: 'notifications_log' },
+        { id: 'log_off', type: 'notifications_log', logNotifications: false },
+        {
+          ...{ id: 'topic', type: 'sns', region: 'eu-west-1', destinationType: 'topic', messageGroupId: '' },
+          ...{ topicArn: 'arn:aws:sns:eu-west-1:1:alerts', allowList: ['*@shop.example'] },
+          ...{ awsAuthenticationMethod: 'manual', awsApiKey: 'AKIDEXAMPLE0000001' },
+          ...{ awsSecretKey: 'the-secret-key', endpoint: topics.url },
+        },
         {
           id: 'by_rule',
           type: 'router',
@@ -131,6 +140,21 @@ test('what goes over no network shows the event, and is done', async () => {
     response: null,
   });
   expect(readFileSync(join(server.data, 'log/notifications.log'), 'utf8')).toContain('Test of target log');
+});
+
+test('a log that is off says so', async () => {
+  const { body } = await send('log_off');
+  expect(body.items[0]).toMatchObject({ success: false, verdict: 'refused', reason: 'logging off' });
+});
+
+test('a topic takes the test, and the answer warns that allowList does not bind its subscribers', async () => {
+  const { body } = await send('topic');
+  expect(body.items[0]).toMatchObject({
+    success: true,
+    verdict: 'sent',
+    reason: expect.stringMatching(/^allowList .* SNS sends to every subscription/),
+    response: { status: 200 },
+  });
 });
 
 test('a failure is told with its verdict, its reason and the answer', async () => {

@@ -17,6 +17,7 @@ interface Sending {
   readonly deliveryId?: string;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
+  readonly warn?: (reason: string) => void;
   readonly policy?: Partial<AddressPolicy> & { readonly resolve?: Resolve };
 }
 
@@ -50,6 +51,7 @@ export function sendMail(settings: object, sending: Sending = {}): Promise<Outco
       clock: sending.clock ?? systemClock,
       signal: sending.signal ?? new AbortController().signal,
       logFolder: '/nowhere',
+      ...(sending.warn && { warn: sending.warn }),
     },
   );
 }

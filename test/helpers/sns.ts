@@ -1,6 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { onTestFinished } from 'vitest';
+import type { Pair } from './certificates.ts';
+import { showing } from './https.ts';
 
 interface Published {
   readonly topic: string | undefined;
@@ -29,6 +32,8 @@ interface Script {
   /** Epoch ms. */
   readonly now?: () => number;
   readonly region?: string;
+  /** The certificate it shows; left out, it speaks in clear. */
+  readonly certificate?: Pair;
 }
 
 const xml = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
@@ -75,14 +80,20 @@ export async function snsService(script: Script = {}) {
     };
   }
 
-  const server = createServer((request, response) => {
+  /** Of each request, whether its connection may serve another. */
+  const isKept: boolean[] = [];
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    isKept.push(request.headers.connection !== 'close');
     const chunks: Buffer[] = [];
     request.on('data', chunk => chunks.push(chunk));
     request.on('end', () => {
       const { status, text } = answer(request, Buffer.concat(chunks).toString());
       response.writeHead(status, { 'content-type': 'text/xml' }).end(text);
     });
-  });
+  };
+  const { certificate } = script;
+  const server =
+    certificate === undefined ? createServer(handle) : createTlsServer(showing(certificate), handle);
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {
     server.closeAllConnections();
@@ -90,7 +101,13 @@ export async function snsService(script: Script = {}) {
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return { url: `http://127.0.0.1:${port}`, published, roles, count: () => count };
+  return {
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    published,
+    roles,
+    count: () => count,
+    isKept,
+  };
 }
 
 /** Attributes of a form as the Query API flattens them. */

@@ -1807,11 +1807,10 @@ export interface components {
              */
             title: string;
             /**
-             * @description Severity of the message where the event names none; today it is the event's.
-             * @default warn
+             * @description Severity of the message while an incident is open, where the event has no `__severity`; without it the notification's.
              * @enum {string}
              */
-            severity: "info" | "warn" | "error" | "fatal";
+            severity?: "info" | "warn" | "error" | "fatal";
             status?: {
                 /**
                  * @description Red while deliveries to it fail.
@@ -1879,8 +1878,7 @@ export interface components {
              */
             title?: string;
             /**
-             * @description Severity of the message where the event names none; today it is the event's.
-             * @default warn
+             * @description Severity of the message while an incident is open, where the event has no `__severity`; without it the notification's.
              * @enum {string}
              */
             severity?: "info" | "warn" | "error" | "fatal";
@@ -2827,7 +2825,7 @@ export interface components {
              */
             type: "notifications_log";
             /**
-             * @description false: nothing is written.
+             * @description false: nothing is written; deliveries are skipped as logging off.
              * @default true
              */
             logNotifications: boolean;
@@ -2892,7 +2890,7 @@ export interface components {
              */
             type: "notifications_log";
             /**
-             * @description false: nothing is written.
+             * @description false: nothing is written; deliveries are skipped as logging off.
              * @default true
              */
             logNotifications?: boolean;
@@ -5056,7 +5054,7 @@ export interface components {
              * @enum {string}
              */
             destinationType: "topic" | "phoneNumber";
-            /** @description ARN of the topic, or an expression that gives it; '' with destinationType phoneNumber. */
+            /** @description ARN of the topic, or an expression over the event that gives it; '' with destinationType phoneNumber. */
             topicArn: string;
             /**
              * @description Kind of topic.
@@ -5064,7 +5062,7 @@ export interface components {
              * @enum {string}
              */
             topicType: "standard" | "fifo";
-            /** @description Message group of a fifo topic, or an expression that gives it; '' for a standard topic. */
+            /** @description Message group of a fifo topic, or an expression over the event that gives it; '' for a standard topic. */
             messageGroupId: string;
             /** @description Phone numbers that get the events; with destinationType phoneNumber. */
             phoneNumber?: string;
@@ -5110,7 +5108,7 @@ export interface components {
             /** @description Address of a service that speaks as SNS does; without it the region's. */
             endpoint?: string;
             /**
-             * @description How requests are signed; v4 always.
+             * @description How requests are signed: v4. v2 is refused, since AWS has replaced it.
              * @default v4
              * @enum {string}
              */
@@ -5210,7 +5208,7 @@ export interface components {
              * @enum {string}
              */
             destinationType: "topic" | "phoneNumber";
-            /** @description ARN of the topic, or an expression that gives it; '' with destinationType phoneNumber. */
+            /** @description ARN of the topic, or an expression over the event that gives it; '' with destinationType phoneNumber. */
             topicArn: string;
             /**
              * @description Kind of topic.
@@ -5218,7 +5216,7 @@ export interface components {
              * @enum {string}
              */
             topicType?: "standard" | "fifo";
-            /** @description Message group of a fifo topic, or an expression that gives it; '' for a standard topic. */
+            /** @description Message group of a fifo topic, or an expression over the event that gives it; '' for a standard topic. */
             messageGroupId: string;
             /** @description Phone numbers that get the events; with destinationType phoneNumber. */
             phoneNumber?: string;
@@ -5264,7 +5262,7 @@ export interface components {
             /** @description Address of a service that speaks as SNS does; without it the region's. */
             endpoint?: string;
             /**
-             * @description How requests are signed; v4 always.
+             * @description How requests are signed: v4. v2 is refused, since AWS has replaced it.
              * @default v4
              * @enum {string}
              */
@@ -5329,7 +5327,7 @@ export interface components {
              * @enum {string}
              */
             verdict: "sent" | "retry" | "refused";
-            /** @description Why it did not arrive. */
+            /** @description Why it did not arrive; of one that did, what it does not show. */
             reason?: string;
             /** @description The request over HTTP, or the event for what goes another way; secrets are masked. */
             request: {
@@ -5365,7 +5363,7 @@ export interface components {
                  * @enum {string}
                  */
                 verdict: "sent" | "retry" | "refused";
-                /** @description Why it did not arrive. */
+                /** @description Why it did not arrive; of one that did, what it does not show. */
                 reason?: string;
                 /** @description The request over HTTP, or the event for what goes another way; secrets are masked. */
                 request: {

@@ -11,7 +11,7 @@ const facts = {
   verdict: z
     .enum(['sent', 'retry', 'refused'])
     .describe('What a delivery would do now: it has arrived, is tried again, or is given up.'),
-  reason: z.string().optional().describe('Why it did not arrive.'),
+  reason: z.string().optional().describe('Why it did not arrive; of one that did, what it does not show.'),
   request: z
     .union([
       z.object({ method: z.string(), url: z.string(), headers, body: z.string() }),

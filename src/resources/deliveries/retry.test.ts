@@ -81,3 +81,17 @@ it('does not say of a delivery that it waits when it arrived while that was aske
     message: expect.stringContaining('has arrived'),
   });
 });
+
+it('says why an alarm was skipped, which no retry sends', async () => {
+  const operation = transition(incidentRow());
+  const id = deliveryOf(operation);
+  await test.storage.commit(operation);
+  await test.storage.commit(settle(id, { state: 'skipped', attempts: 0, lastError: 'logging off' }));
+  const settled = house(async () => ({ requeued: 0, overtaken: 0 }));
+  await expect(
+    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, house: settled }, { id }),
+  ).rejects.toMatchObject({
+    code: 'conflict',
+    message: `delivery '${id}' was skipped (logging off); nothing of it is sent`,
+  });
+});

@@ -32,7 +32,7 @@ export const retryDelivery = defineVerb({
   },
 });
 
-function assertUnsettled({ id, state, target }: DeliveryRow): void {
+function assertUnsettled({ id, last_error, state, status, target }: DeliveryRow): void {
   if (state === 'grouped')
     throw new AppError(
       'conflict',
@@ -40,6 +40,8 @@ function assertUnsettled({ id, state, target }: DeliveryRow): void {
     );
   if (state === 'sent')
     throw new AppError('conflict', `delivery '${id}' has arrived; there is nothing to retry`);
+  if (state === 'skipped' && status === 'ALARM')
+    throw new AppError('conflict', `delivery '${id}' was skipped (${last_error}); nothing of it is sent`);
   if (state === 'skipped')
     throw new AppError(
       'conflict',

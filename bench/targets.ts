@@ -82,7 +82,7 @@ print(
 );
 print(
   'message of smtp',
-  cost(() => mailText([EVENT], conf, 1_767_225_660_000)),
+  cost(() => mailText([EVENT], { conf, now: 1_767_225_660_000, note: () => {} })),
 );
 print(
   'message of sns',

@@ -33,6 +33,8 @@ export interface HttpRequest {
   readonly trustsAnyone?: boolean;
   /** Whether the connection serves no other request. */
   readonly closes?: boolean;
+  /** Whether it goes through the proxy of the environment, where there is one for the address. */
+  readonly proxied?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -37,6 +37,7 @@ export const webhook = defineTarget({
         closes: !settings.keepAlive,
         timeoutMs: settings.timeoutSec * 1000,
         maxAnswerBytes: MAX_ANSWER_BYTES,
+        proxied: true,
         signal: context.signal,
       });
       return outcomeOfAnswer(answer, {

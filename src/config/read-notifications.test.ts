@@ -118,13 +118,13 @@ describe('what is accepted and has no effect yet', () => {
     const target = {
       ...hook,
       useRoundRobinDns: true,
-      failedRequestLoggingMode: 'payload',
+      onBackpressure: 'drop',
       fallback: 'h2',
     };
     const given = withNotification({ muteWindows: [] }, [target, { ...hook, id: 'h2' }]);
     expect(placeless(warningsOf(given))).toEqual([
       'useRoundRobinDns is accepted; it has no effect in this version (targets[0].useRoundRobinDns)',
-      'failedRequestLoggingMode is accepted; it has no effect in this version (targets[0].failedRequestLoggingMode)',
+      "onBackpressure 'drop' is accepted; it has no effect in this version (targets[0].onBackpressure)",
     ]);
   });
 

@@ -125,14 +125,12 @@ const connection = {
   failedRequestLoggingMode: z
     .enum(['none', 'payload', 'payloadAndHeaders'])
     .default('none')
-    .describe('What of a failed request is logged.')
-    .meta({ later: true }),
+    .describe('What of a failed request is logged: nothing, its body, or headers as well; 2 KB of each.'),
   safeHeaders: z
     .array(z.string().min(1).max(256))
     .max(64)
     .default([])
-    .describe('Headers that are logged in clear.')
-    .meta({ later: true }),
+    .describe('Headers whose values are logged in clear; Authorization never is.'),
 } as const;
 
 const fields = z.strictObject({ ...commonSettings, ...address, ...body, ...connection, ...retrySettings });

@@ -5725,13 +5725,13 @@ export interface components {
              */
             useRoundRobinDns: boolean;
             /**
-             * @description What of a failed request is logged.
+             * @description What of a failed request is logged: nothing, its body, or headers as well; 2 KB of each.
              * @default none
              * @enum {string}
              */
             failedRequestLoggingMode: "none" | "payload" | "payloadAndHeaders";
             /**
-             * @description Headers that are logged in clear.
+             * @description Headers whose values are logged in clear; Authorization never is.
              * @default []
              */
             safeHeaders: string[];
@@ -6019,13 +6019,13 @@ export interface components {
              */
             useRoundRobinDns?: boolean;
             /**
-             * @description What of a failed request is logged.
+             * @description What of a failed request is logged: nothing, its body, or headers as well; 2 KB of each.
              * @default none
              * @enum {string}
              */
             failedRequestLoggingMode?: "none" | "payload" | "payloadAndHeaders";
             /**
-             * @description Headers that are logged in clear.
+             * @description Headers whose values are logged in clear; Authorization never is.
              * @default []
              */
             safeHeaders?: string[];

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts';
-import { guardedLookup, literalRefusal, type Resolve } from './guarded-lookup.ts';
+import { guardedLookup, inTurn, literalRefusal, type Resolve } from './guarded-lookup.ts';
 import { HttpFailure } from './http.ts';
 import { ForbiddenAddress } from './http-failure.ts';
 import type { ForwardProxy } from './proxies.ts';
@@ -19,6 +19,8 @@ export interface AgentOptions extends AddressPolicy {
 interface Way {
   /** Whether a certificate is taken that nobody vouches for. */
   readonly trustsAnyone: boolean;
+  /** Whether connections take turns among the addresses of the host. */
+  readonly takesTurns?: boolean;
   /** The proxy that opens a tunnel to the receiver. */
   readonly tunnel?: ForwardProxy;
   /** Whether the connection ends at a proxy, which is asked for whole addresses. */
@@ -39,6 +41,7 @@ export interface Agents {
 export function createAgents(options: AgentOptions): Agents {
   const guard = createAddressGuard(options);
   const proxyGuard = createAddressGuard({ privateAddresses: 'allow', allowedAddresses: [] });
+  const turning = inTurn(options.resolve);
   const agents = new Map<string, Agent>();
 
   const agentWith = (connect: buildConnector.connector, headersTimeout = 0): Agent =>
@@ -60,11 +63,12 @@ export function createAgents(options: AgentOptions): Agents {
   const entrance = (): Agent => made('entrance', () => agentWith(toProxy(), CONNECT_TIMEOUT_MS));
 
   return {
-    of: ({ trustsAnyone, tunnel, endsAtProxy }) =>
-      made(`${trustsAnyone} ${tunnel?.origin} ${endsAtProxy}`, () => {
+    of: ({ trustsAnyone, takesTurns, tunnel, endsAtProxy }) =>
+      made(`${trustsAnyone} ${takesTurns} ${tunnel?.origin} ${endsAtProxy}`, () => {
         if (endsAtProxy) return agentWith(toProxy());
         if (tunnel) return agentWith(tunnelConnector(entrance(), tunnel, !trustsAnyone));
-        return agentWith(guardedConnector(guard, options.resolve, !trustsAnyone));
+        const resolve = takesTurns ? turning : options.resolve;
+        return agentWith(guardedConnector(guard, resolve, !trustsAnyone));
       }),
     refusal: host => literalRefusal(guard, host),
     async close() {

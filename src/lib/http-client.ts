@@ -118,7 +118,9 @@ function dispatch(
     signal,
   };
   const trustsAnyone = request.trustsAnyone === true;
-  if (proxy === undefined) return agents.of({ trustsAnyone }).request({ ...common, origin, path });
+  const takesTurns = request.takesTurns === true;
+  if (proxy === undefined)
+    return agents.of({ trustsAnyone, takesTurns }).request({ ...common, origin, path });
   const refusal = agents.refusal(bareHost(url));
   if (refusal !== undefined) throw new ForbiddenAddress(refusal);
   if (url.protocol === 'https:')

@@ -120,8 +120,7 @@ const connection = {
   useRoundRobinDns: z
     .boolean()
     .default(false)
-    .describe('Take turns among the addresses of the host.')
-    .meta({ later: true }),
+    .describe('New connections take turns among the addresses of the host.'),
   failedRequestLoggingMode: z
     .enum(['none', 'payload', 'payloadAndHeaders'])
     .default('none')

@@ -62,6 +62,7 @@ async function exchange(
       timeoutMs: settings.timeoutSec * 1000,
       maxAnswerBytes: MAX_ANSWER_BYTES,
       proxied: true,
+      takesTurns: settings.useRoundRobinDns,
       signal: context.signal,
     });
     return outcomeOfAnswer(answer, { url, retries: settings, secrets, now: context.clock.now() });

@@ -5720,7 +5720,7 @@ export interface components {
              */
             rejectUnauthorized: boolean;
             /**
-             * @description Take turns among the addresses of the host.
+             * @description New connections take turns among the addresses of the host.
              * @default false
              */
             useRoundRobinDns: boolean;
@@ -6014,7 +6014,7 @@ export interface components {
              */
             rejectUnauthorized?: boolean;
             /**
-             * @description Take turns among the addresses of the host.
+             * @description New connections take turns among the addresses of the host.
              * @default false
              */
             useRoundRobinDns?: boolean;

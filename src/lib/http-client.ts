@@ -11,6 +11,7 @@ import { type Agents, createAgents, refusedBy } from './http-agents.ts';
 import { ForbiddenAddress, failureOf } from './http-failure.ts';
 import { onAbort } from './on-abort.ts';
 import { bareHost, type ForwardProxy, type Proxies } from './proxies.ts';
+import { MASK } from './secret.ts';
 
 interface Options extends AddressPolicy {
   /** Connections to one origin; a request more waits, its time limit running. Left out, each request has one: who asks bounds them. */
@@ -95,12 +96,26 @@ function parseUrl(text: string): URL {
 async function send(route: Route, request: HttpRequest, signal: EventEmitter): Promise<HttpAnswer> {
   const { proxy, url } = route;
   const response = await dispatch(route, request, signal);
-  if (response.statusCode === 407 && proxy !== undefined) {
+  // Inside a tunnel it would be the receiver's word.
+  if (response.statusCode === 407 && proxy !== undefined && url.protocol === 'http:') {
     response.body.on('error', ignore).destroy();
     throw refusedBy(proxy.origin, 407, url.origin);
   }
-  const read = await readBounded(decoded(response), request.maxAnswerBytes);
-  return { status: response.statusCode, headers: flatten(response.headers), ...read };
+  const { body, truncated } = await readBounded(decoded(response), request.maxAnswerBytes);
+  return {
+    status: response.statusCode,
+    headers: flatten(response.headers),
+    body: withoutCredentials(body, proxy),
+    truncated,
+  };
+}
+
+/** Pages of errors may show the request, and who asked for it does not know what it said to the proxy. */
+function withoutCredentials(body: Buffer, proxy: ForwardProxy | undefined): Buffer {
+  const credentials = proxy?.authorization?.replace(/^Basic /, '');
+  if (credentials === undefined || !body.includes(credentials)) return body;
+  // One character for each byte, so that what is no text stays as it is.
+  return Buffer.from(body.toString('latin1').replaceAll(credentials, MASK), 'latin1');
 }
 
 function dispatch(

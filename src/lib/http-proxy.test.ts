@@ -56,7 +56,7 @@ async function forwardProxy(refusal?: number): Promise<TestProxy> {
   };
   const server = createServer((incoming, outgoing) => {
     const verdict = verdictOn(incoming);
-    if (verdict !== undefined) return void outgoing.writeHead(verdict).end('no');
+    if (verdict !== undefined) return void outgoing.writeHead(verdict).end(JSON.stringify(incoming.headers));
     const { port, pathname, search, host } = new URL(incoming.url ?? '');
     if (incoming.headers.host !== host) return void outgoing.writeHead(400).end('another host');
     if (incoming.headers['x-one'] !== '1') return void outgoing.writeHead(400).end('a header is missing');
@@ -187,6 +187,13 @@ test.each([
   expect(error).toEqual(failure('other', `${scheme}://a.example: the proxy http://`));
   expect(String(error)).not.toContain(password);
   expect(proxy.asked).toHaveLength(1);
+});
+
+test('what a proxy answers for a receiver over http is an answer, without what the proxy was told', async () => {
+  const proxy = await forwardProxy(502);
+  const answer = await clientOf(at(proxy.port)).request(get('http://a.example/'));
+  expect(answer.status).toBe(502);
+  expect(answer.body.toString()).toContain('"proxy-authorization":"Basic ********"');
 });
 
 test.each(['http', 'https'])('a proxy that does not listen is named, for %s', async scheme => {

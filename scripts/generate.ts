@@ -171,7 +171,7 @@ function configurationPage(): string {
       '- **secret text**: shown as `********` wherever it is read. Write `${env:NAME}`, `${file:/path}` or `${secret:NAME}` (from the encrypted store) for it; in clear it gives a warning.',
     ].join('\n'),
     '`HEADGATE_CONFIG` and `HEADGATE_DATA` stand for `--config` and `--data`. `HEADGATE_LOG_LEVEL` is `debug`, `info`, `warn`, `error` or `silent`. ' +
-      '`HEADGATE_ADMIN_PASSWORD` is the password of the first user, `admin`, and counts only while no user exists.',
+      '`HEADGATE_ADMIN_PASSWORD` is the password of the first user, `admin`, and counts only while no user exists. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say [how webhooks and PagerDuty are reached](../guide/deliveries.md#through-a-proxy).',
     '## headgate.yml',
     ...settings.map(([name, schema]) => settingsSection(name, asSchema(schema))),
     '## notifications.yml',

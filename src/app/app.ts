@@ -20,6 +20,7 @@ import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
+import { proxiesOf } from '../lib/proxies.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
@@ -106,7 +107,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
-    const http = createHttpClient({ ...delivery, clock });
+    const http = createHttpClient({ ...delivery, clock, proxies: proxiesOf(options.environment) });
     const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });

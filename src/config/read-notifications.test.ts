@@ -115,16 +115,12 @@ describe('what is accepted and has no effect yet', () => {
   const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x' };
 
   test('is warned of once for each place', () => {
-    const target = {
-      ...hook,
-      useRoundRobinDns: true,
-      failedRequestLoggingMode: 'payload',
-      fallback: 'h2',
-    };
-    const given = withNotification({ muteWindows: [] }, [target, { ...hook, id: 'h2' }]);
-    expect(placeless(warningsOf(given))).toEqual([
-      'useRoundRobinDns is accepted; it has no effect in this version (targets[0].useRoundRobinDns)',
-      'failedRequestLoggingMode is accepted; it has no effect in this version (targets[0].failedRequestLoggingMode)',
+    const target = { ...hook, onBackpressure: 'drop', fallback: 'h2' };
+    const chat = { id: 'h2', type: 'bulletin_message', onBackpressure: 'block', severity: 'error' };
+    expect(placeless(warningsOf(withNotification({ muteWindows: [] }, [target, chat])))).toEqual([
+      "onBackpressure 'drop' is accepted; it has no effect in this version (targets[0].onBackpressure)",
+      "onBackpressure 'block' is accepted; it has no effect in this version (targets[1].onBackpressure)",
+      'severity is accepted; it has no effect in this version (targets[1].severity)',
     ]);
   });
 

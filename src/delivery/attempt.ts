@@ -8,6 +8,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { onAbort } from '../lib/on-abort.ts';
 import type { DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
+import type { FailedRequest } from '../targets/failed-request.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 
@@ -119,6 +120,8 @@ async function sent({ id, events }: Parcel, target: Target, options: Sending): P
   const { http, dial, secretOf, clock, signal, logFolder } = options;
   const warn = (reason: string): void =>
     options.logger.warn({ target: target.settings.id, deliveryId: id, reason }, 'an expression failed');
+  const failed = (request: FailedRequest): void =>
+    options.logger.warn({ target: target.settings.id, deliveryId: id, ...request }, 'a request failed');
   try {
     return await target.send(events, {
       deliveryId: id,
@@ -129,6 +132,7 @@ async function sent({ id, events }: Parcel, target: Target, options: Sending): P
       signal,
       logFolder,
       warn,
+      failed,
     });
   } catch (error) {
     const facts = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };

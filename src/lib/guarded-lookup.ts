@@ -2,6 +2,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { AddressGuard } from './address-guard.ts';
 import { ForbiddenAddress } from './http-failure.ts';
+import { createLru } from './lru.ts';
 
 /** All addresses of a name. */
 export type Resolve = (
@@ -11,6 +12,24 @@ export type Resolve = (
 
 export const resolveBySystem: Resolve = (hostname, done) =>
   lookup(hostname, { all: true }, (error, addresses) => done(error, addresses));
+
+/** Names whose turn is remembered; one that is forgotten begins again. */
+const MOST_NAMES = 1000;
+
+/** The same addresses, each time another one first; the rest follows for when it does not answer. */
+export function inTurn(resolve: Resolve): Resolve {
+  const turns = createLru<string, number>(MOST_NAMES);
+  return (hostname, done) =>
+    resolve(hostname, (error, addresses) => {
+      if (error || addresses.length === 0) return done(error, addresses);
+      const turn = turns.get(hostname) ?? 0;
+      turns.set(hostname, turn + 1);
+      // Servers of names and the system shuffle: turns need an order that stays.
+      const ordered = addresses.toSorted((a, b) => (a.address < b.address ? -1 : 1));
+      const first = turn % ordered.length;
+      done(null, [...ordered.slice(first), ...ordered.slice(0, first)]);
+    });
+}
 
 /**
  * Judges addresses where the socket is made, after the only look-up there is: what was judged is what is connected to, and

@@ -1,76 +1,64 @@
 import { EventEmitter } from 'node:events';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
-import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts';
+import type { Dispatcher } from 'undici';
+import type { AddressPolicy } from './address-guard.ts';
 import type { Clock } from './clock.ts';
 import { formatDuration } from './duration.ts';
-import { guardedLookup, literalRefusal, type Resolve, resolveBySystem } from './guarded-lookup.ts';
+import { type Resolve, resolveBySystem } from './guarded-lookup.ts';
 import { type HttpAnswer, type HttpClient, HttpFailure, type HttpRequest } from './http.ts';
+import { type Agents, createAgents, refusedBy } from './http-agents.ts';
 import { ForbiddenAddress, failureOf } from './http-failure.ts';
 import { onAbort } from './on-abort.ts';
+import { bareHost, type ForwardProxy, type Proxies } from './proxies.ts';
+import { MASK } from './secret.ts';
 
 interface Options extends AddressPolicy {
   /** Connections to one origin; a request more waits, its time limit running. Left out, each request has one: who asks bounds them. */
   readonly connections?: number;
   readonly clock: Clock;
   readonly resolve?: Resolve;
+  /** For requests that are `proxied`. Left out, there are none. */
+  readonly proxies?: Proxies;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
 const ignore = (): void => {};
 
 /** Throws `invalid-request` for an item of `allowedAddresses` that is no address and no range. */
 export function createHttpClient(options: Options): HttpClient {
-  const guard = createAddressGuard(options);
-  const agentFor = (rejectUnauthorized: boolean): Agent =>
-    new Agent({
-      connections: options.connections ?? null,
-      pipelining: 1,
-      connect: guardedConnector(guard, options.resolve ?? resolveBySystem, rejectUnauthorized),
-      // The deadline of the whole exchange covers both.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-  const agent = agentFor(true);
-  // Apart, so that no connection to somebody unknown is ever used by who asks for a certificate.
-  const trusting = agentFor(false);
+  const agents = createAgents({
+    ...options,
+    connections: options.connections ?? null,
+    resolve: options.resolve ?? resolveBySystem,
+  });
   return {
-    request: request => exchange(request.trustsAnyone ? trusting : agent, request, options.clock),
-    async close() {
-      await Promise.all([agent.destroy(), trusting.destroy()]);
+    async request(request) {
+      const url = parseUrl(request.url);
+      const proxy = request.proxied ? options.proxies?.proxyFor(url) : undefined;
+      return exchange({ agents, url, proxy }, request, options.clock);
     },
+    close: agents.close,
   };
 }
 
-function guardedConnector(
-  guard: AddressGuard,
-  resolve: Resolve,
-  rejectUnauthorized: boolean,
-): buildConnector.connector {
-  const connect = buildConnector({
-    timeout: CONNECT_TIMEOUT_MS,
-    lookup: guardedLookup(guard, resolve),
-    rejectUnauthorized,
-  });
-  return (target, done) => {
-    const refusal = literalRefusal(guard, target.hostname);
-    if (refusal === undefined) connect(target, done);
-    else done(new ForbiddenAddress(refusal), null);
-  };
+interface Route {
+  readonly agents: Agents;
+  readonly url: URL;
+  readonly proxy: ForwardProxy | undefined;
 }
 
 /**
  * Races the answer against the clock and the caller. undici hears an abort only once the request has a connection, so a
  * look-up that hangs is left behind here. An emitter is its cheapest signal.
  */
-async function exchange(agent: Agent, request: HttpRequest, clock: Clock): Promise<HttpAnswer> {
-  const url = parseUrl(request.url);
+async function exchange(route: Route, request: HttpRequest, clock: Clock): Promise<HttpAnswer> {
+  const { origin } = route.url;
+  const named = route.proxy === undefined ? origin : `${origin} through the proxy ${route.proxy.origin}`;
   const abort = new EventEmitter();
   return new Promise((resolve, reject) => {
     const abandon = (reason: 'timeout' | 'aborted', text: string): void => {
       end();
-      reject(new HttpFailure(reason, `${url.origin}: ${text}`));
+      reject(new HttpFailure(reason, `${named}: ${text}`));
       abort.emit('abort');
     };
     const giveUp = (): void => abandon('aborted', 'the request was given up');
@@ -84,14 +72,14 @@ async function exchange(agent: Agent, request: HttpRequest, clock: Clock): Promi
     }
     if (request.signal?.aborted) return giveUp();
     if (request.signal) leave = onAbort(request.signal, giveUp);
-    send(agent, url, request, abort).then(
+    send(route, request, abort).then(
       answer => {
         end();
         resolve(answer);
       },
       error => {
         end();
-        reject(failureOf(error, url.origin));
+        reject(failureOf(error, named));
       },
     );
   });
@@ -105,18 +93,64 @@ function parseUrl(text: string): URL {
   }
 }
 
-async function send(agent: Agent, url: URL, request: HttpRequest, signal: EventEmitter): Promise<HttpAnswer> {
-  const response = await agent.request({
-    origin: url.origin,
-    path: url.pathname + url.search,
+async function send(route: Route, request: HttpRequest, signal: EventEmitter): Promise<HttpAnswer> {
+  const { proxy, url } = route;
+  const response = await dispatch(route, request, signal);
+  // Inside a tunnel it would be the receiver's word.
+  if (response.statusCode === 407 && proxy !== undefined && url.protocol === 'http:') {
+    response.body.on('error', ignore).destroy();
+    throw refusedBy(proxy.origin, 407, url.origin);
+  }
+  const { body, truncated } = await readBounded(decoded(response), request.maxAnswerBytes);
+  return {
+    status: response.statusCode,
+    headers: flatten(response.headers),
+    body: withoutCredentials(body, proxy),
+    truncated,
+  };
+}
+
+/** Pages of errors may show the request, and who asked for it does not know what it said to the proxy. */
+function withoutCredentials(body: Buffer, proxy: ForwardProxy | undefined): Buffer {
+  const credentials = proxy?.authorization?.replace(/^Basic /, '');
+  if (credentials === undefined || !body.includes(credentials)) return body;
+  // One character for each byte, so that what is no text stays as it is.
+  return Buffer.from(body.toString('latin1').replaceAll(credentials, MASK), 'latin1');
+}
+
+function dispatch(
+  { agents, url, proxy }: Route,
+  request: HttpRequest,
+  signal: EventEmitter,
+): Promise<Dispatcher.ResponseData> {
+  const { origin } = url;
+  const path = url.pathname + url.search;
+  const common = {
     method: request.method,
     headers: request.headers ?? {},
     body: request.body ?? null,
     reset: request.closes === true,
     signal,
+  };
+  const trustsAnyone = request.trustsAnyone === true;
+  const takesTurns = request.takesTurns === true;
+  if (proxy === undefined)
+    return agents.of({ trustsAnyone, takesTurns }).request({ ...common, origin, path });
+  const refusal = agents.refusal(bareHost(url));
+  if (refusal !== undefined) throw new ForbiddenAddress(refusal);
+  if (url.protocol === 'https:')
+    return agents.of({ trustsAnyone, tunnel: proxy }).request({ ...common, origin, path });
+  // RFC 9112 section 3.2.2: a proxy is asked for the whole address.
+  return agents.of({ trustsAnyone: false, endsAtProxy: true }).request({
+    ...common,
+    origin: proxy.origin,
+    path: origin + path,
+    headers: {
+      host: url.host,
+      ...request.headers,
+      ...(proxy.authorization !== undefined && { 'proxy-authorization': proxy.authorization }),
+    },
   });
-  const read = await readBounded(decoded(response), request.maxAnswerBytes);
-  return { status: response.statusCode, headers: flatten(response.headers), ...read };
 }
 
 function decoded(response: Dispatcher.ResponseData): Readable {

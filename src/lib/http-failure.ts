@@ -21,7 +21,11 @@ const CLASSES: readonly Class[] = [
     codes: /^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|UND_ERR_REQ_CONTENT_LENGTH_MISMATCH)$/,
     text: 'the connection was closed before the answer was complete',
   },
-  { reason: 'timeout', codes: /^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, text: 'the connection timed out' },
+  {
+    reason: 'timeout',
+    codes: /^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|UND_ERR_HEADERS_TIMEOUT)$/,
+    text: 'the connection timed out',
+  },
   {
     reason: 'tls',
     codes: /CERT|^CRL_|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/,

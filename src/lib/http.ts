@@ -33,6 +33,10 @@ export interface HttpRequest {
   readonly trustsAnyone?: boolean;
   /** Whether the connection serves no other request. */
   readonly closes?: boolean;
+  /** Whether it goes through the proxy of the environment, where there is one for the address. */
+  readonly proxied?: boolean;
+  /** Whether new connections take turns among the addresses of the host. A proxy knows its addresses alone. */
+  readonly takesTurns?: boolean;
   readonly signal?: AbortSignal;
 }
 

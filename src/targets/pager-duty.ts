@@ -57,6 +57,7 @@ export const pagerDuty = defineTarget({
         body: pagerDutyEvent(event, { ...settings, routingKey: key }),
         timeoutMs: TIMEOUT_MS,
         maxAnswerBytes: MAX_ANSWER_BYTES,
+        proxied: true,
         signal: context.signal,
       });
       const exchange = { url, retries: settings, secrets: [key], now: context.clock.now() };

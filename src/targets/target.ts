@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Rate } from '../lib/rate.ts';
+import type { FailedRequest } from './failed-request.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What a target may use while it sends. */
@@ -22,6 +23,8 @@ export interface SendContext {
   readonly logFolder: string;
   /** Told when an expression failed and what is sent without it was sent. Left out, nobody is. */
   readonly warn?: (reason: string) => void;
+  /** Told what did not arrive, where the settings want it logged. Left out, nobody is. */
+  readonly failed?: (request: FailedRequest) => void;
 }
 
 /** What every type's settings hold. */

@@ -120,19 +120,16 @@ const connection = {
   useRoundRobinDns: z
     .boolean()
     .default(false)
-    .describe('Take turns among the addresses of the host.')
-    .meta({ later: true }),
+    .describe('New connections take turns among the addresses of the host.'),
   failedRequestLoggingMode: z
     .enum(['none', 'payload', 'payloadAndHeaders'])
     .default('none')
-    .describe('What of a failed request is logged.')
-    .meta({ later: true }),
+    .describe('What of a failed request is logged: nothing, its body, or headers as well; 2 KB of each.'),
   safeHeaders: z
     .array(z.string().min(1).max(256))
     .max(64)
     .default([])
-    .describe('Headers that are logged in clear.')
-    .meta({ later: true }),
+    .describe('Headers whose values are logged in clear; Authorization never is.'),
 } as const;
 
 const fields = z.strictObject({ ...commonSettings, ...address, ...body, ...connection, ...retrySettings });

@@ -2,7 +2,9 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
+import { failedRequest } from './failed-request.ts';
 import { MAX_ANSWER_BYTES, outcomeOfAnswer, outcomeOfFailure } from './http-outcome.ts';
+import type { Outcome } from './outcome.ts';
 import { defineTarget, type SendContext } from './target.ts';
 import { bodyText } from './webhook-body.ts';
 import { type WebhookSettings, webhookSettings } from './webhook-settings.ts';
@@ -23,33 +25,51 @@ export const webhook = defineTarget({
     const authorization = authorizationOf(settings);
     const text = bodyText(events, settings, context.warn ?? ignore);
     if (text === undefined) return { kind: 'sent' };
-    try {
-      const body = settings.compress ? await compressed(text) : text;
-      const answer = await context.http.request({
-        url: settings.url,
-        method: settings.method,
-        headers: {
-          ...headersOf(settings, context.deliveryId, authorization),
-          ...signatureOf(body, settings, context),
-        },
-        body,
-        trustsAnyone: !settings.rejectUnauthorized,
-        closes: !settings.keepAlive,
-        timeoutMs: settings.timeoutSec * 1000,
-        maxAnswerBytes: MAX_ANSWER_BYTES,
-        signal: context.signal,
-      });
-      return outcomeOfAnswer(answer, {
-        url: settings.url,
-        retries: settings,
-        secrets: secretsOf(settings, authorization),
-        now: context.clock.now(),
-      });
-    } catch (error) {
-      return outcomeOfFailure(error, settings);
-    }
+    const secrets = secretsOf(settings, authorization);
+    const body = settings.compress ? await compressed(text) : text;
+    const headers = {
+      ...headersOf(settings, context.deliveryId, authorization),
+      ...signatureOf(body, settings, context),
+    };
+    const outcome = await exchange({ headers, body, secrets }, settings, context);
+    if (outcome.kind === 'sent') return outcome;
+    const failed = failedRequest({ reason: outcome.reason, payload: text, headers, secrets }, settings);
+    if (failed) context.failed?.(failed);
+    return outcome;
   },
 });
+
+interface Message {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer;
+  readonly secrets: readonly string[];
+}
+
+async function exchange(
+  { headers, body, secrets }: Message,
+  settings: WebhookSettings,
+  context: SendContext,
+): Promise<Outcome> {
+  const { url } = settings;
+  try {
+    const answer = await context.http.request({
+      url,
+      method: settings.method,
+      headers,
+      body,
+      trustsAnyone: !settings.rejectUnauthorized,
+      closes: !settings.keepAlive,
+      timeoutMs: settings.timeoutSec * 1000,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      proxied: true,
+      takesTurns: settings.useRoundRobinDns,
+      signal: context.signal,
+    });
+    return outcomeOfAnswer(answer, { url, retries: settings, secrets, now: context.clock.now() });
+  } catch (error) {
+    return outcomeOfFailure(error, settings);
+  }
+}
 
 const ignore = (): void => {};
 

@@ -5718,18 +5718,18 @@ export interface components {
              */
             rejectUnauthorized: boolean;
             /**
-             * @description Take turns among the addresses of the host.
+             * @description New connections take turns among the addresses of the host.
              * @default false
              */
             useRoundRobinDns: boolean;
             /**
-             * @description What of a failed request is logged.
+             * @description What of a failed request is logged: nothing, its body, or headers as well; 2 KB of each.
              * @default none
              * @enum {string}
              */
             failedRequestLoggingMode: "none" | "payload" | "payloadAndHeaders";
             /**
-             * @description Headers that are logged in clear.
+             * @description Headers whose values are logged in clear; Authorization never is.
              * @default []
              */
             safeHeaders: string[];
@@ -6012,18 +6012,18 @@ export interface components {
              */
             rejectUnauthorized?: boolean;
             /**
-             * @description Take turns among the addresses of the host.
+             * @description New connections take turns among the addresses of the host.
              * @default false
              */
             useRoundRobinDns?: boolean;
             /**
-             * @description What of a failed request is logged.
+             * @description What of a failed request is logged: nothing, its body, or headers as well; 2 KB of each.
              * @default none
              * @enum {string}
              */
             failedRequestLoggingMode?: "none" | "payload" | "payloadAndHeaders";
             /**
-             * @description Headers that are logged in clear.
+             * @description Headers whose values are logged in clear; Authorization never is.
              * @default []
              */
             safeHeaders?: string[];

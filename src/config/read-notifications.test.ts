@@ -116,11 +116,10 @@ describe('what is accepted and has no effect yet', () => {
 
   test('is warned of once for each place', () => {
     const target = { ...hook, onBackpressure: 'drop', fallback: 'h2' };
-    const chat = { id: 'h2', type: 'bulletin_message', onBackpressure: 'block', severity: 'error' };
+    const chat = { id: 'h2', type: 'bulletin_message', onBackpressure: 'block' };
     expect(placeless(warningsOf(withNotification({ muteWindows: [] }, [target, chat])))).toEqual([
       "onBackpressure 'drop' is accepted; it has no effect in this version (targets[0].onBackpressure)",
       "onBackpressure 'block' is accepted; it has no effect in this version (targets[1].onBackpressure)",
-      'severity is accepted; it has no effect in this version (targets[1].severity)',
     ]);
   });
 

@@ -36,6 +36,8 @@ const WINDOW_MS = 60_000;
 const FILES = {
   settings: {
     instance: { externalUrl: 'https://headgate.example' },
+    // The clock stands still, so that nobody's turn to ask would ever come again.
+    api: { rateLimit: { perSecond: 0 } },
     pipelines: [
       { id: 'edge', engine: 'custom', push: true, token: '${env:EDGE_TOKEN}' },
       { id: 'syslog', engine: 'rsyslog', push: true, token: '${env:SYSLOG_TOKEN}' },
@@ -200,6 +202,8 @@ const asMap = (value: unknown): Readonly<Record<string, unknown>> => (isMap(valu
 const texts = (value: unknown): Record<string, string> =>
   Object.fromEntries(Object.entries(asMap(value)).map(([name, one]) => [name, String(one)]));
 
+const SHIPPED_LIMIT = { perSecond: 50, burst: 200 };
+
 /** What differs from machine to machine and from run to run, by operation and key. */
 const SETTLED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'auth.login': { token: 'Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6…' },
@@ -208,8 +212,8 @@ const SETTLED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     id: 'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2bC3dE4f',
     createdAt: '2025-12-31T23:59:00.000Z',
   },
-  'settings.get': { port: 9000 },
-  'settings.update': { port: 9000 },
+  'settings.get': { port: 9000, rateLimit: SHIPPED_LIMIT },
+  'settings.update': { port: 9000, rateLimit: SHIPPED_LIMIT },
   'system.info': {
     hostname: 'edge-1.example',
     version: RELEASE,

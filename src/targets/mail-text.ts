@@ -76,13 +76,16 @@ export const oneLine = (text: string): string =>
     .trim();
 
 const joined = (events: readonly HeadgateEvent[], write: (event: HeadgateEvent) => string): string =>
-  cutToBytes(events.map(write).join('\n\n----\n\n'), MOST_TEXT_BYTES).replace(/(?![\n\t])\p{Cc}/gu, ' ');
+  withoutControls(cutToBytes(events.map(write).join('\n\n----\n\n'), MOST_TEXT_BYTES));
+
+/** A line of a mail may not hold half an end of a line. */
+const withoutControls = (text: string): string => text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 
 /** The body is markup and the values in it are text. Undefined when it is too long to be whole. */
 function markupOf(events: readonly HeadgateEvent[], body: Template, facts: MailFacts): string | undefined {
   const pages = events.map(event => written('body', body, event, { ...facts, asText: inMarkup }));
   const isWhole = pages.every(one => Buffer.byteLength(one) < CUT_BYTES);
-  const all = pages.join('<hr>');
+  const all = withoutControls(pages.join('<hr>'));
   return isWhole && Buffer.byteLength(all) <= MOST_TEXT_BYTES ? all : undefined;
 }
 

@@ -61,6 +61,12 @@ test('no event makes a mail that breaks the rules of mail, has another header, o
   await fc.assert(property, { numRuns: 60 });
 });
 
+test('a carriage return in a value is none in a mail of HTML', async () => {
+  const html = { body: '<a title="${_raw}">${_raw}</a>' };
+  const mail = readMail(await written([{ ...EVENT, _raw: 'one\rtwo\r\nthree' }], html));
+  expect(mail.html).toContain('one two');
+});
+
 test('a subject of any text is one line of at most 250 characters', async () => {
   const property = fc.asyncProperty(anyText, anyText, async (a, b) => {
     const event = { ...EVENT, _raw: a, description: b };

@@ -276,3 +276,22 @@ it('keeps no more than 50 keys, and replaces them all the same when one is compr
   await life.rotate({ isCompromised: true });
   expect(await life.list()).toHaveLength(2);
 });
+
+it('decrypts no key again that stands as before, however often the store is asked', async () => {
+  let decrypted = 0;
+  const counting: KeyRing = {
+    ...keyRing,
+    decrypt: (text, place) => {
+      decrypted += 1;
+      return keyRing.decrypt(text, place);
+    },
+  };
+  const other = await open({ keyRing: counting });
+  expect(decrypted).toBe(1);
+  for (let time = 0; time < 5; time++) await other.reload();
+  expect(decrypted).toBe(1);
+  await life.rotate({ isCompromised: false });
+  await other.reload();
+  expect(other.tokenKeys.signing.kid).toBe(life.tokenKeys.signing.kid);
+  expect(decrypted).toBeGreaterThan(1);
+});

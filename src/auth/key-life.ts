@@ -70,7 +70,10 @@ export interface KeyLifeOptions {
 export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
   const { storage, keyRing, clock, logger, audit, isShared, settings, takenOver } = options;
   const instanceId = await ensureKeys(options);
-  let set = await readKeySet(await storage.keys(), keyRing);
+  const atFirst = await storage.keys();
+  let set = await readKeySet(atFirst, keyRing);
+  /** Whatever changes of users makes the keys be looked at: those that stand as before are not decrypted again. */
+  let known = standingOf(atFirst);
   const abort = new AbortController();
   const faults = createFaultLog(logger, {
     fields: {},
@@ -91,7 +94,11 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
   /** One after the other: an older answer that came last would bring back keys that are gone. */
   function reload(): Promise<void> {
     const read = work.then(async () => {
-      set = await readKeySet(await storage.keys(), keyRing);
+      const rows = await storage.keys();
+      const present = standingOf(rows);
+      if (present === known) return;
+      set = await readKeySet(rows, keyRing);
+      known = present;
     });
     work = read.catch(() => {});
     return read;
@@ -197,6 +204,9 @@ const tooMany = (): AppError =>
     'conflict',
     `there are ${MOST_KEYS} keys already, most of them retiring; turn them again when some are gone, or as compromised`,
   );
+
+const standingOf = (rows: readonly KeyRow[]): string =>
+  rows.map(({ kid, state }) => `${kid} ${state}`).join('\n');
 
 const isActive = ({ state }: KeyRow): boolean => state === 'active';
 

@@ -97,3 +97,21 @@ it('is unhealthy when its pipeline cannot be read, for as long as that lasts', a
   for (let reading = 0; reading < 7; reading++) await bench.scrape(sink(3 + reading));
   expect(ask().state).toBe('ok');
 });
+
+it('is well when one of two replicas is Red all the time, and when one of two has come back', async () => {
+  const { push, ask, bench } = await startAsking(unhealthyDest);
+  const both = async (errors: number) => {
+    await push({ out_events: errors === 0 ? 1 : 0, errors });
+    await push({ out_events: 0, errors: 1 }, 'b');
+  };
+  await both(0);
+  ask();
+  for (let round = 0; round < 8; round++) await both(0);
+  expect(bench.status('app').health).not.toBe('Red');
+  expect(ask()).toMatchObject({ state: 'ok' });
+  for (let round = 0; round < 8; round++) await both(1);
+  expect(bench.status('app').health).toBe('Red');
+  expect(ask()).toMatchObject({ state: 'alarm' });
+  await both(0);
+  expect(ask({ ms: 1000 })).toMatchObject({ state: 'ok' });
+});

@@ -43,7 +43,9 @@ export function defineUnhealthy({ id, name, kind, metric }: Unhealthy): Componen
       // Most are asked about, and few have been Red: what costs a look at every replica comes after.
       if (open === undefined && share < RED_SHARE) return well('Green');
       const { health, error, replicas } = components.status(component);
-      if (share >= (replicas > 1 ? RED_SHARE_OF_REPLICAS : RED_SHARE))
+      // One of two that is always Red comes to half of the time: of several, more than half must be Red now as well.
+      const isRed = replicas > 1 ? health === 'Red' && share >= RED_SHARE_OF_REPLICAS : share >= RED_SHARE;
+      if (isRed)
         return {
           state: 'alarm',
           describe: () => ({

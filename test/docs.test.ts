@@ -15,7 +15,6 @@ import { systemClock } from '../src/lib/clock.ts';
 import { AppError, reasonOf } from '../src/lib/errors.ts';
 import { readPostedEvents } from '../src/notifications/posted-events.ts';
 import { parseSamples } from '../src/pipelines/formats/samples.ts';
-import type { Monitor } from '../src/pipelines/monitor.ts';
 import type { House } from '../src/resources/verb.ts';
 import { notedAudit } from './helpers/audit.ts';
 import { testClock } from './helpers/clock.ts';
@@ -91,40 +90,21 @@ test('api.md lists every path of the API with the permission it asks for', async
 });
 
 test('api.md lists every path that the server knows', async () => {
-  const identity = { login: untouched, authenticate: untouched };
-  const monitor: Monitor = {
-    get components() {
-      return untouched();
-    },
-    pin: untouched,
-    configure: untouched,
-    start: untouched,
-    stop: untouched,
-    pipelineOfToken: untouched,
-    ingestSamples: untouched,
-    ingestImpstats: untouched,
-    ingestPoints: untouched,
-  };
+  const identity = { login: untouched };
   const known: string[] = [];
-  const leader = { node: 'n', url: untouched, http: { forward: untouched, close: untouched } };
+  const clock = testClock();
+  const tenantOf = untouched;
+  const forwarding = { node: 'n', tenantOf, http: { forward: untouched, close: untouched } };
   const limits = { actor: untouched, stranger: untouched };
-  const audit = { refused: untouched };
   const server = fastify();
   server.addHook('onRoute', ({ method, url }) => {
     if (method !== 'HEAD') known.push(`${method} ${asDocumented(url)}`);
   });
   await server.register(
-    scope => addManagement(scope, { house, identity, health: untouched, clock: testClock(), leader, limits }),
-    {
-      prefix: '/api/v1',
-    },
+    scope => addManagement(scope, { tenantOf, identity, health: untouched, clock, forwarding, limits }),
+    { prefix: '/api/v1' },
   );
-  await server.register(
-    scope => addIngest(scope, { monitor: () => monitor, post: untouched, leader, limits, audit }),
-    {
-      prefix: '/ingest',
-    },
-  );
+  await server.register(scope => addIngest(scope, { tenantOf, forwarding, limits }), { prefix: '/ingest' });
   await server.close();
   const documented = tableRows(sectionOf(API, 'Paths')).flatMap(([method, path]) =>
     spelledOut(path).map(one => `${method} ${one}`),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../lib/errors.ts';
 import type { HttpForward } from '../lib/http-forward.ts';
+import type { TenantOf } from './tenant.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -10,11 +11,10 @@ declare module 'fastify' {
 }
 
 /** Where what this process cannot answer is answered. */
-export interface Leader {
+export interface Forwarding {
   /** Id of this process, for the others. */
   readonly node: string;
-  /** Address of the process that leads; undefined when it is this one. Throws `unavailable` when nobody does. */
-  url(): Promise<string | undefined>;
+  readonly tenantOf: TenantOf;
   readonly http: HttpForward;
 }
 
@@ -26,10 +26,10 @@ const FORWARDED = 'x-headgate-forwarded';
  * were added to the scope before have refused by then what any process can refuse: a server that answers while a body
  * is still on its way breaks the connection, and its answer may be lost.
  */
-export function forwardLive(scope: FastifyInstance, { node, url, http }: Leader): void {
+export function forwardLive(scope: FastifyInstance, { node, tenantOf, http }: Forwarding): void {
   scope.addHook('onRequest', async (request, reply) => {
     if (request.is404 || request.routeOptions.config.isLive !== true) return;
-    const origin = await url();
+    const origin = await tenantOf(request).leaderUrl();
     if (origin === undefined) return;
     if (Number(request.headers['content-length'] ?? 0) > (request.routeOptions.bodyLimit ?? 0))
       throw new AppError('body-too-large', 'The request body is too large');

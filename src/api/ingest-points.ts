@@ -9,11 +9,11 @@ import { readOtlpProtobuf } from '../pipelines/formats/otlp-protobuf.ts';
 import type { Point } from '../pipelines/formats/point.ts';
 import { readWriteRequest } from '../pipelines/formats/remote-write.ts';
 import { unpackSnappy } from '../pipelines/formats/snappy.ts';
-import type { Monitor } from '../pipelines/monitor.ts';
 import { ingestPoints } from '../resources/samples/ingest.ts';
 import { operatorsToken } from './authorization.ts';
 import { readBinaryBodies } from './bodies.ts';
 import type { Operation } from './operation.ts';
+import type { TenantOf } from './tenant.ts';
 
 const PROTOBUF = 'application/x-protobuf';
 /** What remote write 2.0 calls itself; a sender that is refused with 415 falls back to 1.0. */
@@ -104,7 +104,7 @@ export const otlpOperation: Operation = {
 };
 
 interface PointsOptions {
-  readonly monitor: () => Monitor;
+  readonly tenantOf: TenantOf;
   /** The path below the scope. */
   readonly below: (operation: Operation) => string;
   readonly config: { readonly isLive: true };
@@ -115,13 +115,13 @@ type Request = FastifyRequest<{ Querystring: { instance?: string | string[] } }>
 /** Where senders of Prometheus and OpenTelemetry push. */
 export async function addPoints(
   scope: FastifyInstance,
-  { monitor, below, config }: PointsOptions,
+  { tenantOf, below, config }: PointsOptions,
 ): Promise<void> {
   const options = { bodyLimit: MOST_BYTES, config };
   const take = (request: Request, points: readonly Point[]): object => {
     const { instance } = request.query;
     const sender = typeof instance === 'string' && instance !== '' ? instance : undefined;
-    return ingestPoints(monitor(), operatorsToken(request), sender, points);
+    return ingestPoints(tenantOf(request).monitor(), operatorsToken(request), sender, points);
   };
   readBinaryBodies(scope, ['application/json', PROTOBUF]);
 

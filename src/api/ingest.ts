@@ -1,19 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
-import type { Audit } from '../auth/audit.ts';
 import { AppError } from '../lib/errors.ts';
 import { postedEventsSchema } from '../notifications/posted-events.ts';
-import type { Posts } from '../notifications/posts.ts';
 import { samplesSchema } from '../pipelines/formats/samples.ts';
-import type { Monitor } from '../pipelines/monitor.ts';
 import { ingestEvents } from '../resources/events/ingest.ts';
 import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
 import type { CallLimits } from './call-limits.ts';
-import { forwardLive, type Leader } from './forward.ts';
+import { type Forwarding, forwardLive } from './forward.ts';
 import { addPoints, otlpOperation, remoteWriteOperation } from './ingest-points.ts';
 import type { Operation } from './operation.ts';
+import type { TenantOf } from './tenant.ts';
 
 export const INGEST_PREFIX = '/ingest';
 
@@ -117,33 +115,31 @@ export const ingestOperations: readonly Operation[] = [
 const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } } as const;
 
 interface IngestOptions {
-  /** Throws `unavailable` in a process that does not lead. */
-  readonly monitor: () => Monitor;
-  readonly post: Posts['post'];
-  readonly leader: Leader;
+  readonly tenantOf: TenantOf;
+  readonly forwarding: Forwarding;
   readonly limits: Pick<CallLimits, 'stranger'>;
-  readonly audit: Pick<Audit, 'refused'>;
 }
 
 /** Where engines that push send their statistics, each with its pipeline's token. */
 export async function addIngest(
   scope: FastifyInstance,
-  { monitor, post, leader, limits, audit }: IngestOptions,
+  { tenantOf, forwarding, limits }: IngestOptions,
 ): Promise<void> {
   function refuseStrangers(request: FastifyRequest): void {
+    const { monitor, house } = tenantOf(request);
     try {
       senderOf(monitor(), operatorsToken(request));
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') {
         const { ip: address, id: requestId } = request;
-        audit.refused({ actor: '', action: 'ingest.token', reason: error.message, address, requestId });
+        house.audit.refused({ actor: '', action: 'ingest.token', reason: error.message, address, requestId });
         limits.stranger(address);
       }
       throw error;
     }
   }
 
-  forwardLive(scope, leader);
+  forwardLive(scope, forwarding);
   // Before the body is read: nobody unknown makes us parse megabytes.
   scope.addHook('onRequest', async request => {
     if (!request.is404) refuseStrangers(request);
@@ -151,13 +147,14 @@ export async function addIngest(
   await scope.register(async json => {
     readJsonBodies(json);
     json.post(below(samplesOperation), OPTIONS, async request =>
-      ingestSamples(monitor(), operatorsToken(request), request.body),
+      ingestSamples(tenantOf(request).monitor(), operatorsToken(request), request.body),
     );
-    json.post(below(eventsOperation), OPTIONS, async request =>
-      ingestEvents(monitor(), post, operatorsToken(request), request.body),
-    );
+    json.post(below(eventsOperation), OPTIONS, async request => {
+      const { monitor, post } = tenantOf(request);
+      return ingestEvents(monitor(), post, operatorsToken(request), request.body);
+    });
   });
-  await scope.register(points => addPoints(points, { monitor, below, config: OPTIONS.config }));
+  await scope.register(points => addPoints(points, { tenantOf, below, config: OPTIONS.config }));
   await scope.register(async text => {
     readTextBodies(text);
     text.post<{ Querystring: { instance?: string | string[] } }>(
@@ -167,7 +164,7 @@ export async function addIngest(
         const { instance } = request.query;
         const body = typeof request.body === 'string' ? request.body : '';
         return ingestImpstats(
-          monitor(),
+          tenantOf(request).monitor(),
           operatorsToken(request),
           typeof instance === 'string' ? instance : undefined,
           body,

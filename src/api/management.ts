@@ -4,16 +4,16 @@ import type { Actor } from '../auth/permissions.ts';
 import { childOf } from '../config/schema-walk.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import type { House } from '../resources/verb.ts';
 import { authorizationOf } from './authorization.ts';
 import { readJsonBodies } from './bodies.ts';
 import type { CallLimits } from './call-limits.ts';
-import { forwardLive, type Leader } from './forward.ts';
+import { type Forwarding, forwardLive } from './forward.ts';
 import { addHealth, type Health, healthOperation } from './health.ts';
 import { addLogin, loginOperation } from './login.ts';
 import { addNotFound } from './not-found.ts';
 import { PREFIX, served } from './operations.ts';
 import { addStream, streamOperation } from './stream.ts';
+import type { TenantOf } from './tenant.ts';
 
 /** The only two that answer without a token. */
 const PUBLIC = [loginOperation, healthOperation];
@@ -21,24 +21,26 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set(PUBLIC.map(row => PREFIX + row
 
 export interface ManagementOptions {
   readonly clock: Clock;
-  readonly leader: Leader;
-  readonly house: House;
-  readonly identity: Pick<Identity, 'login' | 'authenticate'>;
+  readonly forwarding: Forwarding;
+  readonly tenantOf: TenantOf;
+  readonly identity: Pick<Identity, 'login'>;
   readonly health: () => Health;
   readonly limits: CallLimits;
 }
 
 /** `/api/v1`: a token first, then whether the path exists. */
 export async function addManagement(scope: FastifyInstance, options: ManagementOptions): Promise<void> {
+  const { tenantOf } = options;
   const actors = new WeakMap<FastifyRequest, Actor>();
   readJsonBodies(scope);
 
   async function actorOf(request: FastifyRequest): Promise<Actor> {
+    const { authenticate, house } = tenantOf(request);
     try {
-      return await options.identity.authenticate(authorizationOf(request));
+      return await authenticate(authorizationOf(request));
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') {
-        options.house.audit.refused({
+        house.audit.refused({
           actor: '',
           action: 'auth.token',
           reason: error.message,
@@ -57,13 +59,12 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     options.limits.actor(actor.id);
     actors.set(request, actor);
   });
-  forwardLive(scope, options.leader);
+  forwardLive(scope, options.forwarding);
   addHealth(scope, options.health);
   addLogin(scope, options.identity);
   addStream(scope, {
-    house: options.house,
+    tenantOf,
     clock: options.clock,
-    authenticate: options.identity.authenticate,
     actorOf: request => actors.get(request),
   });
   for (const route of served)
@@ -76,7 +77,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
         const call = {
           actor,
-          house: options.house,
+          house: tenantOf(request).house,
           origin: { address: request.ip, requestId: request.id },
           group: groupOf(request),
         };

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Identity } from '../auth/identity.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Secret } from '../lib/secret.ts';
 import type { TlsServers } from '../lib/tls-servers.ts';
 import { type TrustedProxies, trustedProxies } from '../lib/trusted-proxies.ts';
-import type { Posts } from '../notifications/posts.ts';
-import type { Monitor } from '../pipelines/monitor.ts';
+import type { House } from '../resources/verb.ts';
 import { createCallLimits } from './call-limits.ts';
 import { createErrorWriter } from './errors.ts';
+import type { Forwarding } from './forward.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addJwks, JWKS_ROUTE } from './jwks.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
@@ -26,18 +26,15 @@ import { addPage, PAGE_ROUTES } from './page.ts';
 import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
-export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits'> {
-  readonly identity: Pick<
-    Identity,
-    'login' | 'authenticate' | 'signIn' | 'sessions' | 'sso' | 'localLogin' | 'keys'
-  >;
-  /** Throws `unavailable` in a process that does not lead. */
-  readonly monitor: () => Monitor;
-  /** Takes events that others post; rejects with `unavailable` in a process that does not lead. */
-  readonly post: Posts['post'];
+export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits' | 'forwarding'> {
+  readonly identity: Pick<Identity, 'login' | 'signIn' | 'sessions' | 'sso' | 'localLogin' | 'keys'>;
+  readonly forwarding: Omit<Forwarding, 'tenantOf'>;
+  /** Those of the installation. */
+  readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics'>;
+  /** The workspace that /metrics tells of. */
+  readonly described: House;
   /** What is told of this server at /metrics. */
   readonly metrics: Metrics;
-  readonly metricsToken: () => Secret | undefined;
   /** Makes what speaks https; without it http is spoken. */
   readonly createListener?: TlsServers['create'] | undefined;
   readonly clock: Clock;
@@ -53,8 +50,8 @@ const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The management API, the ingest doors and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { clock, ids, logger, metrics, createListener } = options;
-  const proxies = trustedProxies(() => options.house.configuration().settings.api.trustedProxies);
+  const { clock, ids, logger, metrics, settings, createListener } = options;
+  const proxies = trustedProxies(() => settings().api.trustedProxies);
   const server = fastify({
     trustProxy: proxies.has,
     ...(createListener && { serverFactory: createListener }),
@@ -77,7 +74,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   // Hooks of every request that wait for nothing are told by `done`: a promise for each would cost more than they do.
   server.addHook('onRequest', (request, reply, done) => {
     believe(request.raw, proxies);
-    reply.headers(options.house.configuration().settings.api.headers);
+    reply.headers(settings().api.headers);
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
@@ -99,21 +96,23 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   countRequests(server, metrics);
   addPage(server);
-  describeInstallation(metrics, options.house);
+  describeInstallation(metrics, options.described);
   const endMeasuring = describeProcess(metrics, options.health().startTime);
   server.addHook('onClose', async () => endMeasuring());
-  addMetrics(server, metrics, options.metricsToken);
+  addMetrics(server, metrics, () => settings().metrics.token);
   addOpenApi(server);
   addJwks(server, options.identity.keys);
   addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, JWKS_ROUTE, ...ingestOperations]);
   const limits = createCallLimits({
     clock,
-    size: () => options.house.configuration().settings.api.rateLimit,
+    size: () => settings().api.rateLimit,
   });
-  const { audit } = options.house;
-  await server.register(scope => addIngest(scope, { ...options, limits, audit }), { prefix: INGEST_PREFIX });
-  await server.register(scope => addSession(scope, { ...options, limits }), { prefix: SESSION_PREFIX });
-  await server.register(scope => addManagement(scope, { ...options, limits }), { prefix: PREFIX });
+  const { tenantOf } = options;
+  const forwarding = { ...options.forwarding, tenantOf };
+  const inside = { ...options, forwarding, limits };
+  await server.register(scope => addIngest(scope, inside), { prefix: INGEST_PREFIX });
+  await server.register(scope => addSession(scope, inside), { prefix: SESSION_PREFIX });
+  await server.register(scope => addManagement(scope, inside), { prefix: PREFIX });
   await server.ready();
   return server;
 }

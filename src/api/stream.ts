@@ -4,8 +4,8 @@ import * as z from 'zod';
 import { type Actor, authorise } from '../auth/permissions.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
-import type { House } from '../resources/verb.ts';
 import type { Operation } from './operation.ts';
+import type { TenantOf } from './tenant.ts';
 
 const NOUNS = ['incidents', 'deliveries', 'messages', 'versions', 'components'] as const;
 const hint = z.object({
@@ -40,29 +40,31 @@ const MOST_STREAMS = 200;
 const MOST_WAITING_BYTES = 256 * 1024;
 
 export interface StreamOptions {
-  readonly house: House;
+  readonly tenantOf: TenantOf;
   readonly clock: Clock;
-  /** Throws when the token is good no more. */
-  readonly authenticate: (authorization: string | undefined) => Promise<Actor>;
   /** Whose token a request has shown. */
   readonly actorOf: (request: FastifyRequest) => Actor | undefined;
 }
 
-export function addStream(
-  scope: FastifyInstance,
-  { house, clock, authenticate, actorOf }: StreamOptions,
-): void {
+export function addStream(scope: FastifyInstance, { tenantOf, clock, actorOf }: StreamOptions): void {
   const open = new Set<() => void>();
   scope.addHook('preClose', async () => {
     for (const end of open) end();
   });
 
-  function assertMayHear(actor: Actor, { ip: address, id: requestId }: FastifyRequest): void {
+  function assertMayHear(actor: Actor, request: FastifyRequest): void {
     try {
       authorise(actor, 'read:incidents');
     } catch (error) {
+      const { ip: address, id: requestId } = request;
       const reason = codeOf(error);
-      house.audit.refused({ actor: actor.name, action: streamOperation.id, reason, address, requestId });
+      tenantOf(request).house.audit.refused({
+        actor: actor.name,
+        action: streamOperation.id,
+        reason,
+        address,
+        requestId,
+      });
       throw error;
     }
   }
@@ -70,6 +72,7 @@ export function addStream(
   scope.get(streamOperation.path, { config: { isLive: true } }, async (request, reply) => {
     const { authorization } = request.headers;
     const actor = actorOf(request);
+    const { house, authenticate } = tenantOf(request);
     if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
     assertMayHear(actor, request);
     if (open.size >= MOST_STREAMS)

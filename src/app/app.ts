@@ -1,19 +1,12 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
-import { createAudit } from '../auth/audit.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity, type IdentitySettings } from '../auth/identity.ts';
-import { checkTexts } from '../config/apart.ts';
-import { createConfiguration } from '../config/current.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
-import { openSecretStore } from '../config/secret-store.ts';
 import type { Settings } from '../config/settings.ts';
-import { createVersions } from '../config/versions.ts';
-import { createTestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createDial } from '../lib/dial.ts';
-import { reasonOf } from '../lib/errors.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import { createHttpForward } from '../lib/http-forward.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
@@ -25,23 +18,18 @@ import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
-import { auditFileEdit } from './file-edits.ts';
-import { NO_COMPONENTS, notLeading } from './follower.ts';
+import { holdConfiguration } from './held.ts';
 import { ConfigurationInvalid } from './invalid.ts';
-import { leaderUrl } from './leader.ts';
-import { leadersVersions } from './leaders-versions.ts';
-import { createLeadership } from './leadership.ts';
-import { type Led, startLeading } from './leading.ts';
 import { hangUp, listen } from './listen.ts';
 import { createMeters, meteredIdentity, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
 import { sweepSessions } from './session-sweep.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
+import { startWorkspace } from './workspace.ts';
 
 /** The one workspace of a customer-managed installation. */
 export const WORKSPACE = 'default';
-const ENGINE_LEASE = `engine:${WORKSPACE}`;
 
 export interface AppOptions {
   readonly configFolder: string;
@@ -92,25 +80,19 @@ export async function startApp(options: AppOptions): Promise<App> {
       path: resolve(dataFolder, storageSettings.keyRing),
       mayCreate: !(await storage.holdsSealed()),
     });
-    const secrets = await openSecretStore({ storage, workspace: WORKSPACE, keyRing, clock, logger });
-    const versions = leadersVersions(createVersions({ storage, workspace: WORKSPACE, ids, clock, logger }));
-    const configuration = createConfiguration({
-      ...sources,
-      secretOf: secrets.get,
-      secrets,
-      versions,
-      edited: edit => auditFileEdit(audit, edit),
+    const shared = { storage, isShared, keyRing, dataFolder, clock, ids, random, logger };
+    const held = await holdConfiguration(shared, {
+      workspace: WORKSPACE,
+      sources,
       assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
-      clock,
-      logger,
     });
+    const { configuration, audit } = held;
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
     const http = createHttpClient({ ...delivery, clock, proxies: proxiesOf(options.environment) });
     const dial = createDial(delivery);
     teardown.add('http', () => http.close());
-    const audit = createAudit({ storage, workspace: WORKSPACE, clock, ids, logger });
     teardown.add('audit', audit.stop);
     const identity = meteredIdentity(
       await createIdentity({
@@ -144,109 +126,23 @@ export async function startApp(options: AppOptions): Promise<App> {
     const forward = createHttpForward(() => tls?.identity());
     teardown.add('forwarding', forward.close);
     const node = ids.next();
-    let led: Led | undefined;
-    const leadership = createLeadership({
-      storage,
-      name: ENGINE_LEASE,
-      owner: node,
-      isAlone: !isShared,
-      clock,
-      logger,
-      async lead(tenure) {
-        await secrets.reread();
-        const started = await startLeading(
-          {
-            workspace: WORKSPACE,
-            storage,
-            keyRing,
-            http,
-            dial,
-            secretOf: secrets.get,
-            clock,
-            ids,
-            random,
-            logger,
-            dataFolder,
-            configuration: configuration.get,
-            meters,
-          },
-          tenure,
-        );
-        // Settings that came while it started count as well.
-        started.apply(configuration.get());
-        led = started;
-        await versions.lead();
-        return {
-          async stop(inTime) {
-            led = undefined;
-            versions.follow();
-            await started.stop(inTime);
-          },
-        };
-      },
+    const running = await startWorkspace(shared, {
+      ...{ held, node, http, dial, meters },
+      authenticate: identity.authenticate,
+      common: { users: identity.users, keys: identity.keys },
     });
-    teardown.add('leadership', leadership.stop);
-    await leadership.start();
-    const stopTests = new AbortController();
-    teardown.add('test sends', async () => stopTests.abort());
-    const testSend = createTestSend({
-      http,
-      dial,
-      secretOf: secrets.get,
-      clock,
-      ids,
-      logger: logger.child({ component: 'test-send' }),
-      logFolder: join(dataFolder, 'log'),
-      signal: stopTests.signal,
-      instanceName: () => settings().instance.name,
-    });
+    teardown.add('workspace', running.stop);
     let stopping = false;
     const startTime = clock.now();
     const server = await createServer({
-      house: {
-        stores: storage.in(WORKSPACE),
-        get components() {
-          return led?.monitor.components ?? NO_COMPONENTS;
-        },
-        configuration: configuration.get,
-        configurationStatus: configuration.status,
-        save: configuration.save,
-        trial: configuration.trial,
-        testSend,
-        checkTexts: texts => checkTexts(sources, texts, clock),
-        secrets,
-        users: identity.users,
-        keys: identity.keys,
-        audit,
-        async requeue(filter, now) {
-          if (led === undefined) throw notLeading();
-          return led.requeue(filter, now);
-        },
-        transaction: work => storage.transaction(tx => work(tx.in(WORKSPACE))),
-        clock,
-        facts: listener =>
-          storage.subscribe(fact => {
-            if (fact.workspace === WORKSPACE || fact.workspace === '*') listener(fact);
-          }),
-      },
       identity,
-      monitor() {
-        if (led === undefined) throw notLeading();
-        return led.monitor;
-      },
-      async post(pipeline, events) {
-        if (led === undefined) throw notLeading();
-        await led.post(pipeline, events);
-      },
-      leader: {
-        node,
-        http: forward,
-        url: leaderUrl({ storage, lease: ENGINE_LEASE, node, isLeading: leadership.isLeading, clock }),
-      },
+      tenantOf: () => running.tenant,
+      described: running.tenant.house,
+      forwarding: { node, http: forward },
+      settings,
       createListener: tls?.create,
       externalUrl: () => settings().instance.externalUrl,
       metrics,
-      metricsToken: () => settings().metrics.token,
       clock,
       health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
       ids,
@@ -260,31 +156,15 @@ export async function startApp(options: AppOptions): Promise<App> {
       const row = { id: node, url, version: VERSION, started_at: startTime };
       teardown.add('node', announceNode(row, { storage, clock, logger }));
     }
+    running.follow();
     teardown.add(
-      'reload',
-      configuration.subscribe(now => {
-        led?.apply(now);
+      'changed settings',
+      configuration.subscribe(() => {
         tls?.reload();
+        void identity.checkSettings();
       }),
-    );
-    const cannotReread = (error: unknown): void =>
-      logger.warn({ reason: reasonOf(error) }, 'secrets that another process has changed cannot be read');
-    teardown.add(
-      'facts',
-      storage.subscribe(({ noun }) => {
-        if (noun === 'secrets') secrets.reread().catch(cannotReread);
-      }),
-    );
-    teardown.add(
-      'secrets',
-      secrets.subscribe(name => void configuration.secretsChanged(name)),
-    );
-    teardown.add(
-      'single sign-on',
-      configuration.subscribe(() => void identity.checkSettings()),
     );
     void identity.checkSettings();
-    configuration.watch();
     return {
       url: listening,
       generatedPassword,

@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+import type { Authenticate } from '../auth/authenticate.ts';
+import type { Posts } from '../notifications/posts.ts';
+import type { Monitor } from '../pipelines/monitor.ts';
+import type { House } from '../resources/verb.ts';
+
+/** A workspace as the API serves it. */
+export interface Tenant {
+  readonly house: House;
+  /** Who calls, as far as this workspace knows them. Throws `not-found` for whoever has no part in it. */
+  readonly authenticate: Authenticate;
+  /** Throws `unavailable` in a process that does not lead. */
+  readonly monitor: () => Monitor;
+  /** Takes events that others post; rejects with `unavailable` in a process that does not lead. */
+  readonly post: Posts['post'];
+  /** Address of the process that leads; undefined when it is this one. Throws `unavailable` when nobody does. */
+  readonly leaderUrl: () => Promise<string | undefined>;
+}
+
+/** The workspace that a request is about, by the host it was sent to. Throws `not-found` where there is none. */
+export type TenantOf = (request: Pick<FastifyRequest, 'host'>) => Tenant;

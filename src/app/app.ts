@@ -18,7 +18,7 @@ import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
-import { holdConfiguration } from './held.ts';
+import { holdFiles } from './held.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { hangUp, listen } from './listen.ts';
 import { createMeters, meteredIdentity, meteredStorage } from './meters.ts';
@@ -81,7 +81,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       mayCreate: !(await storage.holdsSealed()),
     });
     const shared = { storage, isShared, keyRing, dataFolder, clock, ids, random, logger };
-    const held = await holdConfiguration(shared, {
+    const held = await holdFiles(shared, {
       workspace: WORKSPACE,
       sources,
       assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),

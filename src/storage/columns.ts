@@ -4,6 +4,7 @@ import type {
   AuditRow,
   ConfigVersionRow,
   DeliveryRow,
+  DocumentRow,
   EventRow,
   IncidentRow,
   KeptTargetRow,
@@ -96,6 +97,12 @@ export const SECRET_COLUMNS = [
   'updated_at',
   'updated_by',
 ] as const satisfies readonly (keyof SecretRow)[];
+
+export const DOCUMENT_COLUMNS = [
+  'revision',
+  'sealed',
+  'updated_at',
+] as const satisfies readonly (keyof DocumentRow)[];
 
 export const AUDIT_COLUMNS = [
   'id',

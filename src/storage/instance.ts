@@ -21,10 +21,11 @@ export async function writeInstanceValue(db: Kysely<Database>, name: string, val
 
 /** Whether it holds anything that the key ring encrypted. */
 export async function holdsSealed(db: Kysely<Database>): Promise<boolean> {
-  const [key, secret, target] = await Promise.all([
+  const [key, secret, target, document] = await Promise.all([
     db.selectFrom('keys').select('kid').limit(1).executeTakeFirst(),
     db.selectFrom('secrets').select('name').limit(1).executeTakeFirst(),
     db.selectFrom('kept_targets').select('id').limit(1).executeTakeFirst(),
+    db.selectFrom('config_documents').select('revision').limit(1).executeTakeFirst(),
   ]);
-  return key !== undefined || secret !== undefined || target !== undefined;
+  return [key, secret, target, document].some(found => found !== undefined);
 }

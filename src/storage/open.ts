@@ -10,6 +10,7 @@ import type { Backend } from './backend.ts';
 import { groupCommits } from './commits.ts';
 import { createDataFolder } from './data-folder.ts';
 import { deliveryStore } from './deliveries.ts';
+import { documentStore } from './documents.ts';
 import { eventStore } from './events.ts';
 import { groupStore } from './groups.ts';
 import { incidentStore } from './incidents.ts';
@@ -100,6 +101,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       keptTargets: keptTargetStore(reader, workspace),
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
+      document: documentStore(reader, workspace),
       versions: versionStore(reader, workspace),
       audit: auditStore(reader, workspace),
       ageing: ageingStore(reader, workspace),

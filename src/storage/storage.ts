@@ -8,6 +8,7 @@ import type {
   ConfigVersionTable,
   DeliveryState,
   DeliveryTable,
+  DocumentTable,
   EventTable,
   IncidentState,
   IncidentTable,
@@ -41,6 +42,7 @@ export type MessageRow = Scoped<MessageTable>;
 export type AuditRow = Scoped<AuditTable>;
 export type SecretRow = Scoped<SecretTable>;
 export type KeptTargetRow = Scoped<KeptTargetTable>;
+export type DocumentRow = Scoped<DocumentTable>;
 export type ConfigVersionRow = Scoped<ConfigVersionTable>;
 /** A version without its files. */
 export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
@@ -217,6 +219,11 @@ export interface SecretsStore {
   list(): Promise<readonly SecretRow[]>;
 }
 
+/** The configuration of a workspace that has no files. */
+export interface DocumentStore {
+  get(): Promise<DocumentRow | undefined>;
+}
+
 /** The configurations that took effect. */
 export interface VersionStore {
   /** Newest first. */
@@ -267,6 +274,7 @@ export interface WorkspaceStorage {
   readonly keptTargets: KeptTargetStore;
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
+  readonly document: DocumentStore;
   readonly versions: VersionStore;
   readonly audit: AuditStore;
   readonly ageing: AgeingStore;
@@ -291,6 +299,7 @@ export const FACT_NOUNS = [
   'deliveries',
   'messages',
   'secrets',
+  'documents',
   'versions',
   'leases',
   'users',
@@ -315,6 +324,8 @@ export interface WorkspaceTransaction {
   /** Whether it was there. */
   removeSecret(name: string): Promise<boolean>;
   countSecrets(): Promise<number>;
+  /** Writes the revision that follows the present one, 1 where there is none; refused with `conflict` otherwise. */
+  putDocument(row: DocumentRow): Promise<void>;
   /** The newest. */
   lastVersion(): Promise<ConfigVersionRow | undefined>;
   /** Refused with `conflict` when the id exists. */

@@ -207,6 +207,16 @@ export interface SecretTable {
   updated_by: string;
 }
 
+/** The configuration of a workspace that has no files. */
+export interface DocumentTable {
+  workspace: string;
+  /** 1 at first, one more with each change. */
+  revision: number;
+  /** The texts of its files by their names, as JSON, encrypted by the key ring. */
+  sealed: string;
+  updated_at: number;
+}
+
 /** A configuration that took effect. */
 export interface ConfigVersionTable {
   workspace: string;
@@ -273,6 +283,7 @@ export interface Database {
   kept_targets: KeptTargetTable;
   secrets: SecretTable;
   config_versions: ConfigVersionTable;
+  config_documents: DocumentTable;
   sessions: SessionTable;
   used_states: UsedStateTable;
   audit: AuditTable;

@@ -38,6 +38,7 @@ const house: House = {
   },
   configuration: untouched,
   configurationStatus: untouched,
+  configurationTexts: untouched,
   save: untouched,
   trial: untouched,
   testSend: untouched,

@@ -93,6 +93,7 @@ export async function startWorkspace(
     },
     configuration: configuration.get,
     configurationStatus: configuration.status,
+    configurationTexts: configuration.texts,
     save: configuration.save,
     trial: configuration.trial,
     testSend: createTestSend({

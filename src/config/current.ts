@@ -74,6 +74,8 @@ export interface ConfigurationHolder {
   /** Calls back after each change of configuration. Returns the call that ends it. */
   subscribe(listener: (configuration: Configuration) => void): Cancel;
   status(): ConfigurationStatus;
+  /** The texts in force, secrets masked. */
+  texts(): Texts;
   /** Reloads whenever a file changes, until `stop`. */
   watch(): void;
   /** Resolves when what is under way has ended. */
@@ -169,6 +171,7 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
     },
     subscribe: inForce.subscribe,
     status: inForce.status,
+    texts: inForce.masked,
     watch() {
       unwatch ??= watchFiles({
         folder,

@@ -127,6 +127,7 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     },
     subscribe: inForce.subscribe,
     status: inForce.status,
+    texts: inForce.masked,
     watch() {
       if (unwatch !== undefined) return;
       let cancel: Cancel | undefined;

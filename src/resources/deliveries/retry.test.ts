@@ -23,6 +23,7 @@ function house(requeue: House['requeue']): House {
     components: testComponents(clock),
     configuration: notUsed,
     configurationStatus: notUsed,
+    configurationTexts: notUsed,
     save: notUsed,
     trial: notUsed,
     testSend: notUsed,

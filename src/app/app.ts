@@ -138,6 +138,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       identity,
       tenantOf: () => running.tenant,
       described: running.tenant.house,
+      isHosted: false,
       forwarding: { node, http: forward },
       settings,
       createListener: tls?.create,

@@ -23,7 +23,12 @@ import { sentSettings, settingsShape, wireSettings } from '../wire/settings.ts';
 const etag = ({ settings }: SettingsView<object>): string => etagOf(settings);
 
 const conf = { path: '/system/settings/conf', answer: item(settingsShape, wireSettings), etag };
-const auth = { path: '/system/settings/auth', answer: item(authSettingsShape, wireAuthSettings), etag };
+const auth = {
+  path: '/system/settings/auth',
+  answer: item(authSettingsShape, wireAuthSettings),
+  etag,
+  isOfInstallation: true,
+} as const;
 
 const MERGED = 'Maps are merged, null takes back to the default, and everything else replaces.';
 

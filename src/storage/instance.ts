@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Database, KeyTable } from './tables.ts';
 
+/** Names of instance values that the key ring encrypted. */
+export const SEALED_VALUES = ['credential_pepper'] as const;
+
 /** Signing keys, oldest first. */
 export function readKeys(db: Kysely<Database>): Promise<readonly KeyTable[]> {
   return db.selectFrom('keys').selectAll().orderBy('created_at').orderBy('kid').execute();
@@ -21,11 +24,12 @@ export async function writeInstanceValue(db: Kysely<Database>, name: string, val
 
 /** Whether it holds anything that the key ring encrypted. */
 export async function holdsSealed(db: Kysely<Database>): Promise<boolean> {
-  const [key, secret, target, document] = await Promise.all([
+  const found = await Promise.all([
     db.selectFrom('keys').select('kid').limit(1).executeTakeFirst(),
     db.selectFrom('secrets').select('name').limit(1).executeTakeFirst(),
     db.selectFrom('kept_targets').select('id').limit(1).executeTakeFirst(),
     db.selectFrom('config_documents').select('revision').limit(1).executeTakeFirst(),
+    db.selectFrom('instance').where('name', 'in', SEALED_VALUES).select('name').executeTakeFirst(),
   ]);
-  return [key, secret, target, document].some(found => found !== undefined);
+  return found.some(row => row !== undefined);
 }

@@ -8,6 +8,7 @@ import type { Secret } from '../lib/secret.ts';
 import { auditStore } from './audit.ts';
 import type { Backend } from './backend.ts';
 import { groupCommits } from './commits.ts';
+import { credentialStore } from './credentials.ts';
 import { createDataFolder } from './data-folder.ts';
 import { deliveryStore } from './deliveries.ts';
 import { documentStore } from './documents.ts';
@@ -21,6 +22,7 @@ import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { nodeStore } from './nodes.ts';
+import { organizationStore } from './organizations.ts';
 import { placeOf } from './place.ts';
 import { ageingStore } from './retention.ts';
 import { secretsStore } from './secrets.ts';
@@ -107,6 +109,8 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       ageing: ageingStore(reader, workspace),
     }),
     users: userStore(reader),
+    organizations: organizationStore(reader),
+    credentials: credentialStore(reader),
     sessions: sessionStore(reader),
     keys: () => readKeys(reader),
     instanceValue: name => readInstanceValue(reader, name),

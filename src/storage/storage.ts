@@ -1,6 +1,8 @@
+import type { CredentialStore, CredentialTransaction } from './credential-store.ts';
 import type { FlushOperation, GroupStore } from './group-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
+import type { OrganizationStore, OrganizationTransaction } from './organization-store.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
   AttemptTable,
@@ -19,8 +21,9 @@ import type {
   SecretTable,
   UserTable,
 } from './tables.ts';
+import type { UserStore } from './user-store.ts';
 
-export type { Lease, LeaseStore, NodeRow, NodeStore };
+export type { Lease, LeaseStore, NodeRow, NodeStore, UserStore };
 
 /** A page of rows; `total` counts all that match. */
 export interface Page<Row> {
@@ -280,20 +283,6 @@ export interface WorkspaceStorage {
   readonly ageing: AgeingStore;
 }
 
-export interface UserStore {
-  count(): Promise<number>;
-  byName(username: string): Promise<UserRow | undefined>;
-  byId(id: string): Promise<UserRow | undefined>;
-  /** Whoever the issuer vouches for under that name. */
-  byIdentity(issuer: string, subject: string): Promise<UserRow | undefined>;
-  /** By name. */
-  list(page: PageRequest): Promise<Page<UserRow>>;
-  /** Whether a token was given back before its time. */
-  isRevoked(tokenId: string): Promise<boolean>;
-  /** How many changes of users there have been: another number says that something is not as it was. */
-  changes(): Promise<number>;
-}
-
 export const FACT_NOUNS = [
   'incidents',
   'deliveries',
@@ -305,11 +294,14 @@ export const FACT_NOUNS = [
   'users',
   'tokens',
   'sessions',
+  'organizations',
+  'members',
+  'credentials',
 ] as const;
 
 /**
  * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
- * of them, and for leases, users, tokens and sessions, which belong to the whole installation.
+ * of them, and for all nouns from leases on, which belong to the whole installation.
  */
 export interface Fact {
   readonly workspace: string;
@@ -350,12 +342,12 @@ export interface WorkspaceTransaction {
 }
 
 /** Reads and writes inside one transaction: all of it happens or none. */
-export interface Transaction extends SessionTransaction {
+export interface Transaction extends SessionTransaction, OrganizationTransaction, CredentialTransaction {
   in(workspace: string): WorkspaceTransaction;
   countUsers(): Promise<number>;
   /**
-   * Numbers a change of users, which every change of them begins with: it keeps other processes from changing users
-   * until this transaction has ended, so that what is read afterwards still holds then.
+   * Numbers a change of users, members, organizations or credentials, which every change of them begins with: it keeps
+   * other processes from changing them until this transaction has ended, so that what is read afterwards still holds then.
    */
   numberUserChange(): Promise<number>;
   userById(id: string): Promise<UserRow | undefined>;
@@ -383,6 +375,8 @@ export interface Storage {
   in(workspace: string): WorkspaceStorage;
   readonly users: UserStore;
   readonly sessions: SessionStore;
+  readonly organizations: OrganizationStore;
+  readonly credentials: CredentialStore;
   /** Signing keys, oldest first. */
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;

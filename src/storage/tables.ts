@@ -1,7 +1,9 @@
+import type { TenantTables } from './tenant-tables.ts';
+
 /**
  * Rows as they lie in the database. Times are epoch milliseconds UTC, JSON is text, booleans are 0 and 1.
- * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `sessions`, `used_states`, `leases`
- * and `nodes` belong to the whole installation.
+ * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `sessions`, `used_states`, `leases`,
+ * `nodes` and the tables of tenants belong to the whole installation.
  */
 interface InstanceTable {
   name: string;
@@ -269,7 +271,7 @@ export interface NodeTable {
   until: number;
 }
 
-export interface Database {
+export interface Database extends TenantTables {
   instance: InstanceTable;
   keys: KeyTable;
   users: UserTable;

@@ -27,7 +27,7 @@ import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
 export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits' | 'forwarding'> {
-  readonly identity: Pick<Identity, 'login' | 'signIn' | 'sessions' | 'sso' | 'localLogin' | 'keys'>;
+  readonly identity: Pick<Identity, 'login' | 'keys'>;
   readonly forwarding: Omit<Forwarding, 'tenantOf'>;
   /** Those of the installation. */
   readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics'>;

@@ -83,7 +83,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const held = await holdFiles(shared, {
       workspace: WORKSPACE,
       sources,
-      assertMayBecome: async (next, now) => serving?.identity.localLogin.assertMayBecome(next.auth, now.auth),
+      assertMayBecome: async (next, now) => serving?.assertMayBecome(next, now),
     });
     const { configuration, audit } = held;
     teardown.add('configuration', configuration.stop);

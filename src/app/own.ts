@@ -30,6 +30,8 @@ export async function startOwn(options: DeploymentOptions & { readonly held: Hel
   teardown.add('workspace', workspace.stop);
   return {
     identity,
+    signInOf: () => identity,
+    assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
     tenantOf: () => workspace.tenant,
     described: workspace.tenant.house,
     isHosted: false,

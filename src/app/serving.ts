@@ -23,7 +23,10 @@ export interface DeploymentOptions extends Pick<WorkspaceOptions, 'http' | 'dial
 }
 
 /** What runs, and how the API serves it. */
-export interface Serving extends Pick<ServerOptions, 'identity' | 'tenantOf' | 'described' | 'isHosted'> {
+export interface Serving
+  extends Pick<ServerOptions, 'identity' | 'signInOf' | 'tenantOf' | 'described' | 'isHosted'> {
+  /** Throws when a change may not put these settings in the place of those in force. */
+  assertMayBecome(next: Settings, now: Settings): Promise<void>;
   /** The first admin's password, when this start had to invent one. */
   readonly generatedPassword: GeneratedPassword | undefined;
   /** From now on changes take effect. */

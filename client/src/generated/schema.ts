@@ -3624,6 +3624,11 @@ export interface components {
                 name: string;
                 /** @description Where people reach this server; links in messages begin with it. */
                 externalUrl?: string;
+                /**
+                 * Format: password
+                 * @description Asked every 30 seconds while notifications are evaluated and deliveries move, so that another service can tell when they do not.
+                 */
+                heartbeatUrl?: string;
                 /** @description Where other processes on the same PostgreSQL reach this one; without it the address it listens on. Needs a restart. */
                 nodeUrl?: string;
             };
@@ -4289,6 +4294,7 @@ export interface components {
             instance?: {
                 name?: string | null;
                 externalUrl?: string | null;
+                heartbeatUrl?: string | null;
                 nodeUrl?: string | null;
             } | null;
             api?: {

@@ -61,7 +61,8 @@ it('asks nobody without a url', async () => {
 });
 
 it('tells the log of a refusal, and not what the url holds', async () => {
-  const { clock, logged, facts } = world({ status: 404 });
+  const { clock, logged, facts } = world();
+  facts.status = 404;
   await clock.advance(60_000);
   expect(logged).toEqual([expect.stringContaining('the answer was 404')]);
   expect(logged.join()).not.toContain('s3cret');

@@ -33,11 +33,14 @@ interface Dependencies {
   readonly secrets: IssuedSecrets;
   readonly limits: TokenLimits;
   readonly lastUsed: Pick<LastUsed, 'note'>;
-  readonly audit: Pick<Audit, 'refused'>;
+  /** Of an organization, or of none that is known. */
+  readonly auditOf: (organization: string | undefined) => Pick<Audit, 'refused'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
 const ACTION = 'tokens.issue';
+/** As client ids are made; what is asked with anything else has the store asked for nobody. */
+const CLIENT_ID = /^[0-9A-Za-z]{32}$/;
 
 const NOBODYS: CredentialSecretRow = {
   id: '',
@@ -49,7 +52,7 @@ const NOBODYS: CredentialSecretRow = {
 };
 
 export function createClients(dependencies: Dependencies): Clients {
-  const { directory, secrets, limits, lastUsed, audit, clock } = dependencies;
+  const { directory, secrets, limits, lastUsed, auditOf, clock } = dependencies;
 
   function judge(
     known: KnownCredential | undefined,
@@ -71,7 +74,8 @@ export function createClients(dependencies: Dependencies): Clients {
   }
 
   return {
-    async authenticate({ clientId, clientSecret, address, requestId }) {
+    async authenticate({ clientId: said, clientSecret, address, requestId }) {
+      const clientId = CLIENT_ID.test(said) ? said : '';
       const attempt = await limits.reserve(address, clientId);
       let known: KnownCredential | undefined;
       let verdict: ReturnType<typeof judge>;
@@ -87,7 +91,13 @@ export function createClients(dependencies: Dependencies): Clients {
       }
       if ('refused' in verdict) {
         await attempt.failed();
-        audit.refused({ actor: clientId, action: ACTION, reason: verdict.refused, address, requestId });
+        auditOf(known?.row.organization).refused({
+          actor: clientId,
+          action: ACTION,
+          reason: verdict.refused,
+          address,
+          requestId,
+        });
         return undefined;
       }
       attempt.succeeded();

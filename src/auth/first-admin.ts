@@ -125,7 +125,8 @@ async function addAdmin(
   return isMade;
 }
 
-function generatePassword(): string {
+/** One for a person to type once, of 100 random bits. */
+export function generatePassword(): string {
   const letter = (): string => ALPHABET[randomInt(ALPHABET.length)] ?? '';
   const group = (): string => Array.from({ length: GROUP_LENGTH }, letter).join('');
   return Array.from({ length: GROUPS }, group).join('-');

@@ -18,6 +18,7 @@ import { notificationsCommand } from './notifications.ts';
 import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
+import { serveLoginCommand } from './serve-login.ts';
 import { targetsCommand } from './targets.ts';
 import { testSendCommand } from './test-send.ts';
 import { usersCommand } from './users.ts';
@@ -28,6 +29,7 @@ import { whoamiCommand } from './whoami.ts';
 const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]>> = {
   'On this machine:': [
     serveCommand,
+    serveLoginCommand,
     demoCommand,
     checkCommand,
     backupCommand,

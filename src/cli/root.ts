@@ -4,6 +4,7 @@ import { backupCommand } from './backup.ts';
 import { checkCommand } from './check.ts';
 import { completeCommand, completionCommand } from './completion.ts';
 import { inputsCommand, outputsCommand } from './components.ts';
+import { credentialsCommand } from './credentials.ts';
 import { deliveriesCommand } from './deliveries.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode, type Finish } from './exit.ts';
@@ -15,6 +16,7 @@ import { messagesCommand } from './messages.ts';
 import { migrateCommand } from './migrate.ts';
 import { notificationsCommand } from './notifications.ts';
 
+import { orgCommand } from './org.ts';
 import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
@@ -35,6 +37,8 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     backupCommand,
     restoreCommand,
     migrateCommand,
+    orgCommand,
+    credentialsCommand,
   ],
   'Asking a server:': [
     loginCommand,

@@ -17,6 +17,7 @@ import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
 import { holdFiles } from './held.ts';
+import { startHosted } from './hosted.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { hangUp, listen } from './listen.ts';
 import { createMeters, meteredStorage } from './meters.ts';
@@ -104,10 +105,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const forward = createHttpForward(() => tls?.identity());
     teardown.add('forwarding', forward.close);
     const node = ids.next();
-    const running = await startOwn({
-      ...{ shared, held, node, http, dial, meters, audit, metrics, settings, teardown },
+    const parts = {
+      ...{ shared, node, http, dial, meters, audit, metrics, settings, teardown },
       firstPassword: firstPassword(options),
-    });
+    };
+    const { hosted } = settings();
+    const running =
+      hosted === undefined ? await startOwn({ ...parts, held }) : await startHosted({ ...parts, hosted });
     serving = running;
     let stopping = false;
     const startTime = clock.now();

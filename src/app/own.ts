@@ -41,7 +41,7 @@ export async function startOwn(options: DeploymentOptions & { readonly held: Hel
   };
 }
 
-const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
+export const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
   ...api,
   loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
   auth,

@@ -29,6 +29,8 @@ export interface IncidentsOptions {
   readonly instanceName: () => string;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
+  /** The open incidents that say of a pipeline that it is unreachable. */
+  readonly outages: (pipeline: string) => readonly IncidentRow[];
 }
 
 /** What is to be told of a subject. */
@@ -140,7 +142,12 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     const made = transition(changeOf(book, news));
     const { event } = made;
     const { grouping } = book.origin;
-    const { operation, undo } = groups.enter(made.operation, { event, before: before?.row, grouping });
+    const { operation, undo } = groups.enter(made.operation, {
+      event,
+      before: before?.row,
+      grouping,
+      pipeline: news.subject.component?.pipeline,
+    });
     const now = clock.monotonic();
     const after = { row: operation.incident, watchedSince: before?.watchedSince ?? now, toldAt: now };
     remember(book, key, news.status === 'OK' ? undefined : after);

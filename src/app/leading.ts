@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ExpiryFact } from '../conditions/fact.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -35,6 +36,8 @@ export interface LeadingOptions {
   readonly logger: Logger;
   readonly dataFolder: string;
   readonly configuration: () => Configuration;
+  /** What is known to expire. */
+  readonly facts: () => readonly ExpiryFact[];
   readonly meters: Meters;
 }
 
@@ -101,6 +104,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     externalUrl: () => settings().instance.externalUrl,
     instanceName: () => settings().instance.name,
     operationalTarget: () => settings().delivery.operationalTarget,
+    facts: options.facts,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
   });
   teardown.add('notifications', () => engine.stop());

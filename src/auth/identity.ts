@@ -45,7 +45,7 @@ export interface Identity {
   readonly sso: SingleSignOn;
   readonly localLogin: LocalLogin;
   readonly users: Users;
-  readonly keys: Pick<KeyLife, 'published' | 'list' | 'rotate' | 'start'>;
+  readonly keys: Pick<KeyLife, 'turnsAt' | 'published' | 'list' | 'rotate' | 'start'>;
   /** Says in the log what of the settings cannot count as they are. Never rejects. */
   checkSettings(): Promise<void>;
   ensureFirstAdmin(request: FirstAdminRequest): Promise<GeneratedPassword | undefined>;

@@ -33,10 +33,13 @@ export function defineExpiration({ kind, name, within }: Expiration): FactCondit
         .describe('true: one message at the start, one at the end. false: one each day while it lasts.'),
     }),
     evaluate({ subject, now }: Question<ExpiryFact>, conf: FactConf): Verdict {
-      const leftMs = subject.expiresAt - now;
-      const fields = { expirationDate: timeOf(subject.expiresAt), within: conf.within.text };
+      const { expiresAt, renewsItself } = subject;
+      if (expiresAt === undefined) return { state: 'unknown', reason: 'nobody has seen it yet' };
+      const leftMs = expiresAt - now;
+      const fields = { expirationDate: timeOf(expiresAt), within: conf.within.text };
       const text = `${called} ${subject.key} ${ends(leftMs)}`;
-      if (leftMs <= conf.within.ms) return { state: 'alarm', describe: () => ({ fields, text }) };
+      if (leftMs <= (renewsItself ? 0 : conf.within.ms))
+        return { state: 'alarm', describe: () => ({ fields, text }) };
       const renewed = `${called} ${subject.key} was renewed and ${ends(leftMs)}`;
       return { state: 'ok', describe: () => ({ fields, text: renewed }) };
     },

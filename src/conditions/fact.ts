@@ -8,8 +8,10 @@ export interface ExpiryFact {
   readonly kind: FactKind;
   /** Unique among those of its kind; the incident's subject. */
   readonly key: string;
-  /** Epoch ms. */
-  readonly expiresAt: number;
+  /** Epoch ms; undefined while nobody has seen it. */
+  readonly expiresAt: number | undefined;
+  /** Somebody renews it in time without being told, so that only one that has expired is told of. */
+  readonly renewsItself?: true;
 }
 
 /** What a condition on facts has in its conf. */

@@ -10,6 +10,9 @@ export const OWN_FIELDS: readonly string[] = [
   'output',
   'key',
   'target',
+  'pipeline',
+  'certificate',
+  'credential',
   'origin_metadata',
   '_time',
   'starttime',
@@ -40,6 +43,10 @@ export const EVENT_FIELDS: readonly string[] = [
   'title',
   'text',
   'savedQueryId',
+  'unreachableSince',
+  'reason',
+  'expirationDate',
+  'within',
   '__worker_group',
 ];
 

@@ -109,14 +109,17 @@ export function createEngine(options: EngineOptions): Engine {
     attempt(targetHealth.evaluate);
     attempt(table.refresh);
     // Before their inputs, whose alarms are held back from whoever is told of the pipeline.
+    let known: readonly ExpiryFact[] | undefined;
     const pipelines = outages.watches().length > 0 ? components.pipelines() : [];
     for (const watch of outages.watches())
       attempt(() => ask(watch, pipelineQuestions(watch, pipelines, clock.now()), now));
     for (const watch of watches.values())
       attempt(() => {
         if (watch.source === 'posted') posts.remind(watch, now);
-        else if (watch.source === 'fact') ask(watch, factQuestions(watch, facts(), clock.now()), now);
-        else if (watch.source === 'component') look(watch, now, isThere);
+        else if (watch.source === 'fact') {
+          known ??= facts();
+          ask(watch, factQuestions(watch, known, clock.now()), now);
+        } else if (watch.source === 'component') look(watch, now, isThere);
       });
     if (failed.length > 0) faults.failed(failed[0]);
     else faults.passed();

@@ -178,7 +178,8 @@ export function createGroups(options: GroupsOptions): Groups {
   function flush(group: Group, now: number): void {
     if (isHeld(group, now)) {
       group.due = undefined;
-      return wait(group, now + AGAIN_MS);
+      wait(group, now + AGAIN_MS);
+      return;
     }
     const onlyEnds = isMutedNow(group.notification);
     const members = [...group.members.values()].filter(({ status }) => !onlyEnds || status === 'OK');

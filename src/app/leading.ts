@@ -75,7 +75,10 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     logger: logger.child({ component: 'delivery' }),
     logFolder: join(dataFolder, 'log'),
     holds: tenure.holds,
-    booked: meters.booked,
+    booked(row, settlement, durationMs) {
+      meters.booked(row, settlement, durationMs);
+      engine.settled(row, settlement.state);
+    },
     paused: keptTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
     news: (target, news, row) => engine.targetNews(target, news, row),

@@ -10,7 +10,7 @@ import type { Target } from '../targets/target.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
-import { createOutages } from './outages.ts';
+import { createOutages, type Outages } from './outages.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
 import { createPosts, type Posts } from './posts.ts';
@@ -61,6 +61,8 @@ export interface Engine extends Pick<Posts, 'post'> {
   ): void;
   /** Takes what deliveries say of their target's health. */
   readonly targetNews: TargetHealth['tell'];
+  /** Takes what became of deliveries. */
+  readonly settled: Outages['settled'];
   /** Takes up the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
   /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
@@ -79,8 +81,8 @@ export function createEngine(options: EngineOptions): Engine {
   const watches = new Map<string, Watch>();
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
-  const outages = createOutages(watches);
-  const incidents = createIncidents({ ...options, targets, outages: outages.of });
+  const outages = createOutages({ ...options, all: watches });
+  const incidents = createIncidents({ ...options, targets, outages: outages.toldTo });
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
@@ -290,9 +292,11 @@ export function createEngine(options: EngineOptions): Engine {
       targetHealth.evaluate();
     },
     targetNews: targetHealth.tell,
+    settled: outages.settled,
     post: posts.post,
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) await takeUp(row);
+      await outages.start();
       await incidents.groups.start();
       loop();
     },

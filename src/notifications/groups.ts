@@ -10,6 +10,7 @@ import { groupIdOf, heldGroupId } from './group-ids.ts';
 import { createHolds, outageMsOf } from './holds.ts';
 import { isMuted } from './muted.ts';
 import type { Grouping } from './notification.ts';
+import type { Outages } from './outages.ts';
 import { toldTargets } from './transition.ts';
 
 /** How long until the store is asked again that refused a flush, and until a hold is looked at again. */
@@ -30,8 +31,8 @@ export interface GroupsOptions {
   readonly targets: ReadonlyMap<string, Target>;
   /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
   readonly released: (targets: Iterable<string>, first: string) => void;
-  /** The open incidents that say of a pipeline that it is unreachable. */
-  readonly outages: (pipeline: string) => readonly IncidentRow[];
+  /** The open incidents that told a target of a pipeline that it is unreachable. */
+  readonly outages: Outages['toldTo'];
 }
 
 /**

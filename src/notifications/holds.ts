@@ -1,6 +1,6 @@
 import type { DeliveryRow, IncidentRow } from '../storage/storage.ts';
 import type { Notification } from './notification.ts';
-import { toldTargets } from './transition.ts';
+import type { Outages } from './outages.ts';
 
 /** Alarms that come of a pipeline which cannot be read, for a target that was told of that. */
 export interface Hold {
@@ -26,25 +26,23 @@ export const outageMsOf = (rule: Rule): number | undefined =>
   rule?.source === 'component' ? rule.outageMs : undefined;
 
 export function createHolds(
-  outages: (pipeline: string) => readonly IncidentRow[],
+  outages: Outages['toldTo'],
   /** Whether what a target is to be told of an incident still waits, and nothing was sent before. */
   isUntold: (incident: string, target: string) => boolean,
 ): Holds {
-  const outageTold = (open: readonly IncidentRow[], target: string): IncidentRow | undefined =>
-    open.find(row => toldTargets(row).includes(target) && !isUntold(row.id, target));
+  const outageTold = (pipeline: string, target: string): IncidentRow | undefined =>
+    outages(pipeline, target).find(({ id }) => !isUntold(id, target));
 
   return {
     of(rule, pipeline, deliveries) {
       const holds = new Map<string, IncidentRow>();
       if (pipeline === undefined || outageMsOf(rule) === undefined) return holds;
-      const open = outages(pipeline);
-      if (open.length === 0) return holds;
       for (const { target } of deliveries) {
-        const outage = outageTold(open, target);
+        const outage = outageTold(pipeline, target);
         if (outage !== undefined) holds.set(target, outage);
       }
       return holds;
     },
-    isTold: ({ pipeline, target }) => outageTold(outages(pipeline), target) !== undefined,
+    isTold: ({ pipeline, target }) => outageTold(pipeline, target) !== undefined,
   };
 }

@@ -11,6 +11,7 @@ import { routedTo } from '../targets/routed.ts';
 import type { Target } from '../targets/target.ts';
 import { bulletinRow } from './bulletin.ts';
 import { createGroups, type Groups } from './groups.ts';
+import type { Outages } from './outages.ts';
 import { type Change, toldTargets, transition } from './transition.ts';
 import type { Book, OpenIncident } from './watch.ts';
 
@@ -29,8 +30,8 @@ export interface IncidentsOptions {
   readonly instanceName: () => string;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
-  /** The open incidents that say of a pipeline that it is unreachable. */
-  readonly outages: (pipeline: string) => readonly IncidentRow[];
+  /** The open incidents that told a target of a pipeline that it is unreachable. */
+  readonly outages: Outages['toldTo'];
 }
 
 /** What is to be told of a subject. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Bench, startBench, URL_OF, vectorAt } from '../../test/helpers/monitor.ts';
 import type { Served } from '../../test/helpers/pages.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { settle } from '../../test/storage/rows.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { HttpFailure } from '../lib/http.ts';
 import { monotonicIds } from '../lib/ids.ts';
@@ -68,6 +69,14 @@ async function start(...notifications: Notification[]): Promise<void> {
   configure(...notifications);
   await engine.start();
   await pass(30, 'flows');
+}
+
+async function restart(...notifications: Notification[]): Promise<void> {
+  await engine.stop();
+  await bench.restart();
+  create();
+  configure(...notifications);
+  await engine.start();
 }
 
 const unreachable = (change: object = {}, conf: object = {}): Notification =>
@@ -202,11 +211,7 @@ describe('a pipeline that cannot be read', () => {
   it('neither opens nor closes an incident by the first reading after a restart', async () => {
     await start(unreachable());
     await pass(45, 'lost');
-    await engine.stop();
-    await bench.restart();
-    create();
-    configure(unreachable());
-    await engine.start();
+    await restart(unreachable());
     await pass(10, 'still');
     expect(bench.monitor.components.pipeline('edge')).toMatchObject({ state: 'reachable', readings: 1 });
     expect(await incidents()).toMatchObject([{ state: 'open' }]);
@@ -317,11 +322,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
   it('is held on by the process that takes over, and sent by it', async () => {
     await start(unreachable(), silent());
     await pass(90, 'lost');
-    await engine.stop();
-    await bench.restart();
-    create();
-    configure(unreachable(), silent());
-    await engine.start();
+    await restart(unreachable(), silent());
     await pass(15, 'lost');
     expect(released).toEqual([]);
     expect(await deliveries()).toContain('silent ALARM hook grouped');
@@ -350,6 +351,25 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     configure(unreachable({ disabled: true }), silent());
     await pass(3, 'lost');
     expect(released).toEqual(['hook']);
+  });
+
+  it('is sent to a target whose alarm of the pipeline was given up, also after a restart', async () => {
+    await start(unreachable(), silent());
+    await pass(40, 'lost');
+    const stores = store.storage.in('default');
+    const [alarm] = (await stores.deliveries.list({}, { offset: 0, limit: 1 })).rows;
+    if (alarm === undefined) throw new Error('there is no alarm of the pipeline');
+    await store.storage.commit(settle(alarm.id, { state: 'refused', settledAt: bench.clock.now() }));
+    engine.settled(alarm, 'refused');
+    await pass(40, 'lost');
+    expect(await deliveries()).toEqual([
+      'unreachable ALARM hook refused',
+      'silent ALARM hook waiting',
+      'silent ALARM other waiting',
+    ]);
+    await restart(unreachable(), silent({ id: 'again' }));
+    await pass(30, 'lost');
+    expect(await deliveries()).toContain('again ALARM hook waiting');
   });
 
   it('goes on waiting for the end of a mute window when the pipeline is back', async () => {

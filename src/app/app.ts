@@ -10,12 +10,14 @@ import { createHttpForward } from '../lib/http-forward.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createLru } from '../lib/lru.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { proxiesOf } from '../lib/proxies.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
+import { seenCertificates, serverCertificate } from './facts.ts';
 import { holdFiles } from './held.ts';
 import { startHosted } from './hosted.ts';
 import { ConfigurationInvalid } from './invalid.ts';
@@ -26,6 +28,9 @@ import { startOwn } from './own.ts';
 import type { Serving } from './serving.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
+
+/** Of so many receivers it is remembered until when their certificates hold. */
+const MOST_CERTIFICATES = 10_000;
 
 /** The one workspace of a customer-managed installation. */
 export const WORKSPACE = 'default';
@@ -90,7 +95,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
-    const http = createHttpClient({ ...delivery, clock, proxies: proxiesOf(options.environment) });
+    const certificates = createLru<string, number>(MOST_CERTIFICATES);
+    const http = createHttpClient({
+      ...delivery,
+      clock,
+      proxies: proxiesOf(options.environment),
+      certified: (origin, notAfter) => void certificates.set(origin, notAfter),
+    });
     const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     teardown.add('audit', audit.stop);
@@ -107,6 +118,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const node = ids.next();
     const parts = {
       ...{ shared, node, http, dial, meters, audit, metrics, settings, teardown },
+      facts: now => [...serverCertificate(tls), ...seenCertificates(now, certificates.get)],
       firstPassword: firstPassword(options),
     };
     const { hosted } = settings();

@@ -23,7 +23,7 @@ export async function startHosted(
 ): Promise<Serving> {
   const { shared, hosted, audit, settings, teardown } = options;
   const { storage, isShared, keyRing, clock, ids, logger } = shared;
-  const { http, dial, meters, node } = options;
+  const { http, dial, meters, node, facts } = options;
   const identity = await createIdentity({
     ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
     settings: () => identitySettings(settings()),
@@ -52,7 +52,7 @@ export async function startHosted(
       const loaded = held.configuration.load();
       if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
       const running = await startWorkspace(shared, {
-        ...{ held, node, http, dial, meters },
+        ...{ held, node, http, dial, meters, facts },
         authenticate: access.in(workspace),
         common: { users: identity.users, keys: identity.keys },
       });

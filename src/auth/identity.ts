@@ -46,7 +46,7 @@ export interface Identity {
   readonly sso: SingleSignOn;
   readonly localLogin: LocalLogin;
   readonly users: Users;
-  readonly keys: Pick<KeyLife, 'tokenKeys' | 'published' | 'list' | 'rotate' | 'start'>;
+  readonly keys: Pick<KeyLife, 'tokenKeys' | 'turnsAt' | 'published' | 'list' | 'rotate' | 'start'>;
   /** Says what has changed of whoever may come in. */
   readonly feed: ChangeFeed;
   /** Says in the log what of the settings cannot count as they are. Never rejects. */

@@ -7,7 +7,7 @@ export interface SeenSubject extends Subject {
 }
 
 /** Whether a notification names one component exactly, so that it counts as declared though it was never seen. */
-export const isExact = (conf: ComponentConf): boolean => !conf.name.includes('*');
+export const isExact = (conf: Pick<ComponentConf, 'name'>): boolean => !conf.name.includes('*');
 
 /** Everything one may call a component by: `type:id` and the bare id, each with the engine's id and with ours. */
 export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
@@ -27,6 +27,11 @@ const exactly =
   (name: string) =>
   (component: Component): boolean =>
     (name.endsWith(component.engineId) || name.endsWith(component.id)) && namesOf(component).includes(name);
+
+/** Whether a conf means what has this one name. */
+export function nameMatcher(conf: Pick<ComponentConf, 'name'>): (name: string) => boolean {
+  return isExact(conf) ? name => name === conf.name : pattern(conf.name);
+}
 
 function like(glob: string): (component: Component) => boolean {
   const matches = pattern(glob);

@@ -28,6 +28,7 @@ export const INCIDENT_COLUMNS = [
   'told',
   'last_event_at',
   'group_id',
+  'held_by',
   'id',
 ] as const satisfies readonly (keyof IncidentRow)[];
 
@@ -59,6 +60,7 @@ export const DELIVERY_COLUMNS = [
   'instead_of',
   'batch',
   'group_id',
+  'held_for',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 export const ATTEMPT_COLUMNS = [

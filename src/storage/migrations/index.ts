@@ -14,6 +14,7 @@ import { targetPauses } from './20260112010000-target-pauses.ts';
 import { groups } from './20260113000000-groups.ts';
 import { tenants } from './20260115000000-tenants.ts';
 import { documents } from './20260116000000-documents.ts';
+import { heldBack } from './20260117000000-held-back.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -32,4 +33,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260113000000-groups': groups,
   '20260115000000-tenants': tenants,
   '20260116000000-documents': documents,
+  '20260117000000-held-back': heldBack,
 };

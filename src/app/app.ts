@@ -25,7 +25,7 @@ import { hangUp, listen } from './listen.ts';
 import { createMeters, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
 import { startOwn } from './own.ts';
-import type { Serving } from './serving.ts';
+import type { DeploymentOptions, Serving } from './serving.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
 
@@ -116,7 +116,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const forward = createHttpForward(() => tls?.identity());
     teardown.add('forwarding', forward.close);
     const node = ids.next();
-    const parts = {
+    const parts: DeploymentOptions = {
       ...{ shared, node, http, dial, meters, audit, metrics, settings, teardown },
       facts: now => [...serverCertificate(tls), ...seenCertificates(now, certificates.get)],
       firstPassword: firstPassword(options),

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { withAliases } from '../lib/aliases.ts';
 import { secretText } from '../lib/schemas.ts';
@@ -46,13 +47,15 @@ const tls = z
       });
   });
 
+const HOST_NAME = /^[A-Za-z0-9]([\w.-]*[\w.])?$/;
+const isAddress = (text: string): boolean => !text.includes('%') && isIPv6(text);
+
 const host = z
   .string()
   .max(255)
-  .regex(
-    /^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/,
-    'must be a host name or an address, without port',
-  );
+  .refine(text => HOST_NAME.test(text) || isAddress(text.replace(/^\[(.*)\]$/, '$1')), {
+    error: 'must be a host name or an address, without port',
+  });
 
 /** `SSL` is what some files of the family say for TLS from the first byte. */
 const encryption = z

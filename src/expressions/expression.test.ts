@@ -106,6 +106,10 @@ test('a bare text with places is read where the family writes one', () => {
   expect(wrapped.ok && wrapped.expression.evaluate({ events: '{"a":1},{"b":2}' })).toBe(
     '{"items":[{"a":1},{"b":2}]}',
   );
+  const json = compileExpressionOrText('{"text":"${_raw}", "n": 1}');
+  expect(json.ok && json.expression.evaluate(event)).toBe(`{"text":${JSON.stringify(event._raw)}, "n": 1}`);
+  const object = compileExpressionOrText('{ text: `${status}!`, plain: "no place" }');
+  expect(object.ok && object.expression.evaluate(event)).toEqual({ text: 'ALARM!', plain: 'no place' });
   expect(compileExpressionOrText('prod eu')).toEqual({
     ok: false,
     problem: expect.stringMatching(/only one/),

@@ -155,7 +155,10 @@ it('connects to no private address although a name that was saved leads there', 
       const { body } = await call('POST', `/notification-targets/${id}/test`, {
         testEmails: ['ops@shop.example'],
       });
-      expect([id, body.items[0]]).toMatchObject([id, { success: false, verdict: 'refused', reason: refusal }]);
+      expect([id, body.items[0]]).toMatchObject([
+        id,
+        { success: false, verdict: 'refused', reason: refusal },
+      ]);
     }
     const routed = await call('POST', '/notification-targets/by_rule/test', {
       testEmails: ['ops@shop.example'],

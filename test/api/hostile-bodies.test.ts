@@ -271,6 +271,38 @@ it('what looks like a template is a name like any other', async () => {
   expect(who.text).toContain(JSON.stringify(name.toLowerCase()).slice(1, -1));
 });
 
+const level = (n: number): string =>
+  `a${n}: &a${n} [${Array(10)
+    .fill(`*a${n - 1}`)
+    .join(', ')}]`;
+it.each([
+  [
+    'aliases that stand for a billion values',
+    ['a0: &a0 [x, x]', ...Array.from({ length: 9 }, (_, n) => level(n + 1))].join('\n'),
+  ],
+  ['5000 levels', '['.repeat(5000)],
+  ['5000 levels that end', `a: ${'{b: '.repeat(5000)}1${'}'.repeat(5000)}`],
+  ['a way to a prototype', 'a: &a { x: 1 }\n__proto__: *a'],
+  ['a merge with a prototype', 'a: &a { __proto__: { x: 1 } }\nb: { <<: *a }'],
+  ['a tag that makes an object', 'a: !!js/function "function () {}"'],
+])('a file that holds %s is refused with its place before it takes anything', async (_, text) => {
+  const began = process.cpuUsage();
+  const { status, body } = await asAdmin('POST', '/system/config/check', {
+    files: { 'notifications.yml': text },
+  });
+  const { user, system } = process.cpuUsage(began);
+  expect(status).toBe(200);
+  const [{ ok, errors }] = body.items;
+  expect(ok).toBe(false);
+  expect(errors[0]).toMatchObject({
+    file: expect.stringMatching(/notifications\.yml$/),
+    line: expect.any(Number),
+  });
+  expect((user + system) / 1000).toBeLessThan(CPU_MS);
+  expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  expect(Reflect.get({}, 'x')).toBeUndefined();
+});
+
 const SIZE = 100_000;
 /** What makes a pattern that tries again and again take its square or more. */
 const LONG = ['a', ' ', '1', '.', '@', '/', ':', '${', 'a.', '\u0300'].map(unit =>

@@ -47,15 +47,16 @@ const tls = z
       });
   });
 
-const HOST_NAME = /^[A-Za-z0-9]([\w.-]*[\w.])?$/;
-const isAddress = (text: string): boolean => !text.includes('%') && isIPv6(text);
+const HOST = 'must be a host name or an address, without port';
+/** Whatever has colons or brackets must be an IPv6 address. */
+const isNameOrAddress = (text: string): boolean =>
+  !/[:[\]]/.test(text) || isIPv6(text.replace(/^\[(.*)\]$/, '$1'));
 
 const host = z
   .string()
   .max(255)
-  .refine(text => HOST_NAME.test(text) || isAddress(text.replace(/^\[(.*)\]$/, '$1')), {
-    error: 'must be a host name or an address, without port',
-  });
+  .regex(/^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/, { error: HOST, abort: true })
+  .refine(isNameOrAddress, { error: HOST });
 
 /** `SSL` is what some files of the family say for TLS from the first byte. */
 const encryption = z

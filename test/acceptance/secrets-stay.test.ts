@@ -198,7 +198,7 @@ function expectNoSecret(text: string, where: string, secrets: object = SECRETS):
 }
 
 /** What answers settings, their versions, and the test of a target as its request was. */
-const SHOWS_ADDRESSES = /notification-targets|version/;
+const SHOWS_ADDRESSES = /notification-targets|version|config\/files/;
 
 /** All that a stream tells, until it ends with its server. */
 async function listen(url: string, authorization: string): Promise<{ text(): Promise<string> }> {

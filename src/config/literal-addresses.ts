@@ -71,10 +71,14 @@ function destinationsOf(schema: Schema): readonly string[] {
   return found;
 }
 
-/** The address that a host or an http address consists of; undefined for a name. */
+/**
+ * The address that a host or an http address consists of; undefined for a name. A host that stands alone is read as in an
+ * address: the system, too, takes `0x7f.1` and 2130706433 for 127.0.0.1.
+ */
 function addressIn(value: unknown): string | undefined {
   if (typeof value !== 'string' || isPlainName(value)) return undefined;
-  const host = (URL.canParse(value) ? new URL(value).hostname : value).replace(/^\[|\]$/g, '');
+  const whole = [value, `http://${value}/`].find(text => URL.canParse(text));
+  const host = (whole === undefined ? value : new URL(whole).hostname).replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? undefined : host;
 }
 

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileExpression, compileExpressionOrText, type Expression } from './expression.ts';
 
@@ -107,6 +106,10 @@ test('a bare text with places is read where the family writes one', () => {
   expect(wrapped.ok && wrapped.expression.evaluate({ events: '{"a":1},{"b":2}' })).toBe(
     '{"items":[{"a":1},{"b":2}]}',
   );
+  const json = compileExpressionOrText('{"text":"${_raw}", "n": 1}');
+  expect(json.ok && json.expression.evaluate(event)).toBe(`{"text":${JSON.stringify(event._raw)}, "n": 1}`);
+  const object = compileExpressionOrText('{ text: `${status}!`, plain: "no place" }');
+  expect(object.ok && object.expression.evaluate(event)).toEqual({ text: 'ALARM!', plain: 'no place' });
   expect(compileExpressionOrText('prod eu')).toEqual({
     ok: false,
     problem: expect.stringMatching(/only one/),
@@ -190,13 +193,14 @@ test.each([
   ['list.map(a => "x".repeat(60000))', /characters|steps/],
   ['list.map(a => json(list))', /characters|steps/],
   ['list.map(a => list)', /steps/],
+  [`long.concat(${'long, '.repeat(1000)}long)`, /steps/],
   ['text.replaceAll("a", text)', /characters/],
   ['list.map(a => text.includes(text))', /steps/],
   ['text + text', /characters/],
   ['`${text}${text}`', /characters/],
   ['list.map(a => matches(text, "(a+)+$"))', /steps/],
-])('%s ends at its bounds', (text, message) => {
-  const fields = { list, text: 'a'.repeat(50_000) };
+])('%.60s ends at its bounds', (text, message) => {
+  const fields = { list, text: 'a'.repeat(50_000), long: Array(1_000_000).fill(0) };
   const started = process.cpuUsage();
   expect(() => result(text, fields)).toThrow(message);
   expect(process.cpuUsage(started).user).toBeLessThan(5_000_000);
@@ -215,93 +219,3 @@ test.each(['(a+)+$', '^(a|a)*b$', '(.*a){20}', '^(([a-z])+.)+[A-Z]([a-z])+$'])(
     expect(process.cpuUsage(started).user).toBeLessThan(5_000_000);
   },
 );
-
-const NAMES = [
-  'a',
-  'b',
-  'list',
-  'item',
-  'constructor',
-  '__proto__',
-  'prototype',
-  'length',
-  'toString',
-  '__e',
-];
-const METHOD_NAMES = [
-  'map',
-  'filter',
-  'some',
-  'join',
-  'repeat',
-  'padEnd',
-  'split',
-  'concat',
-  'replaceAll',
-  'toString',
-];
-
-/** Texts of the language's own forms, nested, with the names that attacks use. */
-const { source } = fc.letrec<{ source: string }>(tie => ({
-  source: fc.oneof(
-    { maxDepth: 6, depthSize: 'medium' },
-    fc.constantFrom(...NAMES),
-    fc.constantFrom('1', '"x"', '9999999', 'null', '[]', '{}'),
-    fc.tuple(tie('source'), fc.constantFrom(...NAMES)).map(([a, name]) => `(${a}).${name}`),
-    fc.tuple(tie('source'), tie('source')).map(([a, b]) => `(${a})[${b}]`),
-    fc
-      .tuple(tie('source'), fc.constantFrom('+', '-', '===', '<', '&&', '??', 'in'), tie('source'))
-      .map(([a, operator, b]) => `((${a}) ${operator} (${b}))`),
-    fc.tuple(tie('source'), tie('source')).map(([a, b]) => `\`\${${a}}-\${${b}}\``),
-    fc.tuple(tie('source'), tie('source')).map(([a, b]) => `[${a}, ...[${b}]]`),
-    fc.tuple(tie('source'), tie('source')).map(([a, b]) => `({ [${a}]: ${b}, ...(${b}) })`),
-    fc
-      .tuple(tie('source'), fc.constantFrom('map', 'filter', 'some', 'every', 'find'), tie('source'))
-      .map(([a, method, body]) => `(${a}).${method}(item => ${body})`),
-    fc
-      .tuple(tie('source'), fc.constantFrom(...METHOD_NAMES), tie('source'))
-      .map(([a, method, b]) => `(${a}).${method}(${b})`),
-  ),
-}));
-
-test('no expression reaches outside its event, changes it, or runs past its bounds', () => {
-  const fields = { a: 'text', b: { a: [1, { b: 'x' }] }, list: [1, 'two', { length: 3 }], item: 5 };
-  const before = JSON.stringify(fields);
-  const globals = Reflect.ownKeys(globalThis).length + Reflect.ownKeys(Object.prototype).length;
-  fc.assert(
-    fc.property(source, text => {
-      const compiled = compileExpression(text);
-      if (!compiled.ok) return /^at (line \d+, )?character \d+: ./.test(compiled.problem);
-      const started = performance.now();
-      try {
-        expect(isPlain(compiled.expression.evaluate(fields))).toBe(true);
-      } catch (error) {
-        expect(error).toMatchObject({ name: 'ExpressionFailure' });
-      }
-      expect(JSON.stringify(fields)).toBe(before);
-      return performance.now() - started < 5000;
-    }),
-    { numRuns: 2000 },
-  );
-  expect(Reflect.ownKeys(globalThis).length + Reflect.ownKeys(Object.prototype).length).toBe(globals);
-});
-
-test('any text is either compiled or refused with its place', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), text => {
-      const compiled = compileExpression(text);
-      return compiled.ok || compiled.problem.startsWith('at ');
-    }),
-    { numRuns: 1000 },
-  );
-});
-
-function isPlain(value: unknown): boolean {
-  if (value === null || ['undefined', 'string', 'number', 'boolean'].includes(typeof value)) return true;
-  if (Array.isArray(value)) return value.every(isPlain);
-  return (
-    typeof value === 'object' &&
-    Object.getPrototypeOf(value) === Object.prototype &&
-    Object.values(value).every(isPlain)
-  );
-}

@@ -2,7 +2,7 @@ import { BOUNDS, type Bounds, createBudget } from './budget.ts';
 import { compileNode, emptyScope, type Scope } from './compile.ts';
 import type { Run } from './frame.ts';
 import { parseAt, placed, Refusal } from './syntax.ts';
-import { templateRun } from './template-places.ts';
+import { jsonTextRun, templateRun } from './template-places.ts';
 import { type Fields, plainCopy } from './values.ts';
 
 /** An expression over the fields of an event, taken apart once. It shows as its text wherever it is serialised. */
@@ -25,8 +25,15 @@ const LONGEST = 65_536;
 /** Reads a JavaScript expression of the closed kind that docs/guide/expressions.md describes. */
 export const compileExpression = (text: string): Compiled => compiled(text, whole);
 
-/** Reads an expression, or a bare text with `${…}` places, as the family's documents write both. */
+/**
+ * Reads an expression, or a bare text with `${…}` places, as the family's documents write both. JSON with places between
+ * its quotes is both: as an expression it would say the places themselves, which nobody means.
+ */
 export function compileExpressionOrText(text: string): Compiled {
+  if (text.includes('${')) {
+    const asJson = compiled(text, jsonTextRun);
+    if (asJson.ok) return asJson;
+  }
   const asExpression = compileExpression(text);
   if (asExpression.ok || !text.includes('${') || text.trimStart().startsWith('`')) return asExpression;
   return compiled(text, templateRun);

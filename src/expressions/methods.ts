@@ -81,7 +81,10 @@ function counted(list: List, budget: Budget): List {
 
 const LIST_METHODS: Readonly<Record<string, Method<List>>> = {
   at: (receiver, [index]) => receiver.at(numberOf(index)),
-  concat: (receiver, args, budget) => counted(receiver.concat(...args), budget),
+  concat(receiver, args, budget) {
+    for (const list of [receiver, ...args]) budget.step(Array.isArray(list) ? 1 + list.length : 1);
+    return receiver.concat(...args);
+  },
   includes: (receiver, [value], budget) => counted(receiver, budget).includes(value),
   indexOf: (receiver, [value], budget) => counted(receiver, budget).indexOf(value),
   join(receiver, [separator], budget) {

@@ -25,6 +25,9 @@ export function templateLiteral(texts: readonly string[], values: readonly Run[]
   };
 }
 
+/** Whether a text is JSON around its places. */
+export const isJsonAround = (texts: readonly string[]): boolean => writesOf(texts).length > 0;
+
 function writesOf(texts: readonly string[]): readonly Write[] {
   const first = texts.join('').trimStart().charAt(0);
   if (first !== '{' && first !== '[') return [];

@@ -1,7 +1,7 @@
 import { compileNode, type Scope } from './compile.ts';
 import type { Run } from './frame.ts';
 import { parseAt, Refusal } from './syntax.ts';
-import { templateLiteral } from './template-literal.ts';
+import { isJsonAround, templateLiteral } from './template-literal.ts';
 
 /** A text taken apart: `values[i]` stands between `texts[i]` and `texts[i + 1]`. */
 export interface Places {
@@ -35,5 +35,12 @@ export function placesOf(text: string, scope: Scope): Places {
 
 export function templateRun(text: string, scope: Scope): Run {
   const { texts, values } = placesOf(text, scope);
+  return templateLiteral(texts, values);
+}
+
+/** The same of a text that is JSON around its places; throws `Refusal` for any other. */
+export function jsonTextRun(text: string, scope: Scope): Run {
+  const { texts, values } = placesOf(text, scope);
+  if (!isJsonAround(texts)) throw new Refusal(0, 'is no JSON around its places');
   return templateLiteral(texts, values);
 }

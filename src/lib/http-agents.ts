@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts';
+import { codeOf } from './errors.ts';
 import { guardedLookup, inTurn, literalRefusal, type Resolve } from './guarded-lookup.ts';
 import { HttpFailure } from './http.ts';
 import { ForbiddenAddress } from './http-failure.ts';
@@ -139,10 +140,14 @@ function tunnelConnector(
         socket.on('error', ignore).destroy();
         done(refusedBy(origin, statusCode, `https://${host}`), null);
       },
-      error => done(error, null),
+      error => done(codeOf(error) === 'UND_ERR_SOCKET' ? closedBy(error) : error, null),
     );
   };
 }
+
+/** The library takes its own word for a closed connection to mean that another one may do, and tries without an end. */
+const closedBy = (cause: unknown): Error =>
+  Object.assign(new Error('the proxy closed the connection', { cause }), { code: 'ECONNRESET' });
 
 /** That a proxy does not hand on what it is asked for. `proxy` is its origin: a name and a password are secret. */
 export function refusedBy(proxy: string, status: number, origin: string): HttpFailure {

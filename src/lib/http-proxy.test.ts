@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { connect } from 'node:net';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { certificateAuthority } from '../../test/helpers/certificates.ts';
@@ -201,4 +201,30 @@ test.each(['http', 'https'])('a proxy that does not listen is named, for %s', as
   await expect(http.request(get(`${scheme}://a.example/`))).rejects.toEqual(
     failure('refused', `${scheme}://a.example through the proxy http://`),
   );
+});
+
+test.each<[string, (socket: Socket) => void, HttpFailureReason]>([
+  ['closes the connection', socket => void socket.destroy(), 'reset'],
+  ['closes it within its answer', socket => void socket.end('HTTP/1.1 20'), 'reset'],
+  [
+    'closes the tunnel that it opened',
+    socket => void socket.end('HTTP/1.1 200 Connection established\r\n\r\n'),
+    'reset',
+  ],
+  ['speaks something else', socket => void socket.end('220 mail.example ESMTP\r\n'), 'other'],
+])('a proxy that %s is asked once, and the exchange has failed', async (_, talk, reason) => {
+  let connections = 0;
+  const server = createTcpServer(socket => {
+    connections++;
+    socket.on('error', () => {}).once('data', () => talk(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const http = clientOf(at(typeof address === 'object' ? (address?.port ?? 0) : 0));
+  await expect(http.request(get('https://a.example/'))).rejects.toEqual(
+    failure(reason, 'https://a.example through the proxy http://'),
+  );
+  expect(connections).toBeLessThanOrEqual(2);
 });

@@ -45,10 +45,15 @@ export const secretText = z
   .transform(text => new Secret(text))
   .meta({ secret: true });
 
-/** An absolute http or https address without user name and password, which would show wherever it is shown. */
+/**
+ * An absolute http or https address without user name and password, which would show wherever it is shown. Readers of
+ * addresses drop blanks and line breaks in silence: what is shown would be another address than the one that is asked.
+ */
 export const httpUrl = z.string().superRefine((text, context) => {
   const url = parseUrl(text);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+  if (/[\s\p{Cc}]/u.test(text))
+    context.addIssue({ code: 'custom', message: 'must not hold blanks, line breaks or control characters' });
+  else if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     context.addIssue({ code: 'custom', message: 'must be an address that begins with http:// or https://' });
   else if (url.username !== '' || url.password !== '')
     context.addIssue({

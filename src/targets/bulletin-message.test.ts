@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
+import { anyEvent } from '../../test/helpers/any-event.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { bulletinMessage } from './bulletin-message.ts';
 
@@ -76,5 +78,19 @@ test('a message that cannot be rendered is refused with its place', () => {
         expect.objectContaining({ path: ['message'], message: expect.stringContaining('at character 5') }),
       ],
     }),
+  );
+});
+
+test('whatever an event holds, the text says something of it and no more than a message may hold', () => {
+  const messages = ['${_raw}', '${description}', '${_raw}${__e}${key}'.repeat(50), '${none.trim()}'];
+  fc.assert(
+    fc.property(anyEvent, fc.constantFrom(...messages), (of, message) => {
+      const target = bulletinMessage.configure({ id: 'bell', type: 'bulletin_message', message });
+      const text = target.bulletinText(of, () => {}) ?? '';
+      const lines = [of.cribl_host, of.cribl_pipe].filter(value => value !== undefined).join('');
+      expect(Buffer.byteLength(text)).toBeLessThan(64 * 1024 + Buffer.byteLength(lines) + 100);
+      if (/\S/u.test(of._raw)) expect(text).toMatch(/\S/u);
+    }),
+    { numRuns: 100 },
   );
 });

@@ -38,11 +38,16 @@ export function mailText(events: readonly HeadgateEvent[], facts: MailFacts): Ma
   );
   const ownBody = conf.body?.text.trimStart() ?? '';
   const isHtml = /^<[a-z!]/i.test(ownBody);
-  const text = joined(events, event =>
-    conf.body === undefined || isHtml ? builtIn(event) : written('body', conf.body, event, facts),
-  );
+  const text = joined(events, event => (isHtml ? builtIn(event) : ownText(event, facts)));
   const markup = conf.body !== undefined && isHtml ? markupOf(events, conf.body, facts) : undefined;
   return { subject: subjectOf(events, facts), text, html: markup ?? page(linked(text, links)) };
+}
+
+/** A body that says nothing of an event, as one whose places all fail, tells nobody of an alarm. */
+function ownText(event: HeadgateEvent, facts: MailFacts): string {
+  const { body } = facts.conf;
+  const own = body === undefined ? '' : written('body', body, event, facts);
+  return /\S/u.test(own) ? own : builtIn(event);
 }
 
 function written(
@@ -81,13 +86,16 @@ const joined = (events: readonly HeadgateEvent[], write: (event: HeadgateEvent) 
 /** A line of a mail may not hold half an end of a line. */
 const withoutControls = (text: string): string => text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 
-/** The body is markup and the values in it are text. Undefined when it is too long to be whole. */
+/** The body is markup and the values in it are text. Undefined when it is too long to be whole, or says nothing. */
 function markupOf(events: readonly HeadgateEvent[], body: Template, facts: MailFacts): string | undefined {
   const pages = events.map(event => written('body', body, event, { ...facts, asText: inMarkup }));
-  const isWhole = pages.every(one => Buffer.byteLength(one) < CUT_BYTES);
+  const isWhole = pages.every(one => Buffer.byteLength(one) < CUT_BYTES && /\S/u.test(withoutTags(one)));
   const all = withoutControls(pages.join('<hr>'));
   return isWhole && Buffer.byteLength(all) <= MOST_TEXT_BYTES ? all : undefined;
 }
+
+/** A picture may say all there is to say. */
+const withoutTags = (markup: string): string => markup.replace(/<(?!img\b)[^<>]*>/gi, '');
 
 const FACTS: readonly (readonly [field: string, label: string])[] = [
   ['bytes', 'Bytes'],

@@ -10,7 +10,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { anyEvent } from '../../test/helpers/any-event.ts';
 import { noDial } from '../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -162,4 +164,19 @@ test('a line torn by a crash is closed off, so that the next stands alone', asyn
     JSON.stringify(written),
     '',
   ]);
+});
+
+test('whatever an event holds, it is one line of JSON', async () => {
+  const path = join(folder, 'notifications.log');
+  const property = fc.asyncProperty(anyEvent, async one => {
+    rmSync(path, { force: true });
+    expect(await send({}, [one, one])).toEqual({ kind: 'sent' });
+    const lines = readFileSync(path, 'utf8').split('\n');
+    expect(lines.pop()).toBe('');
+    expect(lines.map(line => JSON.parse(line))).toMatchObject([
+      { id: one.id, message: one._raw },
+      { id: one.id, message: one._raw },
+    ]);
+  });
+  await fc.assert(property, { numRuns: 60 });
 });

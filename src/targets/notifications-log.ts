@@ -15,8 +15,8 @@ const ROTATION: Rotation = { maxBytes: 5 * 1024 * 1024, maxFiles: 5 };
 const folderBelow = z
   .string()
   .max(1024)
-  .refine(text => !isAbsolute(text) && !text.split(/[\\/]/).includes('..') && !text.includes('\0'), {
-    error: 'must be a relative path below the log folder, without ".."',
+  .refine(text => !isAbsolute(text) && !text.split(/[\\/]/).includes('..') && !/\p{Cc}/u.test(text), {
+    error: 'must be a relative path below the log folder, without ".." and control characters',
   });
 
 const schema = z.strictObject({

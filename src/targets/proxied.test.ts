@@ -31,6 +31,8 @@ async function forwardProxy(): Promise<{
 
 test.each([
   [{ type: 'webhook', url }, [url]],
+  [{ type: 'webhook', url, authType: 'token', token: 'own' }, [url]],
+  [{ type: 'webhook', url, keepAlive: false, rejectUnauthorized: false, useRoundRobinDns: true }, [url]],
   [{ type: 'pager_duty', url, routingKey: '0123456789abcdef0123456789abcdef', severity: 'error' }, [url]],
   [{ type: 'slack', url }, []],
 ])('what %j sends goes through the proxy of the environment: %j', async (settings, expected) => {

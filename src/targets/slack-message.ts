@@ -26,6 +26,7 @@ const MOST_SHORT = 300;
 /** Of events that travel together so many are shown, and the rest is counted. */
 const MOST_SHOWN = 20;
 const MOST_COUNTED = 10;
+/** Of the address in a link, as it is written. */
 const MOST_LINK = 2000;
 
 export function slackMessage(events: readonly HeadgateEvent[]): SlackMessage {
@@ -37,9 +38,10 @@ function oneEvent(event: HeadgateEvent): SlackMessage {
   const { description } = event;
   const links = [linkTo(event.incidentUrl, 'Incident'), linkTo(event.runbookUrl, 'Runbook')].filter(isGiven);
   const facts = [event.cribl_notification, event.severity].map(fact => escaped(String(fact), MOST_SHORT));
+  const inOneText = links.join(' · ');
   const notes = [
     [...facts, timeOf(event)].filter(isGiven).join(' · '),
-    links.join(' · '),
+    ...(inOneText.length <= MOST_TEXT ? [inOneText] : links),
     ...systemFieldLines(event).map(line => escaped(line, MOST_SHORT)),
   ].filter(isGiven);
   return {
@@ -106,8 +108,8 @@ function timeOf({ _time: seconds }: HeadgateEvent): string | undefined {
 function linkTo(url: unknown, label: string): string | undefined {
   if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
   const { href, protocol } = new URL(url);
-  if (!/^https?:$/.test(protocol) || href.length > MOST_LINK) return undefined;
-  return `<${href.replaceAll('|', '%7C').replaceAll('&', '&amp;')}|${label}>`;
+  const written = href.replaceAll('|', '%7C').replaceAll('&', '&amp;');
+  return /^https?:$/.test(protocol) && written.length <= MOST_LINK ? `<${written}|${label}>` : undefined;
 }
 
 /** The three characters that mean something to Slack, and no others. */

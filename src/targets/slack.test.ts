@@ -65,6 +65,17 @@ test('a text over the limit is cut where no character and no entity is half', as
   expect(description).toMatch(/^(😀){1499}…$/u);
 });
 
+test('long addresses are links as long as Slack takes them, and never keep the event from arriving', async () => {
+  const long = (path: string, length: number) => `https://wiki.example/${path}?${'a'.repeat(length)}`;
+  const both = await post([{ ...alarm, incidentUrl: long('i', 1950), runbookUrl: long('r', 1950) }]);
+  expect(both.outcome.kind).toBe('sent');
+  const links = textsOf(both.payload.blocks).filter(text => text.includes('wiki.example'));
+  expect(links.map(text => /\|(\w+)>/.exec(text)?.[1])).toEqual(['Incident', 'Runbook']);
+  const grown = await post([{ ...alarm, runbookUrl: `https://wiki.example/?${'a&'.repeat(900)}` }]);
+  expect(grown.outcome.kind).toBe('sent');
+  expect(JSON.stringify(grown.payload)).not.toContain('wiki.example');
+});
+
 test('an event without a text says at least whose it is', async () => {
   const { outcome, payload } = await post([{ ...alarm, _raw: ' \n' }]);
   expect(outcome.kind).toBe('sent');

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { withAliases } from '../lib/aliases.ts';
 import { secretText } from '../lib/schemas.ts';
@@ -46,13 +47,16 @@ const tls = z
       });
   });
 
+const HOST = 'must be a host name or an address, without port';
+/** Whatever has colons or brackets must be an IPv6 address. */
+const isNameOrAddress = (text: string): boolean =>
+  !/[:[\]]/.test(text) || isIPv6(text.replace(/^\[(.*)\]$/, '$1'));
+
 const host = z
   .string()
   .max(255)
-  .regex(
-    /^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/,
-    'must be a host name or an address, without port',
-  );
+  .regex(/^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/, { error: HOST, abort: true })
+  .refine(isNameOrAddress, { error: HOST });
 
 /** `SSL` is what some files of the family say for TLS from the first byte. */
 const encryption = z

@@ -35,7 +35,10 @@ interface Sent {
 }
 
 /** What a real receiver got of both events, and what was warned of. */
-async function sentBy(settings: object): Promise<{ sent: readonly Sent[]; warnings: readonly string[] }> {
+async function sentBy(
+  settings: object,
+  clock = testClock(),
+): Promise<{ sent: readonly Sent[]; warnings: readonly string[] }> {
   const sent: Sent[] = [];
   const warnings: string[] = [];
   const server = createServer((request, response) => {
@@ -63,7 +66,7 @@ async function sentBy(settings: object): Promise<{ sent: readonly Sent[]; warnin
     http,
     dial: noDial,
     secretOf: () => undefined,
-    clock: testClock(),
+    clock,
     signal: new AbortController().signal,
     logFolder: '/nowhere',
     warn: reason => void warnings.push(reason),
@@ -152,6 +155,23 @@ test.each([
     expect(headers['webhook-signature']).toBe(expected.join(' '));
     expect((compress ? gunzipSync(body) : body).toString()).toContain(event.id);
   }
+});
+
+test('each attempt is signed for its own time, under the same id', async () => {
+  const clock = testClock();
+  const attempts: Sent[] = [];
+  for (let count = 0; count < 2; count++) {
+    attempts.push(...(await sentBy({ signingSecret: secretOf(1) }, clock)).sent);
+    await clock.advance(1_800_000);
+  }
+  const [first, second] = attempts.map(({ headers, body }) => {
+    const time = Number(headers['webhook-timestamp']);
+    const hmac = createHmac('sha256', Buffer.alloc(32, 1)).update(`0190-delivery.${time}.`).update(body);
+    expect(headers['webhook-signature']).toBe(`v1,${hmac.digest('base64')}`);
+    return { id: headers['webhook-id'], time };
+  });
+  expect(second).toEqual({ id: '0190-delivery', time: (first?.time ?? 0) + 1800 });
+  expect(first?.id).toBe('0190-delivery');
 });
 
 test('a request without a key is not signed', async () => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { operations } from '../../src/api/operations.ts';
@@ -35,7 +36,12 @@ const SECRETS = {
   stored: 'stored-over-the-api-Ll12',
   inline: 'tested-and-not-kept-Mm13',
   clientSecret: 'client-secret-of-openid-Nn14',
+  proxyPassword: 'proxy-password-Oo15-77b0',
+  wrongUrl: 'user-of-an-address-Pp16',
 };
+
+/** What stands in an address that may be read with the settings; nobody else is shown it. */
+const IN_ADDRESSES = { query: 'key-in-a-query-Qq17-1a2b', path: 'key-in-a-path-Rr18-3c4d5e6f' };
 
 /** A receiver that refuses, and gives back all that it was sent: some do. */
 async function mirror() {
@@ -91,7 +97,9 @@ const targetsAt = (http: number, mail: number, tokenFile: string): Targets => [
   {
     id: 'by_token',
     type: 'webhook',
-    url: `http://127.0.0.1:${http}/hook?status=500`,
+    url: `http://127.0.0.1:${http}/hook/${IN_ADDRESSES.path}?status=500&key=${IN_ADDRESSES.query}`,
+    failedRequestLoggingMode: 'payloadAndHeaders',
+    safeHeaders: ['Authorization', 'Webhook-Signature', 'Content-Type'],
     authType: 'token',
     token: `\${file:${tokenFile}}`,
     signingSecret: SECRETS.signing,
@@ -140,6 +148,13 @@ const targetsAt = (http: number, mail: number, tokenFile: string): Targets => [
     smtpUsername: 'ops',
     smtpPassword: SECRETS.smtpPassword,
   },
+  {
+    id: 'by_proxy',
+    type: 'webhook',
+    url: 'http://receiver.example/proxied?status=400',
+    failedRequestLoggingMode: 'payloadAndHeaders',
+  },
+  { id: 'by_tunnel', type: 'webhook', url: 'https://receiver.example/tunnelled' },
   { id: 'bell', type: 'bulletin_message' },
   { id: 'log', type: 'notifications_log' },
   { id: 'by_rule', type: 'router', routes: [{ filter: 'true', output: 'by_token' }] },
@@ -170,15 +185,27 @@ const formsOf = (secret: string): readonly string[] => [
   encodeURIComponent(secret),
   Buffer.from(secret).toString('base64'),
   Buffer.from(`ops:${secret}`).toString('base64'),
+  Buffer.from(`ops:${secret}`).toString('base64url'),
   Buffer.from(`\0ops\0${secret}`).toString('base64'),
   ...secret.split('/').filter(({ length }) => length >= 12),
   secret.replace(/^\w+ /, ''),
 ];
 
-function expectNoSecret(text: string, where: string): void {
-  for (const [name, secret] of Object.entries(SECRETS))
+function expectNoSecret(text: string, where: string, secrets: object = SECRETS): void {
+  for (const [name, secret] of Object.entries(secrets))
     for (const form of formsOf(secret))
       expect(text.includes(form), `${name} in ${where}: ${around(text, form)}`).toBe(false);
+}
+
+/** What answers settings, their versions, and the test of a target as its request was. */
+const SHOWS_ADDRESSES = /notification-targets|version|config\/files/;
+
+/** All that a stream tells, until it ends with its server. */
+async function listen(url: string, authorization: string): Promise<{ text(): Promise<string> }> {
+  const answer = await fetch(url, { headers: { authorization } });
+  const told = answer.text();
+  told.catch(() => {});
+  return { text: () => told };
 }
 
 const around = (text: string, form: string): string =>
@@ -252,6 +279,8 @@ it('shows no secret of a full run anywhere, though every receiver gives back wha
     HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD,
     HEADGATE_LOG_LEVEL: 'debug',
     BASIC_PASSWORD: SECRETS.basicPassword,
+    HTTP_PROXY: `http://ops:${SECRETS.proxyPassword}@127.0.0.1:${http.port}`,
+    HTTPS_PROXY: `http://ops:${SECRETS.proxyPassword}@127.0.0.1:${http.port}`,
   };
   const server = await serve({ ...folders, environment });
   const { token } = await login(server.url);
@@ -265,14 +294,26 @@ it('shows no secret of a full run anywhere, though every receiver gives back wha
     });
     const text = await answer.text();
     expectNoSecret(text, `${method} ${path}`);
+    if (!SHOWS_ADDRESSES.test(path)) expectNoSecret(text, `${method} ${path}`, IN_ADDRESSES);
     return text;
   }
+  const stream = await listen(`${server.url}/api/v1/stream`, token);
   const itemsOf = (text: string) => JSON.parse(text).items;
 
   const push = `Bearer ${SECRETS.pushToken}`;
   const event = { condition: 'monitor-alerts', key: 'cpu', state: 'ALARM' };
   await ask('POST', '/ingest/events', event, push);
-  const sending = ['by_token', 'by_password', 'chat', 'pager', 'topic', 'mail', 'log'];
+  const sending = [
+    'by_token',
+    'by_password',
+    'by_proxy',
+    'by_tunnel',
+    'chat',
+    'pager',
+    'topic',
+    'mail',
+    'log',
+  ];
   await until(async () => {
     const deliveries = itemsOf(await ask('GET', '/api/v1/deliveries?limit=100'));
     return sending.every(id =>
@@ -292,6 +333,25 @@ it('shows no secret of a full run anywhere, though every receiver gives back wha
   await ask('PATCH', `${api}/by_token`, { url: 'http://other.example/' });
   await ask('PATCH', `${api}/pager`, { routingKey: SECRETS.routingKey, nonsense: SECRETS.routingKey.length });
   await ask('POST', '/ingest/events', event, 'Bearer wrong');
+  // What is wrong is quoted, and may be a secret all the same.
+  const wrongUrl = `https://ops:${SECRETS.wrongUrl}@hooks.example/`;
+  for (const target of [
+    { id: 'wrong', type: 'webhook', url: wrongUrl },
+    { id: 'wrong', type: 'slack', slackUrl: `not-http://hooks.example/${SECRETS.slackPath}` },
+    { id: 'wrong', type: 'pager_duty', severity: 'none', routingKey: `${SECRETS.routingKey} \n` },
+    {
+      id: 'wrong',
+      type: 'webhook',
+      url: 'https://hooks.example',
+      authType: 'token',
+      token: `${SECRETS.hookToken}\n`,
+    },
+  ])
+    for (const path of [api, `${api}/wrong/test`])
+      await ask('POST', path, path === api ? target : { target });
+  const text = JSON.stringify({ targets: [...targets, { id: 'wrong', type: 'webhook', url: wrongUrl }] });
+  await ask('POST', '/api/v1/system/config/check', { files: { 'notifications.yml': text } });
+  await ask('PATCH', '/api/v1/system/settings/conf', { metrics: { token: [SECRETS.metricsToken] } });
 
   for (const { path, method, access, answer } of operations) {
     if (method !== 'GET' || answer.kind === 'stream' || access === 'pipeline') continue;
@@ -316,9 +376,26 @@ it('shows no secret of a full run anywhere, though every receiver gives back wha
     expectNoSecret(stdout + stderr, `check ${flags.join(' ')}`);
   }
 
+  const backup = join(folders.root, 'whole.backup');
+  const cli = await headgate(
+    ['backup', '--config', folders.config, '--data', folders.data, '--to', backup],
+    environment,
+  );
+  expect(cli.code).toBe(0);
+  expectNoSecret(cli.stdout + cli.stderr, 'what a backup says');
+  const lines = gunzipSync(readFileSync(backup)).toString('latin1');
+  expectNoSecret(lines, 'the backup');
+  expect(lines).toContain('everything');
+
   expect(http.seen.filter(url => url.startsWith('/hook')).length).toBeGreaterThan(1);
-  for (const path of ['/basic', '/services', '/v2/enqueue']) expect(http.seen.join()).toContain(path);
+  for (const path of ['/basic', '/services', '/v2/enqueue', 'receiver.example/proxied'])
+    expect(http.seen.join()).toContain(path);
   await stop(server);
-  expectNoSecret(server.stdout() + server.stderr(), 'the log');
+  for (const secrets of [SECRETS, IN_ADDRESSES]) {
+    expectNoSecret(server.stdout() + server.stderr(), 'the log', secrets);
+    expectNoSecret(await stream.text(), 'the stream', secrets);
+  }
+  expect(server.stdout() + server.stderr()).toContain('authorization: ********');
+  expect(await stream.text()).toContain('deliver');
   for (const path of filesBelow(folders.data)) expectNoSecret(readFileSync(path, 'latin1'), path);
 });

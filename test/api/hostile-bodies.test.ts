@@ -164,6 +164,14 @@ describe('a line break', () => {
     smtpPassword: 'p',
   };
   const hook = { type: 'webhook', url: 'https://hooks.example/' };
+  const sns = {
+    type: 'sns',
+    region: 'eu-west-1',
+    destinationType: 'topic',
+    topicArn: 'arn:aws:sns:eu-west-1:1:t',
+    messageGroupId: '',
+  };
+  const keys = { awsAuthenticationMethod: 'manual', awsApiKey: 'AKID', awsSecretKey: 'k' };
   it.each([
     ['from', { ...smtp, from: `a@b.example${BCC}` }],
     ['host', { ...smtp, host: `mail.example${BCC}` }],
@@ -172,9 +180,68 @@ describe('a line break', () => {
     ['extraHttpHeaders[0].value', { ...hook, extraHttpHeaders: [{ name: 'x-a', value: `b${BCC}` }] }],
     ['customContentType', { ...hook, customContentType: `text/plain${BCC}` }],
     ['method', { ...hook, method: `POST${BCC}` }],
+    ['url', { ...hook, url: `https://hooks.example/${BCC}` }],
+    ['token', { ...hook, authType: 'token', token: `t${BCC}` }],
+    ['username', { ...hook, authType: 'basic', username: `u${BCC}`, password: 'p' }],
+    ['password', { ...hook, authType: 'basic', username: 'u', password: `p${BCC}` }],
+    ['signingSecret', { ...hook, signingSecret: `whsec_${Buffer.alloc(32).toString('base64')}${BCC}` }],
+    ['from', { ...smtp, from: `Ops\r\nBcc: <x@y.example>` }],
+    ['from', { ...smtp, from: `"Ops\u2028" <x@y.example> SIZE=1\r\nRCPT TO:<x@y.example>` }],
+    ['smtpPassword', { ...smtp, smtpPassword: `p${BCC}` }],
+    ['slackUrl', { type: 'slack', slackUrl: `https://hooks.slack.example/services/T0${BCC}` }],
+    ['routingKey', { type: 'pager_duty', severity: 'info', routingKey: `k${BCC}` }],
+    ['url', { type: 'pager_duty', severity: 'info', routingKey: 'k', url: `https://pd.example/${BCC}` }],
+    ['region', { ...sns, region: `eu-west-1${BCC}` }],
+    ['phoneNumber', { ...sns, destinationType: 'phoneNumber', phoneNumber: `+15555550001${BCC}` }],
+    ['allowList[0]', { ...sns, allowList: [`ops@shop.example${BCC}`] }],
+    ['awsApiKey', { ...sns, ...keys, awsApiKey: `AKID${BCC}` }],
+    ['awsSecretKey', { ...sns, ...keys, awsSecretKey: `k${BCC}` }],
+    ['endpoint', { ...sns, endpoint: `https://sns.example/${BCC}` }],
+    ['logsDir', { type: 'notifications_log', logsDir: `a${BCC}` }],
   ])('is refused in what becomes a header or a command: %s', async (path, target) => {
     const { status, body } = await asAdmin('POST', '/notification-targets', { id: 'broken', ...target });
     expect([status, body.errors?.[0]?.path]).toEqual([400, path]);
+  });
+
+  it.each([
+    [{ to: `ops@shop.example${BCC}` }, 'to'],
+    [{ to: 'ops@shop.example\r\nRCPT TO:<x@y.example>' }, 'to'],
+    [{ to: `Ops${BCC} <ops@shop.example>` }, 'to'],
+    [{ to: '"a\r\n DATA" <ops@shop.example>' }, 'to'],
+    [{ to: 'ops@shop.example', cc: `c@shop.example${BCC}` }, 'cc'],
+    [{ to: 'ops@shop.example', bcc: 'b@shop.example\0' }, 'bcc'],
+    [{ to: 'ops@shop.example\u2028Bcc: x@y.example' }, 'to'],
+  ])('is refused in what says whom a mail goes to: %j', async (emailRecipient, key) => {
+    const notification = {
+      id: 'mails',
+      condition: 'monitor-alerts',
+      targets: ['mail'],
+      conf: {},
+      targetConfigs: [{ id: 'mail', conf: { emailRecipient } }],
+    };
+    await asAdmin('POST', '/notification-targets', { id: 'mail', ...smtp });
+    const saved = await asAdmin('POST', '/notifications', notification);
+    expect([saved.status, saved.body.errors.map((one: { path: string }) => one.path)]).toEqual([
+      400,
+      expect.arrayContaining([`targetConfigs[0].conf.emailRecipient.${key}`]),
+    ]);
+    const tested = await asAdmin('POST', '/notification-targets/mail/test', {
+      testEmails: [emailRecipient.to],
+    });
+    expect(tested.status).toBe(key === 'to' ? 400 : 200);
+  });
+
+  it('is refused in the subject of a mail', async () => {
+    const conf = { subject: `Alarm${BCC}`, emailRecipient: { to: 'ops@shop.example' } };
+    const body = {
+      id: 'mails',
+      condition: 'monitor-alerts',
+      targets: [],
+      conf: {},
+      targetConfigs: [{ id: 'mail', conf }],
+    };
+    const { status, body: answer } = await asAdmin('POST', '/notifications', body);
+    expect([status, answer.errors[0].path]).toEqual([400, 'targetConfigs[0].conf.subject']);
   });
 
   it.each(['first', 'last', 'email'])('is refused in what a person is called: %s', async key => {
@@ -202,6 +269,38 @@ it('what looks like a template is a name like any other', async () => {
   const { token } = (await loginAt(server, name, GOOD_PASSWORD)).body;
   const who = await server.call('GET', '/api/v1/auth/me', { headers: [['authorization', token]] });
   expect(who.text).toContain(JSON.stringify(name.toLowerCase()).slice(1, -1));
+});
+
+const level = (n: number): string =>
+  `a${n}: &a${n} [${Array(10)
+    .fill(`*a${n - 1}`)
+    .join(', ')}]`;
+it.each([
+  [
+    'aliases that stand for a billion values',
+    ['a0: &a0 [x, x]', ...Array.from({ length: 9 }, (_, n) => level(n + 1))].join('\n'),
+  ],
+  ['5000 levels', '['.repeat(5000)],
+  ['5000 levels that end', `a: ${'{b: '.repeat(5000)}1${'}'.repeat(5000)}`],
+  ['a way to a prototype', 'a: &a { x: 1 }\n__proto__: *a'],
+  ['a merge with a prototype', 'a: &a { __proto__: { x: 1 } }\nb: { <<: *a }'],
+  ['a tag that makes an object', 'a: !!js/function "function () {}"'],
+])('a file that holds %s is refused with its place before it takes anything', async (_, text) => {
+  const began = process.cpuUsage();
+  const { status, body } = await asAdmin('POST', '/system/config/check', {
+    files: { 'notifications.yml': text },
+  });
+  const { user, system } = process.cpuUsage(began);
+  expect(status).toBe(200);
+  const [{ ok, errors }] = body.items;
+  expect(ok).toBe(false);
+  expect(errors[0]).toMatchObject({
+    file: expect.stringMatching(/notifications\.yml$/),
+    line: expect.any(Number),
+  });
+  expect((user + system) / 1000).toBeLessThan(CPU_MS);
+  expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  expect(Reflect.get({}, 'x')).toBeUndefined();
 });
 
 const SIZE = 100_000;

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { contractServer } from '../helpers/contract-server.ts';
+import { type ContractAnswer, contractServer } from '../helpers/contract-server.ts';
+import { mailServer } from '../helpers/mail-server.ts';
 import { pagerDutyServer } from '../helpers/pager-duty.ts';
 import { slackServer } from '../helpers/slack.ts';
 import { snsService } from '../helpers/sns.ts';
@@ -20,7 +21,7 @@ let pager: Awaited<ReturnType<typeof pagerDutyServer>>;
 let hook: Awaited<ReturnType<typeof contractServer>>;
 let elsewhere: Awaited<ReturnType<typeof contractServer>>;
 let call: ReturnType<typeof jsonCaller>;
-let hookAnswer = { status: 200, body: '' };
+let hookAnswer: ContractAnswer = { status: 200, body: '' };
 
 beforeEach(async () => {
   hookAnswer = { status: 200, body: `thank you for ${TOKEN}` };
@@ -171,6 +172,37 @@ test('a failure is told with its verdict, its reason and the answer', async () =
   await hook.stop();
   const { body } = await send('hook');
   expect(body.items[0]).toMatchObject({ success: false, verdict: 'retry', response: null });
+});
+
+test('a mail server that refuses the password fails the test, in its own words', async () => {
+  const account = { user: 'headgate', password: 'right' };
+  const { port } = await mailServer({ account });
+  const target = {
+    ...{ type: 'smtp', host: '127.0.0.1', port, from: 'headgate@shop.example', encryptionOption: 'NONE' },
+    ...{ smtpUsername: account.user, smtpPassword: 'a wrong password' },
+  };
+  const testEmails = ['ops@shop.example'];
+  const wrong = await send('new_mail', { target, testEmails });
+  expect(wrong.body.items[0]).toMatchObject({
+    success: false,
+    verdict: 'refused',
+    reason: expect.stringMatching(/535 5\.7\.8 authentication failed.*smtpPassword/),
+  });
+  expect(wrong.text).not.toContain('a wrong password');
+  const right = await send('new_mail', { target: { ...target, smtpPassword: account.password }, testEmails });
+  expect(right.body.items[0]).toMatchObject({ success: true, verdict: 'sent' });
+});
+
+test('a redirect is a failure that says where it would have led, and only the host of it', async () => {
+  hookAnswer = { status: 302, body: '', headers: { location: `${elsewhere.url}/login?next=secret` } };
+  const { body, text } = await send('hook');
+  expect(body.items[0]).toMatchObject({
+    success: false,
+    verdict: 'refused',
+    reason: expect.stringContaining(`Location host ${new URL(elsewhere.url).host}`),
+  });
+  expect(text).not.toContain('next=secret');
+  expect(elsewhere.received).toEqual([]);
 });
 
 test('a router is tested at every target its routes lead to, and one that leads nowhere fails', async () => {

@@ -20,6 +20,10 @@ const address = fc.oneof(
     'no address',
     `https://a.example/${'x'.repeat(5000)}`,
   ),
+  // As long as some receivers just take them, and longer once they are written as those want them.
+  fc
+    .tuple(fc.constantFrom('x', '&', '|', 'ü', '%', '<'), fc.nat({ max: 2100 }))
+    .map(([character, length]) => `https://a.example/?${character.repeat(length)}`),
 );
 
 const fields = fc.dictionary(

@@ -6,6 +6,8 @@ export interface Received {
   readonly path: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  /** The body as it travelled. */
+  readonly raw: Buffer;
 }
 
 export interface ContractAnswer {
@@ -22,7 +24,8 @@ export async function contractServer(answer: (received: Received) => ContractAns
     request.on('data', chunk => chunks.push(chunk));
     request.on('end', () => {
       const { method, headers, url } = request;
-      const one = { method, headers, path: url, body: Buffer.concat(chunks).toString() };
+      const raw = Buffer.concat(chunks);
+      const one = { method, headers, path: url, body: raw.toString(), raw };
       received.push(one);
       const { status, body, headers: own = {} } = answer(one);
       response.writeHead(status, own).end(body);

@@ -11,6 +11,8 @@ interface Published {
   readonly subject: string | undefined;
   readonly message: string;
   readonly attributes: Readonly<Record<string, string>>;
+  /** Of the attributes, in their order. */
+  readonly types?: readonly string[];
   readonly groupId: string | undefined;
   readonly deduplicationId: string | undefined;
   readonly keyId: string;
@@ -113,9 +115,11 @@ export async function snsService(script: Script = {}) {
 /** Attributes of a form as the Query API flattens them. */
 function readPublish(form: URLSearchParams, keyId: string): Omit<Published, 'isDelivered'> {
   const attributes: Record<string, string> = {};
+  const types: string[] = [];
   for (let n = 1; form.has(`MessageAttributes.entry.${n}.Name`); n++) {
     const at = (name: string): string => form.get(`MessageAttributes.entry.${n}.${name}`) ?? '';
     attributes[at('Name')] = at('Value.StringValue');
+    types.push(at('Value.DataType'));
   }
   const given = (name: string): string | undefined => form.get(name) ?? undefined;
   return {
@@ -124,11 +128,15 @@ function readPublish(form: URLSearchParams, keyId: string): Omit<Published, 'isD
     subject: given('Subject'),
     message: given('Message') ?? '',
     attributes,
+    types,
     groupId: given('MessageGroupId'),
     deduplicationId: given('MessageDeduplicationId'),
     keyId,
   };
 }
+
+/** Letters, digits, marks, and dots that neither begin nor end it nor follow each other; AWS keeps two beginnings. */
+const ATTRIBUTE_NAME = /^(?!aws\.|amazon\.|\.)(?!.*\.\.)[a-z0-9_.-]{1,256}(?<!\.)$/i;
 
 /** What Publish documents; of the message itself, what XML 1.0 cannot hold. */
 export function problemOf(one: Omit<Published, 'isDelivered' | 'keyId'>): string | undefined {
@@ -148,9 +156,11 @@ export function problemOf(one: Omit<Published, 'isDelivered' | 'keyId'>): string
   if (one.subject !== undefined && one.phone !== undefined) return 'Subject of a phone';
   if (attributes.length > 10) return 'more attributes than raw delivery passes on';
   for (const [name, value] of attributes) {
-    if (!/^[A-Za-z0-9_.-]{1,256}$/.test(name)) return `attribute name ${name}`;
+    if (!ATTRIBUTE_NAME.test(name)) return `attribute name ${name}`;
     if (value === '') return `attribute ${name} is empty`;
   }
+  for (const type of one.types ?? [])
+    if (!/^(String|String\.Array|Number|Binary)(\.[\w.-]+)?$/.test(type)) return `attribute type ${type}`;
   if (isFifo && one.groupId === undefined) return 'MessageGroupId';
   for (const id of [one.groupId, one.deduplicationId])
     if (id !== undefined && (!isFifo || !/^[\x21-\x7e]{1,128}$/.test(id))) return 'an id of FIFO topics';

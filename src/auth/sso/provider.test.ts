@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { listenLocally } from '../../../test/acceptance/listen-locally.ts';
 import { testClock } from '../../../test/helpers/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { type HttpClient, HttpFailure } from '../../lib/http.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { newAttempt } from './attempt.ts';
 import { createProvider } from './provider.ts';
@@ -70,17 +71,28 @@ async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo
   const { url, end } = await listenLocally(server);
   const http = createHttpClient({ privateAddresses: 'allow', allowedAddresses: [], clock: systemClock });
   ends.push(end, () => http.close());
+  /** What kept a request from being made. */
+  const refused: string[] = [];
+  const noting: HttpClient = {
+    ...http,
+    request: request =>
+      http.request(request).catch(error => {
+        if (error instanceof HttpFailure) refused.push(error.message);
+        throw error;
+      }),
+  };
   const { openid } = authSchema.parse({
     openid: { issuer: url, client_id: CLIENT, client_secret: 'secret' },
   });
   if (openid === undefined) throw new Error('the settings have no provider');
   const clock = testClock();
-  const provider = createProvider(openid, { http, clock });
+  const provider = createProvider(openid, { http: noting, clock });
   const attempt = newAttempt({ issuer: url, returnTo: '/', now: 0 });
   nonce = attempt.nonce;
   return {
     url,
     asked,
+    refused,
     clock,
     provider,
     attempt,
@@ -171,6 +183,24 @@ test('claims that the ID token lacks are asked for, and must be of the same user
   const mixed = await startLiar({ userinfo: { sub: 's-2', groups: ['admins'] } });
   await expect(mixed.redeem({}, ['groups'])).rejects.toMatchObject(INVALID);
 });
+
+test('a provider that calls itself otherwise than the settings do is asked for nothing more', async () => {
+  const { provider, redeem, asked } = await startLiar({ metadata: { issuer: 'https://evil.example' } });
+  await expect(provider.discover()).rejects.toMatchObject({ kind: 'invalid' });
+  await expect(redeem()).rejects.toThrow();
+  expect(asked.filter(path => !path.includes('/.well-known/'))).toEqual([]);
+});
+
+test.each(['token_endpoint', 'jwks_uri'])(
+  'a provider whose %s leads to metadata of the cloud is not followed there',
+  async endpoint => {
+    const { redeem, refused } = await startLiar({
+      metadata: { [endpoint]: 'http://169.254.169.254/latest' },
+    });
+    await expect(redeem()).rejects.toThrow();
+    expect(refused).toEqual([expect.stringContaining('never allowed')]);
+  },
+);
 
 test('is discovered once an hour, and known on when it does not answer then', async () => {
   const { provider, attempt, asked, clock, die } = await startLiar();

@@ -191,7 +191,7 @@ function pullPipelines(): PullSettings[] {
   const engines = variantsOf(jsonSchema(pipelineSchema)).flatMap(
     variant => asSchema(variant.properties?.engine).enum ?? [],
   );
-  return engines.flatMap(engine => {
+  return [...new Set(engines)].flatMap(engine => {
     const pipeline = pipelineSchema.parse({ engine, id: 'any', url: 'http://127.0.0.1/' });
     return pipeline.push === true ? [] : [pipeline];
   });
@@ -208,6 +208,8 @@ function readingText(means: Meaning): string {
       return `its change is ${scale < 0 ? 'taken off' : 'added'}`;
     case 'grew':
       return '1 when it grew';
+    case 'share':
+      return 'the share of the time it grew by';
     case 'gauge':
       if (scale === 0) return `always ${means.offset}`;
       return `${scale < 0 ? `${means.offset} less its value` : 'its value'} (${means.fold})`;

@@ -1,4 +1,4 @@
-import { type Profile, ruleLookup, statementsOf } from './engines/profile.ts';
+import { type Profile, type Rule, statementsOf } from './engines/profile.ts';
 import type { Feed } from './feed.ts';
 import { parseSeries, readPrometheus } from './formats/prometheus.ts';
 import type { Discovery, Intake } from './intake.ts';
@@ -9,10 +9,18 @@ export interface PageReading {
   readonly error: string | undefined;
 }
 
-/** Reads pages of one pipeline into its feed, by its engine's profile. */
-export function createPageReader(profile: Profile, intake: Intake) {
-  const rulesOf = ruleLookup(profile);
+/** Takes a page of Prometheus text, or whatever else the engine shows. */
+export type PageReader = (feed: Feed, text: string, openMetrics: boolean) => PageReading;
 
+/** What readers of one pipeline have in common. */
+export interface Reading {
+  readonly profile: Profile;
+  readonly rulesOf: (name: string) => readonly Rule[];
+  readonly intake: Intake;
+}
+
+/** Reads pages of one url into its feed, by its engine's profile. */
+export function createPageReader({ profile, rulesOf, intake }: Reading): PageReader {
   function discover(text: string): Discovery | undefined {
     const series = parseSeries(text);
     if (series === undefined) return undefined;
@@ -23,7 +31,7 @@ export function createPageReader(profile: Profile, intake: Intake) {
 
   let order: string[] = [];
 
-  return (feed: Feed, text: string, openMetrics: boolean): PageReading => {
+  return (feed, text, openMetrics) => {
     const fresh: string[] = [];
     noteStart(feed, text);
     intake.begin(feed);

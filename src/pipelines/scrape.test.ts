@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { NO_FILES } from '../../test/helpers/monitor.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http.ts';
 import { createHttpClient } from '../lib/http-client.ts';
@@ -34,9 +35,19 @@ async function pageOf(url: string, more: object = {}): Promise<Page> {
   const settings = pipelineSchema.parse({ id: 'edge', engine: 'vector', url, timeout: '300ms', ...more });
   if (settings.push) throw new Error('a pull pipeline was expected');
   const take = vi.fn<(page: Page) => void>();
-  cleanups.push(startScraping({ settings, http: client(), clock: systemClock, random: () => 0, take }));
+  cleanups.push(
+    startScraping({
+      settings,
+      url,
+      http: client(),
+      clock: systemClock,
+      files: NO_FILES,
+      random: () => 0,
+      take,
+    }),
+  );
   await vi.waitFor(() => expect(take).toHaveBeenCalled());
-  return take.mock.calls[0]?.[0] ?? { error: 'none' };
+  return take.mock.calls[0]?.[0] ?? { error: 'none', unread: 'other' };
 }
 
 const errorOf = (page: Page): string => ('error' in page ? page.error : '');

@@ -40,7 +40,7 @@ export const startBench = (...pipelines: object[]): Promise<Bench> => startBench
 
 /** The same with other parts, such as files or a log. */
 export async function startBenchWith(
-  other: Partial<Pick<MonitorOptions, 'files' | 'logger'>>,
+  other: Partial<Pick<MonitorOptions, 'files' | 'logger' | 'meter'>>,
   ...pipelines: object[]
 ): Promise<Bench> {
   const metered: string[] = [];

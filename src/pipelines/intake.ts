@@ -31,7 +31,8 @@ export interface Intake {
     time: number,
     discover: (series: string) => Discovery | undefined,
   ): Fate;
-  end(feed: Feed): void;
+  /** `isWhole`: nothing of the reading was unreadable, so what it lacks is gone. */
+  end(feed: Feed, isWhole: boolean): void;
   /** The text under which a series is kept; finding it by that very string is cheap. */
   keptAs(feed: Feed, series: string): string | undefined;
 }
@@ -170,7 +171,11 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
     touch(replica);
     const seen = slots.seen[slot] ?? 0;
     if (!feed.partial && seen === instance.readings) return;
-    if (value < 0 && meaning.reads !== 'gauge') return;
+    // It is there, and counts nothing.
+    if (!Number.isFinite(value) || (value < 0 && meaning.reads !== 'gauge')) {
+      slots.seen[slot] = instance.readings;
+      return;
+    }
     const last = slots.last[slot] ?? 0;
     const late = isLate(slots.time[slot] ?? Number.NaN, time, isCumulative(meaning) && value > last);
     const present = late ? last : value;
@@ -197,14 +202,24 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
   }
 
   /** What an instance did not show counts as 0. Series from before the start that none showed are gone. */
-  function settleInstances(feed: Feed): void {
+  function settleInstances(feed: Feed, isWhole: boolean): void {
     let unread = false;
     for (const instance of feed.instances.values()) {
       unread ||= instance.readings === 0;
       if (instance.page !== feed.page) continue;
       for (const replica of instance.replicas.values()) settle(replica, now, monotonic, false);
     }
-    if (!unread) feed.restored.clear();
+    if (!unread && isWhole) feed.restored.clear();
+  }
+
+  /** What could not be read may have been any of what was not seen: none of it has vanished. */
+  function keepUnseen(feed: Feed): void {
+    for (const head of feed.series.values())
+      for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) {
+        const instance = slots.replica[slot]?.instance;
+        if (instance?.page === feed.page && slots.seen[slot] === instance.readings - 1)
+          slots.seen[slot] = instance.readings;
+      }
   }
 
   return {
@@ -217,9 +232,9 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
     keptAs: (feed, series) => slots.series[feed.series.get(series) ?? -1],
     enterOwn: feed => instanceOf(feed, feed.name),
     take(feed, series, value, time, discover) {
-      if (!Number.isFinite(value)) return 'taken';
       const head = feed.series.get(series);
       if (head === undefined) {
+        if (!Number.isFinite(value)) return 'taken';
         if (series.length > LONGEST_SERIES) return 'malformed';
         const found = discover(series);
         return found === undefined ? 'malformed' : discovered(feed, series, value, time, found);
@@ -227,9 +242,10 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
       for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) next(feed, slot, value, time);
       return 'taken';
     },
-    end(feed) {
+    end(feed, isWhole) {
+      if (!isWhole) keepUnseen(feed);
       if (feed.partial) for (const replica of touched) settle(replica, now, monotonic, true);
-      else settleInstances(feed);
+      else settleInstances(feed, isWhole);
       touched = [];
       feed.unreachable = null;
     },

@@ -50,7 +50,7 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
       },
     });
     order = fresh;
-    if (error === undefined) intake.end(feed);
+    if (error === undefined) intake.end(feed, bad === 0);
     return { bad, error };
   };
 }

@@ -141,7 +141,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
         const fate = intake.take(feed, series, value, time, discover);
         if (fate === 'taken') taken++;
       }
-      intake.end(feed);
+      intake.end(feed, true);
     }
     pushedAt = clock.now();
     return taken;

@@ -37,7 +37,7 @@ function client(): HttpClient {
 
 /** The first page of a pipeline over real HTTP. */
 async function pageOf(url: string, more: object = {}, files: OperatorFiles = NO_FILES): Promise<Page> {
-  const settings = pipelineSchema.parse({ id: 'edge', engine: 'vector', url, timeout: '300ms', ...more });
+  const settings = pipelineSchema.parse({ id: 'edge', engine: 'vector', url, timeout: '10s', ...more });
   if (settings.push) throw new Error('a pull pipeline was expected');
   const take = vi.fn<(page: Page) => void>();
   cleanups.push(
@@ -68,7 +68,7 @@ describe('startScraping over real HTTP', () => {
 
   it('gives up on a page that never ends to come', async () => {
     const url = await serve((_, response) => response.write('a_total 1\n'));
-    expect(errorOf(await pageOf(url))).toMatch(
+    expect(errorOf(await pageOf(url, { timeout: '300ms' }))).toMatch(
       /^http:\/\/127\.0\.0\.1:\d+: no complete answer within 300ms$/,
     );
   });

@@ -26,7 +26,7 @@ export function createStatsPageReader(engine: JsonEngine, { profile, rulesOf, in
     intake.begin(feed);
     intake.enterOwn(feed);
     for (const stat of found.stats) take(feed, stat, rulesOf(stat.name));
-    intake.end(feed);
+    intake.end(feed, found.bad === 0);
     return { bad: found.bad, error: undefined };
   };
 

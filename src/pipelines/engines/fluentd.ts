@@ -59,7 +59,8 @@ export function createFluentdReader(): (text: string) => Stats & { readonly rest
     const { plugins, bad } = readFluentd(text);
     // All counters are of one process, so when one fell all of them began anew.
     const restarted = plugins.some(one => fell(one, known.get(one.plugin_id)));
-    const next = new Map<string, Known>();
+    // What cannot be read now may be one that is known.
+    const next = new Map(bad > 0 ? known : []);
     const stats: Stat[] = [];
     for (const one of plugins) {
       const before = known.get(one.plugin_id);

@@ -3,15 +3,16 @@ import { notThat, readPage } from './stats.ts';
 
 const EXPECTED = "the page of Fluentd's monitor_agent";
 const MOST_PLUGINS = 20_000;
-const count = z.number().nullish();
+/** Inputs have some that are null. */
+const count = z.number().min(0).nullish();
 const name = z.string().min(1).max(512);
 
 const plugin = z.object({
   plugin_id: name,
   plugin_category: z.string(),
   type: name,
-  emit_records: count,
-  emit_size: count,
+  emit_records: z.number().min(0).optional(),
+  emit_size: z.number().min(0).optional(),
   write_count: count,
   rollback_count: count,
   retry_count: count,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { addStat, assertStatsFit, notThat, readPage, type Stat, type Stats } from './stats.ts';
 
 const EXPECTED = "Logstash's node stats";
-const count = z.number().nullish();
+const count = z.number().min(0).optional();
 const name = z.string().min(1).max(512);
 
 const events = z.object({ in: count, out: count, queue_push_duration_in_millis: count });

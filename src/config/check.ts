@@ -1,7 +1,7 @@
 import { dump } from 'js-yaml';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
-import { createTargetLists } from '../pipelines/target-list.ts';
+import { createInstanceLists } from '../pipelines/instance-list.ts';
 import { readDataFile } from './data-file.ts';
 import type { Declared } from './declared.ts';
 import {
@@ -53,7 +53,7 @@ function badPipelineFiles({ configuration, settingOrigin }: Loaded, folder: stri
     if (pipeline.push) return [];
     const { tls, files = [], engine } = pipeline;
     const fault = tls && readClientTls(tls, folder).fault;
-    const lists = createTargetLists(engine)(new Map(files.map(path => [path, readDataFile(path, folder)])));
+    const lists = createInstanceLists(engine)(new Map(files.map(path => [path, readDataFile(path, folder)])));
     const at = (key: string, message: string): ConfigProblem => ({
       ...settingOrigin.place(['pipelines', index, key]),
       message,

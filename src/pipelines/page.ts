@@ -38,7 +38,8 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
     const { bad, error } = readPrometheus(text, openMetrics, {
       wants(name) {
         intake.enterOwn(feed);
-        return rulesOf(name).length > 0;
+        // There it tells when a counter began (OpenMetrics 1.0), whatever a rule that is not anchored says.
+        return !(openMetrics && name.endsWith('_created')) && rulesOf(name).length > 0;
       },
       expected: order,
       sample(series, value, time, asExpected) {

@@ -4,13 +4,13 @@ import type { Logger } from '../lib/logger.ts';
 import { profileOf } from './engines/index.ts';
 import { ruleLookup } from './engines/profile.ts';
 import type { Feed } from './feed.ts';
+import { createInstanceLists, type ListedInstance } from './instance-list.ts';
 import { createPageReader, type PageReader, type Reading } from './page.ts';
 import type { Shared } from './pipeline.ts';
 import { settleFailure } from './replica.ts';
 import { type Page, startScraping, type Unread } from './scrape.ts';
 import { isJsonEngine, type PullSettings } from './settings.ts';
 import { createStatsPageReader } from './stats.ts';
-import { createTargetLists, type ScrapeTarget } from './target-list.ts';
 
 /** How reading goes, over all urls of a pipeline. */
 export interface PullState {
@@ -39,7 +39,7 @@ interface Options {
 
 /** A url that is read, and how that goes. */
 interface Source {
-  readonly target: ScrapeTarget;
+  readonly instance: ListedInstance;
   readonly stop: Cancel;
   tried: boolean;
   error: string | null;
@@ -62,7 +62,7 @@ export function createPull({ settings, shared, logger, feedOf, keepOnly }: Optio
     if (source.error !== reason) logger.warn({ reason }, 'The pipeline cannot be read');
     source.error = reason;
     meter.unread(settings.id, unread);
-    const feed = feedOf(source.target.name);
+    const feed = feedOf(source.instance.name);
     feed.unreachable = reason;
     settleFailure(feed.instances.values(), clock.monotonic());
   }
@@ -75,8 +75,8 @@ export function createPull({ settings, shared, logger, feedOf, keepOnly }: Optio
   }
 
   function takerOf(source: Source): (page: Page) => void {
-    const { origin } = new URL(source.target.url);
-    const feed = feedOf(source.target.name);
+    const { origin } = new URL(source.instance.url);
+    const feed = feedOf(source.instance.name);
     const read = readerFor();
     let warned = false;
     return page => {
@@ -103,31 +103,31 @@ export function createPull({ settings, shared, logger, feedOf, keepOnly }: Optio
     };
   }
 
-  function add(target: ScrapeTarget): void {
+  function add(instance: ListedInstance): void {
     const source: Source = {
-      target,
+      instance,
       tried: false,
       error: null,
       since: null,
-      stop: startScraping({ ...shared, settings, url: target.url, take: page => take(page) }),
+      stop: startScraping({ ...shared, settings, url: instance.url, take: page => take(page) }),
     };
     const take = guarded(source);
-    sources.set(keyOf(target), source);
+    sources.set(keyOf(instance), source);
   }
 
-  function read(targets: readonly ScrapeTarget[]): void {
-    const wanted = new Map(targets.map(target => [keyOf(target), target]));
+  function read(instances: readonly ListedInstance[]): void {
+    const wanted = new Map(instances.map(one => [keyOf(one), one]));
     for (const [key, source] of sources) {
       if (wanted.has(key)) continue;
       source.stop();
       sources.delete(key);
     }
-    keepOnly(new Set(targets.map(({ name }) => name)));
-    for (const [key, target] of wanted) if (!sources.has(key)) add(target);
+    keepOnly(new Set(instances.map(({ name }) => name)));
+    for (const [key, instance] of wanted) if (!sources.has(key)) add(instance);
   }
 
   function watch(paths: readonly string[]): void {
-    const listsOf = createTargetLists(settings.engine);
+    const listsOf = createInstanceLists(settings.engine);
     unwatch = files.watch(paths, now => {
       const lists = listsOf(now);
       const [fault] = lists.faults;
@@ -140,7 +140,7 @@ export function createPull({ settings, shared, logger, feedOf, keepOnly }: Optio
         logger.info({}, 'The lists of instances can be read again');
       faultsSince = fault === undefined ? null : (faultsSince ?? clock.now());
       faults = lists.faults;
-      read(lists.targets);
+      read(lists.instances);
     });
   }
 
@@ -170,7 +170,7 @@ export function createPull({ settings, shared, logger, feedOf, keepOnly }: Optio
   };
 }
 
-const keyOf = ({ name, url }: ScrapeTarget): string => `${name}\n${url}`;
+const keyOf = ({ name, url }: ListedInstance): string => `${name}\n${url}`;
 
 /** When the last of them failed: from then on nothing was read. */
 const latest = (sources: readonly Source[]): number | null =>

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { createInstanceLists, MOST_LISTED } from './instance-list.ts';
 import type { DataFile } from './operator-files.ts';
-import { createTargetLists, MOST_TARGETS } from './target-list.ts';
 
-const listed = (value: unknown, engine: Parameters<typeof createTargetLists>[0] = 'vector') =>
-  createTargetLists(engine)(new Map([['hosts.yml', { value }]]));
+const listed = (value: unknown, engine: Parameters<typeof createInstanceLists>[0] = 'vector') =>
+  createInstanceLists(engine)(new Map([['hosts.yml', { value }]]));
 
 it('makes an address of each target, by the labels that Prometheus has for it', () => {
-  const { targets, faults } = listed([
+  const { instances, faults } = listed([
     { targets: ['a:9598', '[::1]:9598'], labels: { env: 'prod' } },
     {
       targets: ['b:443'],
@@ -20,7 +20,7 @@ it('makes an address of each target, by the labels that Prometheus has for it', 
     },
   ]);
   expect(faults).toEqual([]);
-  expect(targets).toEqual([
+  expect(instances).toEqual([
     { url: 'http://a:9598/metrics', name: 'a:9598' },
     { url: 'http://[::1]:9598/metrics', name: '[::1]:9598' },
     { url: 'https://b/federate?match%5B%5D=%7Bjob%3D%22x%22%7D', name: 'b' },
@@ -33,15 +33,15 @@ it.each([
   ['fluent-bit', 'http://a:1/api/v2/metrics/prometheus'],
   ['otelcol', 'http://a:1/metrics'],
 ] as const)('asks %s where it shows its metrics unless a label says otherwise', (engine, url) => {
-  expect(listed([{ targets: ['a:1'] }], engine).targets).toEqual([{ url, name: 'a:1' }]);
+  expect(listed([{ targets: ['a:1'] }], engine).instances).toEqual([{ url, name: 'a:1' }]);
 });
 
 it('reads each address once, and tells instances of one name apart by where they are', () => {
-  const { targets } = listed([
+  const { instances } = listed([
     { targets: ['a:1', 'a:1'] },
     { targets: ['a:1'], labels: { __metrics_path__: '/second' } },
   ]);
-  expect(targets).toEqual([
+  expect(instances).toEqual([
     { url: 'http://a:1/metrics', name: 'a:1' },
     { url: 'http://a:1/second', name: 'a:1/second' },
   ]);
@@ -59,15 +59,15 @@ it.each([
   ['another scheme', [{ targets: ['a:1'], labels: { __scheme__: 'file' } }], /http or https as __scheme__/],
   ['a path without /', [{ targets: ['a:1'], labels: { __metrics_path__: 'x' } }], /makes no address/],
 ])('refuses a list with %s, and says where', (_, value, fault) => {
-  expect(listed(value)).toEqual({ targets: [], faults: [expect.stringMatching(fault)] });
+  expect(listed(value)).toEqual({ instances: [], faults: [expect.stringMatching(fault)] });
   expect(listed(value).faults[0]).toMatch(/^hosts\.yml: /);
 });
 
 it('keeps what a file listed before while it is broken, and takes other files as they are', () => {
-  const lists = createTargetLists('vector');
+  const lists = createInstanceLists('vector');
   const read = (one: DataFile, two: DataFile) => {
-    const { targets, faults } = lists(new Map(Object.entries({ one, two })));
-    return [targets.map(({ name }) => name), faults];
+    const { instances, faults } = lists(new Map(Object.entries({ one, two })));
+    return [instances.map(({ name }) => name), faults];
   };
   const good = (host: string) => ({ value: [{ targets: [host] }] });
   expect(read(good('a'), good('b'))).toEqual([['a', 'b'], []]);
@@ -76,10 +76,10 @@ it('keeps what a file listed before while it is broken, and takes other files as
 });
 
 it('reads no more instances than there may be, and says so', () => {
-  const targets = Array.from({ length: MOST_TARGETS + 3 }, (_, at) => `h${at}:1`);
+  const targets = Array.from({ length: MOST_LISTED + 3 }, (_, at) => `h${at}:1`);
   const read = listed([{ targets }]);
-  expect(read.targets).toHaveLength(MOST_TARGETS);
-  expect(read.faults).toEqual([expect.stringContaining(`${MOST_TARGETS + 3} instances are listed`)]);
+  expect(read.instances).toHaveLength(MOST_LISTED);
+  expect(read.faults).toEqual([expect.stringContaining(`${MOST_LISTED + 3} instances are listed`)]);
 });
 
 it('takes or refuses any value, and makes addresses of http alone', () => {
@@ -92,9 +92,9 @@ it('takes or refuses any value, and makes addresses of http alone', () => {
   });
   fc.assert(
     fc.property(fc.oneof(fc.jsonValue(), fc.array(group)), value => {
-      const { targets, faults } = listed(value);
-      expect(targets.length === 0 || faults.length === 0).toBe(true);
-      for (const { url } of targets)
+      const { instances, faults } = listed(value);
+      expect(instances.length === 0 || faults.length === 0).toBe(true);
+      for (const { url } of instances)
         expect(new URL(url)).toMatchObject({ protocol: 'http:', username: '', password: '' });
     }),
   );

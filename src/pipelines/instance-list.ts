@@ -3,13 +3,13 @@ import type { DataFile } from './operator-files.ts';
 import type { PullSettings } from './settings.ts';
 
 /** One page to read, and what the instance behind it is called. */
-export interface ScrapeTarget {
+export interface ListedInstance {
   readonly url: string;
   readonly name: string;
 }
 
 /** Pages one pipeline reads at most. */
-export const MOST_TARGETS = 5000;
+export const MOST_LISTED = 5000;
 const LONGEST_NAME = 256;
 
 /** What Prometheus reads by `file_sd_configs` (prometheus.io/docs, configuration, file_sd_config). */
@@ -20,7 +20,7 @@ const groups = z
       labels: z.record(z.string().max(LONGEST_NAME), z.string().max(4096)).default({}),
     }),
   )
-  .max(MOST_TARGETS);
+  .max(MOST_LISTED);
 
 /** Where an engine shows its metrics, as it comes. */
 const PATHS: Readonly<Record<string, string>> = {
@@ -29,36 +29,36 @@ const PATHS: Readonly<Record<string, string>> = {
   'fluent-bit': '/api/v2/metrics/prometheus',
 };
 
-export interface TargetLists {
-  readonly targets: readonly ScrapeTarget[];
+export interface InstanceLists {
+  readonly instances: readonly ListedInstance[];
   /** What is wrong with the files. */
   readonly faults: readonly string[];
 }
 
-/** Reads the lists of one pipeline: a file that cannot be read leaves the targets it had before. */
-export function createTargetLists(
+/** Reads the lists of one pipeline: a file that cannot be read leaves the instances it had before. */
+export function createInstanceLists(
   engine: PullSettings['engine'],
-): (files: ReadonlyMap<string, DataFile>) => TargetLists {
-  const lists = new Map<string, readonly ScrapeTarget[]>();
+): (files: ReadonlyMap<string, DataFile>) => InstanceLists {
+  const lists = new Map<string, readonly ListedInstance[]>();
   return files => {
     const faults: string[] = [];
     for (const [path, file] of files) {
-      const read = 'error' in file ? file : readTargets(file.value, engine);
+      const read = 'error' in file ? file : readInstances(file.value, engine);
       if ('error' in read) faults.push(`${path}: ${read.error}`);
-      else lists.set(path, read.targets);
+      else lists.set(path, read.instances);
     }
-    const targets = withNames([...lists.values()].flat());
-    if (targets.length > MOST_TARGETS)
+    const instances = withNames([...lists.values()].flat());
+    if (instances.length > MOST_LISTED)
       faults.push(
-        `${targets.length} instances are listed, and the first ${MOST_TARGETS} are read; divide them among pipelines`,
+        `${instances.length} instances are listed, and the first ${MOST_LISTED} are read; divide them among pipelines`,
       );
-    return { targets: targets.slice(0, MOST_TARGETS), faults };
+    return { instances: instances.slice(0, MOST_LISTED), faults };
   };
 }
 
-type Read = { readonly targets: readonly ScrapeTarget[] } | { readonly error: string };
+type Read = { readonly instances: readonly ListedInstance[] } | { readonly error: string };
 
-function readTargets(value: unknown, engine: string): Read {
+function readInstances(value: unknown, engine: string): Read {
   if (value === undefined || value === null)
     return { error: 'holds nothing; write [] where there is no instance' };
   const parsed = groups.safeParse(value);
@@ -66,7 +66,7 @@ function readTargets(value: unknown, engine: string): Read {
     const [issue] = parsed.error.issues;
     return { error: `is no list of targets with labels: ${issue?.path.join('.')}: ${issue?.message}` };
   }
-  const targets: ScrapeTarget[] = [];
+  const instances: ListedInstance[] = [];
   for (const { targets: addresses, labels } of parsed.data)
     for (const address of addresses) {
       const url = urlOf(address, labels, engine);
@@ -74,9 +74,9 @@ function readTargets(value: unknown, engine: string): Read {
         return {
           error: `'${address}' with its labels makes no address; write host:port, and http or https as __scheme__`,
         };
-      targets.push({ url, name: (labels.instance || address).slice(0, LONGEST_NAME) });
+      instances.push({ url, name: (labels.instance || address).slice(0, LONGEST_NAME) });
     }
-  return { targets };
+  return { instances };
 }
 
 const PARAMETER = '__param_';
@@ -97,8 +97,8 @@ function urlOf(
 }
 
 /** Each url once. Two that would have one name are called by where they are. */
-function withNames(targets: readonly ScrapeTarget[]): ScrapeTarget[] {
-  const byUrl = new Map(targets.map(target => [target.url, target]));
+function withNames(instances: readonly ListedInstance[]): ListedInstance[] {
+  const byUrl = new Map(instances.map(one => [one.url, one]));
   const names = new Set<string>();
   return [...byUrl.values()].flatMap(({ url, name }) => {
     const free = names.has(name) ? placeOf(url) : name;

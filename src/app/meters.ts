@@ -4,7 +4,7 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { PipelineMeter } from '../pipelines/pipeline.ts';
+import type { PipelineMeter } from '../pipelines/shared.ts';
 import type { Ageing, DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
 
 /** Seconds. */

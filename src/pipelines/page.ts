@@ -3,7 +3,7 @@ import type { Feed } from './feed.ts';
 import { parseSeries, readPrometheus } from './formats/prometheus.ts';
 import type { Discovery, Intake } from './intake.ts';
 
-export interface PageReading {
+interface PageReading {
   readonly bad: number;
   /** Why the page is no reading; nothing of it was taken. */
   readonly error: string | undefined;

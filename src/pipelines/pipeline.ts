@@ -1,46 +1,18 @@
-import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import type { HttpClient } from '../lib/http.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { PipelineState } from './component.ts';
 import { createRsyslogReader, type RsyslogReader } from './engines/rsyslog.ts';
 import { createFeed, dropFeed, type Feed, type FeedParts, sweepFeed } from './feed.ts';
 import type { StatsObject } from './formats/impstats.ts';
 import type { Point } from './formats/point.ts';
-import type { Intake } from './intake.ts';
 import { recordOf, restoreFeed, restoreRows } from './memory.ts';
-import type { OperatorFiles } from './operator-files.ts';
 import { createPointReader } from './points.ts';
 import { createPull } from './pull.ts';
 import type { PushedValue } from './pushed-value.ts';
-import { type Bounded, createRoom } from './room.ts';
-import type { Rows } from './rows.ts';
-import type { Unread } from './scrape.ts';
+import { createRoom } from './room.ts';
 import type { PipelineSettings } from './settings.ts';
-import type { Slots } from './slots.ts';
+import type { Shared } from './shared.ts';
 import type { PipelineRecord } from './snapshot.ts';
 import type { Row } from './state.ts';
-
-/** Told what goes wrong, to be counted. */
-export interface PipelineMeter {
-  /** A reading brought nothing. */
-  unread(pipeline: string, why: Unread): void;
-  /** Something more was not taken, as there are as many as allowed. */
-  refused(pipeline: string, what: Bounded): void;
-}
-
-/** What pipelines share. */
-export interface Shared {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly rows: Rows;
-  readonly slots: Slots;
-  readonly intake: Intake;
-  readonly files: OperatorFiles;
-  readonly meter: PipelineMeter;
-}
 
 /** What is known of each url or sender of a pipeline, by its name. */
 export interface Senders {

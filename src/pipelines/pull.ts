@@ -6,14 +6,14 @@ import { ruleLookup } from './engines/profile.ts';
 import type { Feed } from './feed.ts';
 import { createInstanceLists, type ListedInstance } from './instance-list.ts';
 import { createPageReader, type PageReader, type Reading } from './page.ts';
-import type { Shared } from './pipeline.ts';
 import { settleFailure } from './replica.ts';
 import { type Page, startScraping, type Unread } from './scrape.ts';
 import { isJsonEngine, type PullSettings } from './settings.ts';
+import type { Shared } from './shared.ts';
 import { createStatsPageReader } from './stats.ts';
 
 /** How reading goes, over all urls of a pipeline. */
-export interface PullState {
+interface PullState {
   readonly state: 'waiting' | 'reachable' | 'unreachable';
   readonly lastAt: number | null;
   readonly unreachableSince: number | null;

@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 /** What a pipeline can have too many of. */
 export type Bounded = 'components' | 'series';
 
-export interface Limits {
+interface Limits {
   readonly maxComponents: number;
   readonly maxSeries: number;
 }

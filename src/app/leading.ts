@@ -66,9 +66,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     dataFolder,
     random,
     files:
-      configFolder === undefined
-        ? NO_OPERATOR_FILES
-        : createOperatorFiles({ folder: configFolder, clock }),
+      configFolder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder: configFolder, clock }),
     meter: meters.pipelines,
   });
   teardown.add('pipelines', () => monitor.stop());

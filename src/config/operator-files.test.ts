@@ -6,7 +6,7 @@ import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
 import type { DataFile } from '../pipelines/operator-files.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
-import { createOperatorFiles } from './operator-files.ts';
+import { createOperatorFiles, NO_OPERATOR_FILES } from './operator-files.ts';
 
 const LOOK_MS = 4000;
 
@@ -124,4 +124,18 @@ describe('files of tls', () => {
       fault: 'tls.caPath: there is no file /no/such.pem',
     });
   });
+});
+
+it('are not read at all for whoever may name none', () => {
+  const seen: ReadonlyMap<string, DataFile>[] = [];
+  NO_OPERATOR_FILES.watch(['/etc/hosts'], now => seen.push(now));
+  expect(seen).toEqual([new Map([['/etc/hosts', { error: 'files cannot be named here' }]])]);
+  const pipeline = pipelineSchema.parse({
+    id: 'a',
+    engine: 'vector',
+    url: 'https://a/',
+    tls: { caPath: '/x' },
+  });
+  if (pipeline.push || pipeline.tls === undefined) throw new Error('tls was expected');
+  expect(NO_OPERATOR_FILES.tls(pipeline.tls).tls).toBeUndefined();
 });

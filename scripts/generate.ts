@@ -15,7 +15,7 @@ import { identifier } from '../src/lib/schemas.ts';
 import { notificationSchema } from '../src/notifications/notification.ts';
 import { profileOf } from '../src/pipelines/engines/index.ts';
 import type { Meaning, Profile, Rule } from '../src/pipelines/engines/profile.ts';
-import { type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts';
+import { isJsonEngine, type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts';
 import { targetTypes } from '../src/targets/index.ts';
 import { apiPage } from './api-page.ts';
 import { buildProduct } from './build.ts';
@@ -153,7 +153,7 @@ function variantTitle(variant: Schema): string {
   const engine = asSchema(variant.properties?.engine);
   const names = engine.enum ?? [engine.const];
   const pushes = asSchema(variant.properties?.push).const === true;
-  return `engine ${names.join(', ')}: ${pushes ? 'pushes' : 'is read from its url'}`;
+  return `engine ${names.join(', ')}: ${pushes ? 'pushes' : 'is read'}`;
 }
 
 function configurationPage(): string {
@@ -191,7 +191,7 @@ function pullPipelines(): PullSettings[] {
   const engines = variantsOf(jsonSchema(pipelineSchema)).flatMap(
     variant => asSchema(variant.properties?.engine).enum ?? [],
   );
-  return engines.flatMap(engine => {
+  return [...new Set(engines)].flatMap(engine => {
     const pipeline = pipelineSchema.parse({ engine, id: 'any', url: 'http://127.0.0.1/' });
     return pipeline.push === true ? [] : [pipeline];
   });
@@ -208,6 +208,8 @@ function readingText(means: Meaning): string {
       return `its change is ${scale < 0 ? 'taken off' : 'added'}`;
     case 'grew':
       return '1 when it grew';
+    case 'share':
+      return 'the share of the time it grew by';
     case 'gauge':
       if (scale === 0) return `always ${means.offset}`;
       return `${scale < 0 ? `${means.offset} less its value` : 'its value'} (${means.fold})`;
@@ -236,6 +238,7 @@ function idText({ id, within }: Rule): string {
 function profileSection(profile: Profile): string {
   const { engine, rules, typeOf, ignores } = profile;
   const notes = [
+    isJsonEngine(engine) && 'Its page is JSON: a series is a value there, named by its place in a plugin.',
     typeOf !== undefined && 'The type of an input or output is taken from its id.',
     ignores !== undefined && `Left out are ids that match ${code(ignores.source)}.`,
   ].filter(note => note !== false);
@@ -257,7 +260,7 @@ function enginesPage(): string {
     '## rsyslog',
     'rsyslog pushes its own statistics. [The guide](../guide/rsyslog.md) says how, and what is read of them.',
     '## custom',
-    'A pipeline with a `url` and `rules` of your own, one row of a table like those above each; or one that pushes samples to ' +
+    'A pipeline with `rules` of your own, one row of a table like those above each, [as the guide says](../guide/own-rules.md); or one that pushes samples to ' +
       '[`/ingest/samples`](api.md). The keys are in [configuration.md](configuration.md).',
   );
 }

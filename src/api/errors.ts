@@ -92,7 +92,8 @@ function retryAfterOf({ code, retryAfterSeconds }: AppError): number | undefined
   return Math.min(retryAfterSeconds ?? LONGEST_RETRY_SECONDS, LONGEST_RETRY_SECONDS);
 }
 
-function asAppError(error: unknown): AppError {
+/** What is answered for an error, whoever threw it. */
+export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const [code, message] = REFUSED_BY_FASTIFY[codeOf(error)] ?? ['internal', ''];
   return new AppError(code, message, { cause: error });

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { AppError } from '../lib/errors.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { postedEventsSchema } from '../notifications/posted-events.ts';
 import { samplesSchema } from '../pipelines/formats/samples.ts';
 import { ingestEvents } from '../resources/events/ingest.ts';
@@ -8,6 +9,7 @@ import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/in
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
 import type { CallLimits } from './call-limits.ts';
+import { asAppError } from './errors.ts';
 import { type Forwarding, forwardLive } from './forward.ts';
 import { addPoints, otlpOperation, remoteWriteOperation } from './ingest-points.ts';
 import type { Operation } from './operation.ts';
@@ -118,17 +120,28 @@ interface IngestOptions {
   readonly tenantOf: TenantOf;
   readonly forwarding: Forwarding;
   readonly limits: Pick<CallLimits, 'stranger'>;
+  readonly metrics: Metrics;
 }
+
+/** Stands for senders without a token that is known. */
+const STRANGER = '(unknown)';
 
 /** Where engines that push send their statistics, each with its pipeline's token. */
 export async function addIngest(
   scope: FastifyInstance,
-  { tenantOf, forwarding, limits }: IngestOptions,
+  { tenantOf, forwarding, limits, metrics }: IngestOptions,
 ): Promise<void> {
+  const countRefused = metrics.counter({
+    name: 'headgate_ingest_refused_total',
+    help: 'What pipelines pushed and was refused as a whole, by the code of the error.',
+    labels: ['pipeline', 'code'],
+  });
+  const senders = new WeakMap<FastifyRequest, string>();
+
   function refuseStrangers(request: FastifyRequest): void {
     const { monitor, house } = tenantOf(request);
     try {
-      senderOf(monitor(), operatorsToken(request));
+      senders.set(request, senderOf(monitor(), operatorsToken(request)).id);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') {
         const { ip: address, id: requestId } = request;
@@ -139,6 +152,9 @@ export async function addIngest(
     }
   }
 
+  scope.addHook('onError', async (request, _reply, error) =>
+    countRefused({ pipeline: senders.get(request) ?? STRANGER, code: asAppError(error).code }),
+  );
   forwardLive(scope, forwarding);
   // Before the body is read: nobody unknown makes us parse megabytes.
   scope.addHook('onRequest', async request => {

@@ -17,6 +17,8 @@ import type { Shared } from './shared.ts';
 /** What a workspace says of itself: its configuration, the secrets in it, what became of them, and who did what. */
 export interface Held {
   readonly workspace: string;
+  /** What paths in its settings are relative to; undefined where they may name no file. */
+  readonly folder: string | undefined;
   readonly audit: Audit;
   readonly secrets: SecretStore;
   readonly versions: LeadersVersions;
@@ -44,7 +46,7 @@ export async function holdFiles(
     ...{ ...sources, secretOf: secrets.get, secrets, versions, assertMayBecome, clock, logger },
     edited: edit => auditFileEdit(audit, edit),
   });
-  return { ...around, configuration };
+  return { ...around, folder: sources.folder, configuration };
 }
 
 /** The configuration that the store holds for a workspace. Throws as `holdFiles` does. */
@@ -65,13 +67,13 @@ export async function holdDocument(
         if (isOurs && fact.noun === 'documents') listener();
       }),
   });
-  return { ...around, configuration };
+  return { ...around, folder: undefined, configuration };
 }
 
 async function openAround(
   { storage, keyRing, clock, ids, logger }: Shared,
   workspace: string,
-): Promise<Omit<Held, 'configuration'>> {
+): Promise<Omit<Held, 'configuration' | 'folder'>> {
   return {
     workspace,
     audit: createAudit({ storage, workspace, clock, ids, logger }),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { ExpiryFact } from '../conditions/fact.ts';
 import type { Configuration } from '../config/load.ts';
+import { createOperatorFiles, NO_OPERATOR_FILES } from '../config/operator-files.ts';
 import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
@@ -36,6 +37,8 @@ export interface LeadingOptions {
   readonly random: () => number;
   readonly logger: Logger;
   readonly dataFolder: string;
+  /** What paths in settings are relative to; undefined where they may name no file. */
+  readonly configFolder: string | undefined;
   readonly configuration: () => Configuration;
   /** What is known to expire. */
   readonly facts: () => readonly ExpiryFact[];
@@ -53,13 +56,22 @@ export interface Led extends Leading {
 }
 
 export async function startLeading(options: LeadingOptions, tenure: Tenure): Promise<Led> {
-  const { workspace, http, clock, ids, random, logger, dataFolder, meters } = options;
+  const { workspace, http, clock, ids, random, logger, dataFolder, configFolder, meters } = options;
   const settings = () => options.configuration().settings;
   const storage = fencedStorage(options.storage, tenure);
   const teardown = createTeardown(logger);
   // Whoever led before may have had a clock that is ahead of ours.
   await continueIds(ids, storage.in(workspace));
-  const monitor = createMonitor({ http, clock, logger, dataFolder, random });
+  const monitor = createMonitor({
+    http,
+    clock,
+    logger,
+    dataFolder,
+    random,
+    files:
+      configFolder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder: configFolder, clock }),
+    meter: meters.pipelines,
+  });
   teardown.add('pipelines', () => monitor.stop());
   let isInTime = true;
   const keptTargets = await openKeptTargets({ workspace, storage, keyRing: options.keyRing, logger });

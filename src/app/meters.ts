@@ -4,6 +4,7 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { PipelineMeter } from '../pipelines/shared.ts';
 import type { Ageing, DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
 
 /** Seconds. */
@@ -20,6 +21,7 @@ export interface Meters {
   /** A batch of operations was written or refused. */
   batch(operations: number, ms: number): void;
   removed(kind: Ageing, rows: number): void;
+  readonly pipelines: PipelineMeter;
 }
 
 const OUTCOMES = { waiting: 'retry', exhausted: 'retry', sent: 'sent', refused: 'refused' } as const;
@@ -63,6 +65,16 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Rows that were removed because they are over for longer than retention says.',
     labels: ['kind'],
   });
+  const unread = metrics.counter({
+    name: 'headgate_pipeline_readings_failed_total',
+    help: 'Readings of pipelines that brought nothing: too-large, status, format, files of tls, or why no answer came.',
+    labels: ['pipeline', 'reason'],
+  });
+  const refused = metrics.counter({
+    name: 'headgate_pipeline_refused_total',
+    help: 'Series and components that were not taken, as their pipeline has as many as it may have; each reading counts.',
+    labels: ['pipeline', 'kind'],
+  });
   const lastSuccess = new Map<string, number>();
   metrics.gauge(
     {
@@ -87,6 +99,10 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
       batchSeconds({}, ms / 1000);
     },
     removed: (kind, rows) => forgotten({ kind }, rows),
+    pipelines: {
+      unread: (pipeline, reason) => unread({ pipeline, reason }),
+      refused: (pipeline, kind) => refused({ pipeline, kind }),
+    },
   };
 }
 

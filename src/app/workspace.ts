@@ -46,7 +46,7 @@ export async function startWorkspace(
   { held, node, http, dial, meters, facts, authenticate, common }: WorkspaceOptions,
 ): Promise<RunningWorkspace> {
   const { storage, isShared, keyRing, dataFolder, clock, ids, random, logger } = shared;
-  const { workspace, audit, secrets, versions, configuration } = held;
+  const { workspace, folder, audit, secrets, versions, configuration } = held;
   const lease = `engine:${workspace}`;
   const teardown = createTeardown(logger);
   let led: Led | undefined;
@@ -63,7 +63,7 @@ export async function startWorkspace(
       const started = await startLeading(
         {
           ...{ workspace, storage, keyRing, http, dial, secretOf: secrets.get, clock, ids, random, logger },
-          ...{ dataFolder, configuration: configuration.get, meters },
+          ...{ dataFolder, configFolder: folder, configuration: configuration.get, meters },
           facts: () => facts(configuration.get()),
         },
         tenure,

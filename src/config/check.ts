@@ -1,6 +1,8 @@
 import { dump } from 'js-yaml';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { createInstanceLists } from '../pipelines/instance-list.ts';
+import { readDataFile } from './data-file.ts';
 import type { Declared } from './declared.ts';
 import {
   type Configuration,
@@ -12,6 +14,7 @@ import {
   SETTINGS_FILE,
   type Sources,
 } from './load.ts';
+import { readClientTls } from './operator-files.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
 import { readTls } from './tls-files.ts';
 
@@ -34,12 +37,34 @@ export function checkConfiguration(sources: Sources, clock: Pick<Clock, 'now'>):
   return {
     ok: result.ok,
     errors: result.ok ? [] : result.problems,
-    warnings: [...result.warnings, ...(result.ok ? badCertificate(result, sources.folder) : [])],
+    warnings: [...result.warnings, ...(result.ok ? badFiles(result, sources.folder) : [])],
     configuration: result.ok ? result.configuration : undefined,
   };
 }
 
-/** Where the files are checked need not be where the certificate is, so that this is no error here. */
+/** Where the files are checked need not be where those they name are, so that this is no error here. */
+const badFiles = (loaded: Loaded, folder: string): ConfigProblem[] => [
+  ...badCertificate(loaded, folder),
+  ...badPipelineFiles(loaded, folder),
+];
+
+function badPipelineFiles({ configuration, settingOrigin }: Loaded, folder: string): ConfigProblem[] {
+  return configuration.settings.pipelines.flatMap((pipeline, index) => {
+    if (pipeline.push) return [];
+    const { tls, files = [], engine } = pipeline;
+    const fault = tls && readClientTls(tls, folder).fault;
+    const lists = createInstanceLists(engine)(new Map(files.map(path => [path, readDataFile(path, folder)])));
+    const at = (key: string, message: string): ConfigProblem => ({
+      ...settingOrigin.place(['pipelines', index, key]),
+      message,
+    });
+    return [
+      ...(fault === undefined ? [] : [at('tls', fault)]),
+      ...lists.faults.map(message => at('files', message)),
+    ];
+  });
+}
+
 function badCertificate({ configuration, settingOrigin }: Loaded, folder: string): ConfigProblem[] {
   const { tls } = configuration.settings.api;
   try {

@@ -116,6 +116,15 @@ describe('the configuration of a workspace that has no files', () => {
     },
   );
 
+  it.each([
+    ['files', { files: ['/etc/hosts'] }, 'pipelines[0].files'],
+    ['tls', { url: 'https://a.example/', tls: { caPath: '/etc/ssl/ca.pem' } }, 'pipelines[0].tls.caPath'],
+  ])('names no file of the machine in %s of a pipeline', async (_, more, path) => {
+    const pipelines = [{ id: 'edge', engine: 'vector', ...more }];
+    const refusal = await refusalOf((await open()).save(settings({ pipelines })));
+    expect(refusal.problems?.map(problem => problem.path)).toContain(path);
+  });
+
   it('sends to no private address, whatever it says', async () => {
     const inside = { ...HOOK, url: 'http://10.0.0.1/' };
     const refusal = await refusalOf((await open()).save(change(target(inside))));

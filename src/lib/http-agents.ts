@@ -2,13 +2,17 @@ import { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts';
+import type { ClientTls } from './client-tls.ts';
 import { codeOf } from './errors.ts';
 import { guardedLookup, inTurn, literalRefusal, type Resolve } from './guarded-lookup.ts';
 import { HttpFailure } from './http.ts';
 import { ForbiddenAddress } from './http-failure.ts';
+import { createLru } from './lru.ts';
 import type { ForwardProxy } from './proxies.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Connections that show a certificate of their own are let go when so many other ones were asked for since. */
+const MOST_IDENTITIES = 1000;
 const ignore = (): void => {};
 
 export interface AgentOptions extends AddressPolicy {
@@ -25,6 +29,8 @@ interface Way {
   readonly trustsAnyone: boolean;
   /** Whether connections take turns among the addresses of the host. */
   readonly takesTurns?: boolean;
+  /** What is shown and trusted. */
+  readonly tls?: ClientTls | undefined;
   /** The proxy that opens a tunnel to the receiver. */
   readonly tunnel?: ForwardProxy;
   /** Whether the connection ends at a proxy, which is asked for whole addresses. */
@@ -62,6 +68,13 @@ export function createAgents(options: AgentOptions): Agents {
     agents.set(key, agent);
     return agent;
   };
+  const identities = createLru<string, true>(MOST_IDENTITIES);
+  function letGoBut(key: string): void {
+    const unused = identities.set(key, true);
+    if (unused === undefined) return;
+    agents.get(unused)?.close().catch(ignore);
+    agents.delete(unused);
+  }
   const toProxy = (): buildConnector.connector => guardedConnector(proxyGuard, options.resolve, true);
   const noting = (connect: buildConnector.connector): buildConnector.connector =>
     options.certified === undefined ? connect : notingCertificates(connect, options.certified);
@@ -69,13 +82,16 @@ export function createAgents(options: AgentOptions): Agents {
   const entrance = (): Agent => made('entrance', () => agentWith(toProxy(), CONNECT_TIMEOUT_MS));
 
   return {
-    of: ({ trustsAnyone, takesTurns, tunnel, endsAtProxy }) =>
-      made(`${trustsAnyone} ${takesTurns} ${tunnel?.origin} ${endsAtProxy}`, () => {
+    of({ trustsAnyone, takesTurns, tls, tunnel, endsAtProxy }) {
+      const key = `${trustsAnyone} ${takesTurns} ${tunnel?.origin} ${endsAtProxy} ${tls?.fingerprint}`;
+      if (tls !== undefined) letGoBut(key);
+      return made(key, () => {
         if (endsAtProxy) return agentWith(toProxy());
         if (tunnel) return agentWith(noting(tunnelConnector(entrance(), tunnel, !trustsAnyone)));
         const resolve = takesTurns ? turning : options.resolve;
-        return agentWith(noting(guardedConnector(guard, resolve, !trustsAnyone)));
-      }),
+        return agentWith(noting(guardedConnector(guard, resolve, !trustsAnyone, tls)));
+      });
+    },
     refusal: host => literalRefusal(guard, host),
     async close() {
       await Promise.all([...agents.values()].map(agent => agent.destroy()));
@@ -87,11 +103,16 @@ function guardedConnector(
   guard: AddressGuard,
   resolve: Resolve,
   rejectUnauthorized: boolean,
+  { cert, key, passphrase, ca }: Partial<ClientTls> = {},
 ): buildConnector.connector {
   const connect = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     lookup: guardedLookup(guard, resolve),
     rejectUnauthorized,
+    cert,
+    key,
+    passphrase,
+    ca,
   });
   return (target, done) => {
     const refusal = literalRefusal(guard, target.hostname);

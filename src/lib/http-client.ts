@@ -137,7 +137,7 @@ function dispatch(
   const trustsAnyone = request.trustsAnyone === true;
   const takesTurns = request.takesTurns === true;
   if (proxy === undefined)
-    return agents.of({ trustsAnyone, takesTurns }).request({ ...common, origin, path });
+    return agents.of({ trustsAnyone, takesTurns, tls: request.tls }).request({ ...common, origin, path });
   const refusal = agents.refusal(bareHost(url));
   if (refusal !== undefined) throw new ForbiddenAddress(refusal);
   if (url.protocol === 'https:')

@@ -1,3 +1,5 @@
+import type { ClientTls } from './client-tls.ts';
+
 /** Why no answer came. `tls` and `forbidden-address` are not mended by trying again soon. */
 export type HttpFailureReason =
   | 'dns'
@@ -31,6 +33,8 @@ export interface HttpRequest {
   readonly maxAnswerBytes: number;
   /** Whether a certificate is taken that nobody vouches for. */
   readonly trustsAnyone?: boolean;
+  /** What is shown and trusted over https, without a proxy. */
+  readonly tls?: ClientTls;
   /** Whether the connection serves no other request. */
   readonly closes?: boolean;
   /** Whether it goes through the proxy of the environment, where there is one for the address. */

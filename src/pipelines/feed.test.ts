@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
+import { silentLogger } from '../lib/logger.ts';
 import { customProfile } from './engines/custom.ts';
+import { ruleLookup } from './engines/profile.ts';
 import { createFeed, dropFeed, FORGET_MS, SWEEP_MS, sweepFeed } from './feed.ts';
 import { createIntake } from './intake.ts';
 import { createPageReader } from './page.ts';
+import { createRoom } from './room.ts';
 import { createRows } from './rows.ts';
 import { createSlots } from './slots.ts';
 
@@ -18,9 +21,16 @@ function bench(limits: { components?: number; series?: number } = {}) {
   const rows = createRows(clock, limits.components ?? 100);
   const slots = createSlots(limits.series ?? 100);
   const refused: string[] = [];
-  const intake = createIntake({ clock, rows, slots, refuse: what => refused.push(what) });
-  const read = createPageReader(profile, intake);
-  const feed = createFeed('h:1', { pipeline: 'edge', group: 'default', engine: 'custom' }, false);
+  const intake = createIntake({ clock, rows, slots });
+  const read = createPageReader({ profile, rulesOf: ruleLookup(profile), intake });
+  const room = createRoom({
+    limits: { maxComponents: 100, maxSeries: 100 },
+    clock,
+    logger: silentLogger,
+    refused: what => refused.push(what),
+  });
+  const pipeline = { pipeline: 'edge', group: 'default', engine: 'custom' };
+  const feed = createFeed('h:1', { pipeline, room, partial: false });
   return { clock, rows, slots, refused, feed, read: (text: string) => read(feed, text, false) };
 }
 

@@ -1,4 +1,5 @@
 import { dropReplica } from './replica.ts';
+import type { Room } from './room.ts';
 import type { Identity } from './rows.ts';
 import { releaseSlots, type Slots } from './slots.ts';
 import type { FeedState, Instance, Row } from './state.ts';
@@ -15,6 +16,8 @@ export interface Feed extends FeedState {
   /** The name of its own instance. */
   readonly name: string;
   readonly pipeline: Omit<Identity, 'kind' | 'type' | 'engineId'>;
+  /** That of its pipeline. */
+  room: Room;
   /** First slot of each series, by the text that names it. */
   readonly series: Map<string, number>;
   readonly instances: Map<string, Instance>;
@@ -27,9 +30,10 @@ export interface Feed extends FeedState {
   restarted: boolean;
 }
 
-export const createFeed = (name: string, pipeline: Feed['pipeline'], partial: boolean): Feed => ({
+export const createFeed = (name: string, { pipeline, room, partial }: FeedParts): Feed => ({
   name,
   pipeline,
+  room,
   partial,
   page: 0,
   unreachable: null,
@@ -41,6 +45,9 @@ export const createFeed = (name: string, pipeline: Feed['pipeline'], partial: bo
   startTime: Number.NaN,
   restarted: false,
 });
+
+/** What all feeds of a pipeline have in common. */
+export type FeedParts = Pick<Feed, 'pipeline' | 'room' | 'partial'>;
 
 /** What has been silent that long is forgotten: series, instances and components alike. */
 export const FORGET_MS = 24 * 3_600_000;
@@ -69,6 +76,7 @@ export function sweepFeed(feed: Feed, slots: Slots, forgotten: ReadonlySet<Row>,
     if (!lost && age <= OLDEST_AGE) continue;
     releaseSlots(slots, head);
     feed.series.delete(series);
+    feed.room.series--;
   }
   for (const instance of feed.instances.values()) {
     for (const replica of instance.replicas.values()) if (replica.slots === 0) dropReplica(replica);
@@ -83,6 +91,7 @@ export function dropFeed(feed: Feed, slots: Slots): void {
   for (const head of feed.series.values()) releaseSlots(slots, head);
   for (const instance of feed.instances.values())
     for (const replica of instance.replicas.values()) dropReplica(replica);
+  feed.room.series -= feed.series.size;
   feed.series.clear();
   feed.instances.clear();
   feed.restored.clear();

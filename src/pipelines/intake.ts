@@ -31,7 +31,8 @@ export interface Intake {
     time: number,
     discover: (series: string) => Discovery | undefined,
   ): Fate;
-  end(feed: Feed): void;
+  /** `isWhole`: nothing of the reading was unreadable, so what it lacks is gone. */
+  end(feed: Feed, isWhole: boolean): void;
   /** The text under which a series is kept; finding it by that very string is cheap. */
   keptAs(feed: Feed, series: string): string | undefined;
 }
@@ -40,11 +41,12 @@ interface Parts {
   readonly clock: Clock;
   readonly rows: Rows;
   readonly slots: Slots;
-  /** Told when there was no room. */
-  readonly refuse: (what: 'components' | 'series') => void;
 }
 
-export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
+/** Longer texts of series are not kept: a million of them must have room. */
+const LONGEST_SERIES = 16 * 1024;
+
+export function createIntake({ clock, rows, slots }: Parts): Intake {
   let now = 0;
   let monotonic = 0;
   let touched: Replica[] = [];
@@ -75,7 +77,15 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
   }
 
   function discovered(feed: Feed, series: string, value: number, time: number, found: Discovery): Fate {
-    const instance = instanceOf(feed, found.instance ?? feed.name);
+    const { room } = feed;
+    if (room.series >= room.maxSeries) {
+      room.refuse('series', 'pipeline');
+      return 'refused';
+    }
+    if (slots.count >= slots.limit) {
+      room.refuse('series', 'everywhere');
+      return 'refused';
+    }
     const restored = feed.restored.get(series);
     let head = -1;
     let waiting = false;
@@ -86,19 +96,25 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
         waiting = true;
         continue;
       }
+      // Only what is kept makes an instance, so that there are no more of them than of series.
+      const instance = instanceOf(feed, found.instance ?? feed.name);
       const replica = instance.replicas.get(row) ?? createReplica(row, instance);
       const slot = takeSlot(slots, replica, statement.means, head);
       if (slot === -1) {
         if (replica.slots === 0) dropReplica(replica);
-        refuse('series');
+        room.refuse('series', 'everywhere');
         waiting = true;
         break;
       }
       head = slot;
       first(feed, slot, replica, statement.means, value, time, restored);
     }
-    if (head === -1 && !waiting) head = takeSlot(slots, undefined, undefined, -1);
+    if (head === -1 && !waiting) {
+      head = takeSlot(slots, undefined, undefined, -1);
+      instanceOf(feed, found.instance ?? feed.name);
+    }
     if (head === -1) return 'refused';
+    room.series++;
     // A slice would keep the whole page alive.
     const key = Buffer.from(series).toString();
     slots.series[head] = key;
@@ -111,8 +127,10 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
     const { kind, type, engineId } = statement;
     const row = rows.find(feed.pipeline.pipeline, kind, type, engineId);
     if (row !== undefined || type === undefined) return row;
-    const added = rows.add({ ...feed.pipeline, kind, type, engineId });
-    if (added === undefined) refuse('components');
+    const { pipeline, room } = feed;
+    const isFull = rows.countIn(pipeline.pipeline) >= room.maxComponents;
+    const added = isFull ? undefined : rows.add({ ...pipeline, kind, type, engineId });
+    if (added === undefined) room.refuse('components', isFull ? 'pipeline' : 'everywhere');
     return added;
   }
 
@@ -134,9 +152,9 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
     if (meaning.reads === 'gauge') addValue(replica, meaning, value);
     else if (meaning.reads === 'amount') {
       const told = restored !== undefined && isLate(restored.time, time, false);
-      addIncrease(replica, meaning, (feed.partial || wasRead) && !told ? value : 0);
+      addIncrease(replica, meaning, (feed.partial || wasRead) && !told ? value : 0, monotonic);
     } else if ((wasRead && !(feed.partial && restored !== undefined)) || !(restored || instance.restored)) {
-      addIncrease(replica, meaning, firstDelta(value, wasRead));
+      addIncrease(replica, meaning, firstDelta(value, wasRead), monotonic);
     } else {
       replica.quiet = true;
       grow(replica, meaning, restored?.value ?? 0, value, feed.restarted);
@@ -153,12 +171,16 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
     touch(replica);
     const seen = slots.seen[slot] ?? 0;
     if (!feed.partial && seen === instance.readings) return;
-    if (value < 0 && meaning.reads !== 'gauge') return;
+    // It is there, and counts nothing.
+    if (!Number.isFinite(value) || (value < 0 && meaning.reads !== 'gauge')) {
+      slots.seen[slot] = instance.readings;
+      return;
+    }
     const last = slots.last[slot] ?? 0;
     const late = isLate(slots.time[slot] ?? Number.NaN, time, isCumulative(meaning) && value > last);
     const present = late ? last : value;
     if (meaning.reads === 'gauge') addValue(replica, meaning, present);
-    else if (meaning.reads === 'amount') addIncrease(replica, meaning, late ? 0 : value);
+    else if (meaning.reads === 'amount') addIncrease(replica, meaning, late ? 0 : value, monotonic);
     else {
       const vanished = !feed.partial && seen < instance.readings - 1;
       const restarted = feed.restarted && instance.name === feed.name;
@@ -169,7 +191,8 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
 
   function grow(replica: Replica, meaning: Increasing, last: number, value: number, reborn: boolean): void {
     if (meaning.reads !== 'level' && (reborn || value < last)) replica.restarted = true;
-    addIncrease(replica, meaning, meaning.reads === 'level' ? value - last : delta(last, value, reborn));
+    const increase = meaning.reads === 'level' ? value - last : delta(last, value, reborn);
+    addIncrease(replica, meaning, increase, monotonic);
   }
 
   function keep(slot: number, instance: Instance, value: number, time: number): void {
@@ -179,14 +202,24 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
   }
 
   /** What an instance did not show counts as 0. Series from before the start that none showed are gone. */
-  function settleInstances(feed: Feed): void {
+  function settleInstances(feed: Feed, isWhole: boolean): void {
     let unread = false;
     for (const instance of feed.instances.values()) {
       unread ||= instance.readings === 0;
       if (instance.page !== feed.page) continue;
       for (const replica of instance.replicas.values()) settle(replica, now, monotonic, false);
     }
-    if (!unread) feed.restored.clear();
+    if (!unread && isWhole) feed.restored.clear();
+  }
+
+  /** What could not be read may have been any of what was not seen: none of it has vanished. */
+  function keepUnseen(feed: Feed): void {
+    for (const head of feed.series.values())
+      for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) {
+        const instance = slots.replica[slot]?.instance;
+        if (instance?.page === feed.page && slots.seen[slot] === instance.readings - 1)
+          slots.seen[slot] = instance.readings;
+      }
   }
 
   return {
@@ -199,18 +232,20 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
     keptAs: (feed, series) => slots.series[feed.series.get(series) ?? -1],
     enterOwn: feed => instanceOf(feed, feed.name),
     take(feed, series, value, time, discover) {
-      if (!Number.isFinite(value)) return 'taken';
       const head = feed.series.get(series);
       if (head === undefined) {
+        if (!Number.isFinite(value)) return 'taken';
+        if (series.length > LONGEST_SERIES) return 'malformed';
         const found = discover(series);
         return found === undefined ? 'malformed' : discovered(feed, series, value, time, found);
       }
       for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) next(feed, slot, value, time);
       return 'taken';
     },
-    end(feed) {
+    end(feed, isWhole) {
+      if (!isWhole) keepUnseen(feed);
       if (feed.partial) for (const replica of touched) settle(replica, now, monotonic, true);
-      else settleInstances(feed);
+      else settleInstances(feed, isWhole);
       touched = [];
       feed.unreachable = null;
     },
@@ -219,4 +254,5 @@ export function createIntake({ clock, rows, slots, refuse }: Parts): Intake {
 
 type Increasing = Exclude<Meaning, { reads: 'gauge' }>;
 
-const isCumulative = (meaning: Meaning): boolean => meaning.reads === 'counter' || meaning.reads === 'grew';
+const isCumulative = ({ reads }: Meaning): boolean =>
+  reads === 'counter' || reads === 'grew' || reads === 'share';

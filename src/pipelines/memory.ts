@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { createFeed, type Feed } from './feed.ts';
+import { createFeed, type Feed, type FeedParts } from './feed.ts';
 import { createInstance } from './instance.ts';
 import type { Rows } from './rows.ts';
 import type { Slots } from './slots.ts';
@@ -103,11 +103,10 @@ export function restoreRows(record: PipelineRecord, rows: Rows, clock: Clock): v
 /** Brings back what a feed last read. Its series are compared with that when they come again. */
 export function restoreFeed(
   record: PipelineRecord['feeds'][number],
-  identity: Feed['pipeline'],
-  partial: boolean,
+  parts: FeedParts,
   monotonic: number,
 ): Feed {
-  const feed = createFeed(record.name, identity, partial);
+  const feed = createFeed(record.name, parts);
   feed.startTime = record.startTime;
   for (const name of record.instances) {
     const instance = createInstance(name, feed);

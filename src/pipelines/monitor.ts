@@ -14,11 +14,13 @@ import { parseImpstats } from './formats/impstats.ts';
 import type { Point } from './formats/point.ts';
 import { parseSamples } from './formats/samples.ts';
 import { createIntake } from './intake.ts';
-import { createPipeline, type Pipeline, type Shared } from './pipeline.ts';
+import type { OperatorFiles } from './operator-files.ts';
+import { createPipeline, type Pipeline } from './pipeline.ts';
 import { createTokenLookup } from './push-tokens.ts';
 import { valuesOf } from './pushed.ts';
 import { createRows } from './rows.ts';
-import type { PipelineSettings, PushSettings } from './settings.ts';
+import { MOST_COMPONENTS, MOST_SERIES, type PipelineSettings, type PushSettings } from './settings.ts';
+import type { PipelineMeter, Shared } from './shared.ts';
 import { createSlots } from './slots.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
 import type { Row } from './state.ts';
@@ -30,6 +32,9 @@ export interface MonitorOptions {
   readonly logger: Logger;
   /** The snapshot is kept in its file `snapshot`. */
   readonly dataFolder: string;
+  /** What settings refer to on disk. */
+  readonly files: OperatorFiles;
+  readonly meter: PipelineMeter;
   /** 0 to 1; spreads first readings. */
   readonly random?: () => number;
 }
@@ -65,8 +70,6 @@ export interface Monitor {
 
 /** Below the data folder. */
 export const SNAPSHOT_FILE = 'snapshot';
-const MOST_COMPONENTS = 200_000;
-const MOST_SERIES = 2_000_000;
 
 const SNAPSHOT_MS = 30_000;
 /** The pause after a snapshot is at least that many times as long as writing it took. */
@@ -78,7 +81,6 @@ export function createMonitor(options: MonitorOptions): Monitor {
   const path = join(options.dataFolder, SNAPSHOT_FILE);
   const rows = createRows(clock, MOST_COMPONENTS);
   const slots = createSlots(MOST_SERIES);
-  const refused = { components: 0, series: 0 };
   const pipelines = new Map<string, Pipeline>();
   const timers = new Set<Cancel>();
   let tokens = createTokenLookup([]);
@@ -93,16 +95,10 @@ export function createMonitor(options: MonitorOptions): Monitor {
     rows,
     slots,
     random: options.random ?? Math.random,
-    intake: createIntake({ clock, rows, slots, refuse }),
+    intake: createIntake({ clock, rows, slots }),
+    files: options.files,
+    meter: options.meter,
   };
-
-  function refuse(what: 'components' | 'series'): void {
-    if (refused[what]++ === 0)
-      logger.warn(
-        { what, components: rows.size, series: slots.count },
-        'There is no room for more; new ones are refused',
-      );
-  }
 
   function repeat(delay: () => number, run: () => void | Promise<void>): void {
     const cancel = clock.after(delay(), async () => {
@@ -238,8 +234,8 @@ export function createMonitor(options: MonitorOptions): Monitor {
 
 /** Differs whenever anything a pipeline works with does, its secrets included. */
 function fingerprint(settings: PipelineSettings): string {
-  const { token, password } = { password: undefined, ...settings };
-  return JSON.stringify([settings, token?.reveal(), password?.reveal()]);
+  const { token, password, tls } = { password: undefined, tls: undefined, ...settings };
+  return JSON.stringify([settings, token?.reveal(), password?.reveal(), tls?.passphrase?.reveal()]);
 }
 
 /** True when the counters of before go on: only when, how long or as whom it is read has changed. */
@@ -247,7 +243,7 @@ const readsOn = (a: PipelineSettings, b: PipelineSettings): boolean =>
   sameIdentity(a, b) && JSON.stringify(sourceOf(a)) === JSON.stringify(sourceOf(b));
 
 const sourceOf = (settings: PipelineSettings): unknown =>
-  settings.push ? [] : [settings.url, 'rules' in settings ? settings.rules : []];
+  settings.push ? [] : [settings.url, settings.files, 'rules' in settings ? settings.rules : []];
 
 const sameIdentity = (a: PipelineSettings, b: PipelineSettings): boolean =>
   a.engine === b.engine && a.group === b.group && Boolean(a.push) === Boolean(b.push);

@@ -1,18 +1,26 @@
-import { type Profile, ruleLookup, statementsOf } from './engines/profile.ts';
+import { type Profile, type Rule, statementsOf } from './engines/profile.ts';
 import type { Feed } from './feed.ts';
 import { parseSeries, readPrometheus } from './formats/prometheus.ts';
 import type { Discovery, Intake } from './intake.ts';
 
-export interface PageReading {
+interface PageReading {
   readonly bad: number;
   /** Why the page is no reading; nothing of it was taken. */
   readonly error: string | undefined;
 }
 
-/** Reads pages of one pipeline into its feed, by its engine's profile. */
-export function createPageReader(profile: Profile, intake: Intake) {
-  const rulesOf = ruleLookup(profile);
+/** Takes a page of Prometheus text, or whatever else the engine shows. */
+export type PageReader = (feed: Feed, text: string, openMetrics: boolean) => PageReading;
 
+/** What readers of one pipeline have in common. */
+export interface Reading {
+  readonly profile: Profile;
+  readonly rulesOf: (name: string) => readonly Rule[];
+  readonly intake: Intake;
+}
+
+/** Reads pages of one url into its feed, by its engine's profile. */
+export function createPageReader({ profile, rulesOf, intake }: Reading): PageReader {
   function discover(text: string): Discovery | undefined {
     const series = parseSeries(text);
     if (series === undefined) return undefined;
@@ -23,14 +31,15 @@ export function createPageReader(profile: Profile, intake: Intake) {
 
   let order: string[] = [];
 
-  return (feed: Feed, text: string, openMetrics: boolean): PageReading => {
+  return (feed, text, openMetrics) => {
     const fresh: string[] = [];
     noteStart(feed, text);
     intake.begin(feed);
     const { bad, error } = readPrometheus(text, openMetrics, {
       wants(name) {
         intake.enterOwn(feed);
-        return rulesOf(name).length > 0;
+        // There it tells when a counter began (OpenMetrics 1.0), whatever a rule that is not anchored says.
+        return !(openMetrics && name.endsWith('_created')) && rulesOf(name).length > 0;
       },
       expected: order,
       sample(series, value, time, asExpected) {
@@ -42,7 +51,7 @@ export function createPageReader(profile: Profile, intake: Intake) {
       },
     });
     order = fresh;
-    if (error === undefined) intake.end(feed);
+    if (error === undefined) intake.end(feed, bad === 0);
     return { bad, error };
   };
 }

@@ -1,37 +1,19 @@
-import type { Clock } from '../lib/clock.ts';
-import { AppError, reasonOf } from '../lib/errors.ts';
-import type { HttpClient } from '../lib/http.ts';
-import type { Logger } from '../lib/logger.ts';
+import { AppError } from '../lib/errors.ts';
 import type { PipelineState } from './component.ts';
-import { profileOf } from './engines/index.ts';
 import { createRsyslogReader, type RsyslogReader } from './engines/rsyslog.ts';
-import { createFeed, dropFeed, type Feed, sweepFeed } from './feed.ts';
+import { createFeed, dropFeed, type Feed, type FeedParts, sweepFeed } from './feed.ts';
 import type { StatsObject } from './formats/impstats.ts';
 import type { Point } from './formats/point.ts';
-import type { Intake } from './intake.ts';
 import { recordOf, restoreFeed, restoreRows } from './memory.ts';
-import { createPageReader } from './page.ts';
 import { createPointReader } from './points.ts';
+import { createPull } from './pull.ts';
 import type { PushedValue } from './pushed-value.ts';
 import { createReach } from './reach.ts';
-import { settleFailure } from './replica.ts';
-import type { Rows } from './rows.ts';
-import { type Page, startScraping } from './scrape.ts';
-import type { PipelineSettings, PullSettings } from './settings.ts';
-import type { Slots } from './slots.ts';
+import { createRoom } from './room.ts';
+import type { PipelineSettings } from './settings.ts';
+import type { Shared } from './shared.ts';
 import type { PipelineRecord } from './snapshot.ts';
 import type { Row } from './state.ts';
-
-/** What pipelines share. */
-export interface Shared {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly rows: Rows;
-  readonly slots: Slots;
-  readonly intake: Intake;
-}
 
 /** What is known of each url or sender of a pipeline, by its name. */
 export interface Senders {
@@ -72,9 +54,20 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     feeds: new Map<string, Feed>(),
     readers: new Map<string, RsyslogReader>(),
   };
+  const room = createRoom({
+    limits: settings,
+    clock,
+    logger,
+    refused: what => shared.meter.refused(settings.id, what),
+  });
+  const parts: FeedParts = { pipeline: identity, room, partial: settings.push === true };
+  for (const feed of feeds.values()) {
+    feed.room = room;
+    room.series += feed.series.size;
+  }
   const valuesOfPoints = createPointReader(settings);
-  const reach = createReach({ clock, logger });
-  let stopScraping = (): void => {};
+  const reach = createReach(clock);
+  let pushedAt: number | null = null;
 
   function feedOf(name: string): Feed {
     let feed = feeds.get(name);
@@ -84,44 +77,28 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
           'invalid-request',
           `pipeline '${settings.id}' takes at most ${MOST_INSTANCES} instances with names of 1 to ${LONGEST_INSTANCE} characters`,
         );
-      feed = createFeed(name, identity, settings.push === true);
+      feed = createFeed(name, parts);
       feeds.set(name, feed);
     }
     return feed;
   }
 
-  function failed(feed: Feed, reason: string): void {
-    reach.failed(reason);
-    feed.unreachable = reason;
-    settleFailure(feed.instances.values(), clock.monotonic());
+  const pull = settings.push
+    ? undefined
+    : createPull({ settings, shared, logger, reach, feedOf, keepOnly: dropOthers });
+
+  /** Forgets the counters of instances that are no longer read; their inputs and outputs stay for a while. */
+  function dropOthers(names: ReadonlySet<string>): void {
+    for (const [name, feed] of feeds) {
+      if (names.has(name)) continue;
+      dropFeed(feed, slots);
+      feeds.delete(name);
+    }
   }
 
-  function pageTaker(pull: PullSettings): (page: Page) => void {
-    const { host, origin } = new URL(pull.url);
-    const feed = feedOf(host);
-    const read = createPageReader(profileOf(pull), intake);
-    let warned = false;
-    return page => {
-      if ('error' in page) return failed(feed, page.error);
-      const at = clock.monotonic();
-      const reading = read(feed, page.text, page.openMetrics);
-      if (reading.error !== undefined) return failed(feed, `${origin}: ${reading.error}`);
-      reach.reached(at);
-      if (reading.bad > 0 && !warned)
-        logger.warn({ lines: reading.bad }, 'Lines of the page cannot be read and are skipped');
-      warned = reading.bad > 0;
-    };
-  }
-
-  function guarded(take: (page: Page) => void, feed: () => Feed): (page: Page) => void {
-    return page => {
-      try {
-        take(page);
-      } catch (fault) {
-        logger.error({ reason: reasonOf(fault) }, 'A page broke its reader');
-        failed(feed(), 'the page broke its reader; the log has the detail');
-      }
-    };
+  function errors(): string[] {
+    const notice = room.notice();
+    return [...(pull?.state().errors ?? []), ...(notice === undefined ? [] : [notice])];
   }
 
   function push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number {
@@ -139,26 +116,18 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
         const fate = intake.take(feed, series, value, time, discover);
         if (fate === 'taken') taken++;
       }
-      intake.end(feed);
+      intake.end(feed, true);
     }
     reach.reached(at);
+    pushedAt = clock.now();
     return taken;
-  }
-
-  function stop(): void {
-    stopScraping();
-    stopScraping = () => {};
   }
 
   return {
     settings,
     push,
-    stop,
-    start() {
-      if (settings.push) return;
-      const take = guarded(pageTaker(settings), () => feedOf(new URL(settings.url).host));
-      stopScraping = startScraping({ ...shared, settings, take });
-    },
+    start: () => pull?.start(),
+    stop: () => pull?.stop(),
     pushPoints(instance, points) {
       const values = valuesOfPoints(points);
       push(instance, [values]);
@@ -182,19 +151,27 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       readers.set(name, reader);
       return read.reduce((sum, { known }) => sum + known, 0);
     },
-    state: () => ({
-      id: settings.id,
-      engine: settings.engine,
-      group: settings.group,
-      mode: settings.push ? 'push' : 'pull',
-      url: settings.push ? null : settings.url,
-      ...reach.state(),
-      instances: settings.push
-        ? feeds.size
-        : [...feeds.values()].reduce((sum, { active }) => sum + active, 0),
-      components: rows.countIn(settings.id),
-      bytesPerEvent: settings.bytesPerEvent ?? null,
-    }),
+    state() {
+      const reading = pull?.state();
+      const told = errors();
+      return {
+        id: settings.id,
+        engine: settings.engine,
+        group: settings.group,
+        mode: settings.push ? 'push' : 'pull',
+        url: settings.push ? null : (settings.url ?? null),
+        state: reading?.state ?? (pushedAt === null ? 'waiting' : 'reachable'),
+        lastAt: reading?.lastAt ?? pushedAt,
+        unreachableSince: reading?.unreachableSince ?? null,
+        error: told.length === 0 ? null : told.join('; '),
+        ...reach.state(),
+        instances: settings.push
+          ? feeds.size
+          : [...feeds.values()].reduce((sum, { active }) => sum + active, 0),
+        components: rows.countIn(settings.id),
+        bytesPerEvent: settings.bytesPerEvent ?? null,
+      };
+    },
     record: () => ({
       ...recordOf(identity, { rows, slots, feeds: feeds.values(), clock }),
       unreachedMs: reach.state().unreachedMs,
@@ -202,17 +179,18 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     restore(record) {
       reach.restore(record.unreachedMs);
       restoreRows(record, rows, clock);
-      const own = settings.push ? undefined : new URL(settings.url).host;
+      // What files list is not known yet: what they no longer do is forgotten when they have been read.
+      const own = settings.push || settings.url === undefined ? undefined : new URL(settings.url).host;
       for (const one of record.feeds)
         if (own === undefined || one.name === own)
-          feeds.set(one.name, restoreFeed(one, identity, own === undefined, clock.monotonic()));
+          feeds.set(one.name, restoreFeed(one, parts, clock.monotonic()));
     },
     release() {
-      stop();
+      pull?.stop();
       return { feeds, readers };
     },
     drop(what) {
-      stop();
+      pull?.stop();
       for (const feed of feeds.values()) dropFeed(feed, slots);
       feeds.clear();
       readers.clear();

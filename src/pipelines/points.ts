@@ -45,10 +45,10 @@ function seriesOf({ name, labels, instance = '', temporality, life }: Point): st
   return parts.join('\n');
 }
 
-/** An increase that was sent as one. That a gauge grew is not told by increases. */
+/** An increase that was sent as one. How a gauge grew is not told by increases. */
 function asDelta(statement: Statement): Statement[] {
   const { means } = statement;
-  if (means.reads === 'grew') return [];
+  if (means.reads === 'grew' || means.reads === 'share') return [];
   if (means.reads !== 'counter') return [statement];
   return [{ ...statement, means: counter(means.metric, { scale: means.scale, reads: 'amount' }) }];
 }

@@ -41,6 +41,7 @@ export function createReplica(row: Row, instance: Instance): Replica {
     finding: undefined,
     foundAt: 0,
     bookedAt: Number.NaN,
+    settledAt: Number.NaN,
   };
   row.replicas.add(replica);
   if (instance.replicas.size === 0) instance.feed.active++;
@@ -67,18 +68,31 @@ export function queueOf(replica: Replica): { readonly size: number; readonly cap
     : { size: gaugeOf(replica, 'queue_size'), capacity };
 }
 
-/** Adds an increase of a counter, or the change of a level that belongs to one. */
+/** Adds an increase of a counter, or the change of a level that belongs to one, at a time in monotonic ms. */
 export function addIncrease(
   replica: Replica,
   meaning: Exclude<Meaning, { reads: 'gauge' }>,
   increase: number,
+  monotonic: number,
 ): void {
-  if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
+  if (meaning.reads === 'share') addShare(replica, meaning, increase, monotonic);
+  else if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
   else if (meaning.reads === 'level') replica.level += meaning.scale * increase;
   else {
     const at = COUNTER_AT[meaning.metric];
     replica.sums[at] = (replica.sums[at] ?? 0) + meaning.scale * increase;
   }
+}
+
+/** Before the second reading there is no time to take a share of. */
+function addShare(
+  replica: Replica,
+  { metric, fold: by }: Extract<Meaning, { reads: 'share' }>,
+  increase: number,
+  monotonic: number,
+): void {
+  const ms = monotonic - replica.settledAt;
+  if (ms > 0) fold(replica, metric, by, Math.min(1, increase / ms));
 }
 
 /** Adds the value of a gauge. */
@@ -108,6 +122,7 @@ function folded(fold: Fold, before: number, value: number): number {
  */
 export function settle(replica: Replica, now: number, monotonic: number, partial: boolean): void {
   const { row, sums } = replica;
+  replica.settledAt = monotonic;
   payDebt(replica);
   for (let at = 0; at < sums.length; at++) row.totals[at] = (row.totals[at] ?? 0) + (sums[at] ?? 0);
   if (!replica.quiet && moved(replica, row.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {

@@ -1,66 +1,81 @@
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
-import type { HttpAnswer, HttpClient } from '../lib/http.ts';
-import type { PullSettings } from './settings.ts';
+import { type HttpAnswer, type HttpClient, HttpFailure, type HttpFailureReason } from '../lib/http.ts';
+import type { OperatorFiles } from './operator-files.ts';
+import { isJsonEngine, type PullSettings } from './settings.ts';
+
+/** Why there is nothing to read: no answer, an answer that is no page, one that is too large, or files of `tls` that cannot be used. */
+export type Unread = HttpFailureReason | 'status' | 'too-large' | 'files' | 'format';
 
 /** What one try to read a pipeline brought. An error names scheme and host only: the rest of a url may be a secret. */
-export type Page = { readonly text: string; readonly openMetrics: boolean } | { readonly error: string };
+export type Page =
+  | { readonly text: string; readonly openMetrics: boolean }
+  | { readonly error: string; readonly unread: Unread };
 
 interface Options {
   readonly settings: PullSettings;
+  readonly url: string;
   readonly http: HttpClient;
   readonly clock: Clock;
+  readonly files: Pick<OperatorFiles, 'tls'>;
   /** 0 to 1; spreads the first readings of many pipelines over their intervals. */
   readonly random: () => number;
   /** Gets every page, one after the other. */
   readonly take: (page: Page) => void;
 }
 
-/** Reads a pipeline at its interval until the returned call; a reading that takes longer delays the next, they never overlap. */
+/** Reads a url at its pipeline's interval until the returned call; a reading that takes longer delays the next, they never overlap. */
 export function startScraping(options: Options): () => void {
   const stop = new AbortController();
   void scrapeUntil(stop.signal, options);
   return () => stop.abort();
 }
 
-async function scrapeUntil(
-  signal: AbortSignal,
-  { settings, http, clock, random, take }: Options,
-): Promise<void> {
+async function scrapeUntil(signal: AbortSignal, options: Options): Promise<void> {
+  const { settings, clock, random, take } = options;
   const interval = settings.interval.ms;
   let at = clock.monotonic() + random() * interval;
   for (;;) {
     await clock.sleep(at - clock.monotonic(), signal);
     if (signal.aborted) return;
-    const page = await fetchPage(settings, http, signal);
+    const page = await fetchPage(options, signal);
     if (signal.aborted) return;
     take(page);
     at = Math.max(at + interval, clock.monotonic());
   }
 }
 
-async function fetchPage(settings: PullSettings, http: HttpClient, signal: AbortSignal): Promise<Page> {
-  const { origin } = new URL(settings.url);
+const TEXT = 'text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1';
+
+async function fetchPage({ settings, url, http, files }: Options, signal: AbortSignal): Promise<Page> {
+  const { origin } = new URL(url);
+  const unread = (reason: Unread, text: string): Page => ({ error: `${origin}: ${text}`, unread: reason });
   try {
+    const trust = settings.tls && files.tls(settings.tls);
+    if (trust !== undefined && trust.tls === undefined)
+      return unread('files', trust.fault ?? 'the files of tls cannot be used');
     const answer = await http.request({
-      url: settings.url,
+      url,
       method: 'GET',
       headers: {
-        accept: 'text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1',
+        accept: isJsonEngine(settings.engine) ? 'application/json' : TEXT,
         'accept-encoding': 'gzip',
         ...authorizationOf(settings),
       },
       timeoutMs: settings.timeout.ms,
       maxAnswerBytes: settings.maxBytes,
+      ...(trust?.tls && { tls: trust.tls }),
+      trustsAnyone: settings.tls?.rejectUnauthorized === false,
       signal,
     });
     const fault = faultOf(answer, settings.maxBytes);
-    if (fault !== undefined) return { error: `${origin}: ${fault}` };
+    if (fault !== undefined) return unread(...fault);
     const openMetrics = (answer.headers['content-type'] ?? '').includes('application/openmetrics-text');
     return { text: answer.body.toString(), openMetrics };
   } catch (error) {
     const reason = reasonOf(error);
-    return { error: reason.startsWith(origin) ? reason : `${origin}: ${reason}` };
+    const page = unread(error instanceof HttpFailure ? error.reason : 'other', reason);
+    return reason.startsWith(origin) ? { ...page, error: reason } : page;
   }
 }
 
@@ -72,10 +87,13 @@ function authorizationOf({ token, username, password }: PullSettings): Record<st
   return { authorization: `Basic ${pair}` };
 }
 
-function faultOf({ status, truncated }: HttpAnswer, maxBytes: number): string | undefined {
+function faultOf({ status, truncated }: HttpAnswer, maxBytes: number): [Unread, string] | undefined {
   if (status === 401 || status === 403)
-    return `answered ${status}; check the pipeline's token, or username and password`;
-  if (status >= 300 && status < 400) return `answered ${status}, a redirect; set url to where it leads`;
-  if (status !== 200) return `answered ${status}`;
-  return truncated ? `the page is larger than ${maxBytes} bytes; raise maxBytes or expose less` : undefined;
+    return ['status', `answered ${status}; check the pipeline's token, username and password, or tls`];
+  if (status >= 300 && status < 400)
+    return ['status', `answered ${status}, a redirect; set url to where it leads`];
+  if (status !== 200) return ['status', `answered ${status}`];
+  return truncated
+    ? ['too-large', `the page is larger than ${maxBytes} bytes; raise maxBytes or expose less`]
+    : undefined;
 }

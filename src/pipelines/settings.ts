@@ -14,8 +14,21 @@ const PULL_ENGINES = [
   'prometheus',
 ] as const;
 
+/** Engines whose page is JSON of their own, which they never send by themselves. */
+const JSON_ENGINES = ['logstash', 'fluentd'] as const;
+export type JsonEngine = (typeof JSON_ENGINES)[number];
+
+export const isJsonEngine = (engine: string): engine is JsonEngine =>
+  JSON_ENGINES.some(one => one === engine);
+
 const KIB = 1024;
 const MIB = KIB * KIB;
+
+/** Over all pipelines. */
+export const MOST_COMPONENTS = 200_000;
+export const MOST_SERIES = 2_000_000;
+/** Lists of addresses that one pipeline may have. */
+const MOST_FILES = 20;
 
 const labelName = z.string().min(1).max(200);
 
@@ -62,13 +75,65 @@ const both = {
     .describe(
       'How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it.',
     ),
+  maxComponents: z
+    .int()
+    .min(1)
+    .max(MOST_COMPONENTS)
+    .default(100_000)
+    .describe('Inputs and outputs that are kept; further ones are refused.'),
+  maxSeries: z
+    .int()
+    .min(1)
+    .max(MOST_SERIES)
+    .default(1_000_000)
+    .describe('Series that are kept, over all instances; further ones are refused.'),
 };
+
+const path = z.string().min(1).max(4096);
+
+const tls = z
+  .strictObject({
+    certPath: path
+      .optional()
+      .describe(
+        'File of the certificate to show, in PEM form, then of those between it and the root. Relative to the folder of the configuration.',
+      ),
+    privKeyPath: path.optional().describe('File of its private key in PEM form.'),
+    passphrase: secretText.optional().describe('What the private key is encrypted with.'),
+    caPath: path
+      .optional()
+      .describe('File of the certificates in PEM form that are trusted, in place of those of the system.'),
+    rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
+  })
+  .superRefine(({ certPath, privKeyPath, passphrase }, context) => {
+    const say = (key: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [key], message });
+    if ((certPath === undefined) !== (privKeyPath === undefined))
+      say(
+        certPath === undefined ? 'certPath' : 'privKeyPath',
+        'is needed: a certificate and its key go together',
+      );
+    if (passphrase !== undefined && privKeyPath === undefined)
+      say('passphrase', "must be left out: there is no 'privKeyPath' that it could open");
+  });
 
 const pull = {
   ...both,
-  url: httpUrl.describe('Where its metrics are, as Prometheus or OpenMetrics text.').meta({
-    destination: true,
-  }),
+  url: httpUrl
+    .optional()
+    .describe(
+      "Where its metrics are: Prometheus or OpenMetrics text, or the engine's own JSON. This or `files` is needed.",
+    )
+    .meta({ destination: true }),
+  files: z
+    .array(path)
+    .min(1)
+    .max(MOST_FILES)
+    .optional()
+    .describe(
+      'In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change.',
+    )
+    .meta({ destination: true }),
   push: z
     .literal(false, 'must be true, or left out')
     .optional()
@@ -89,6 +154,7 @@ const pull = {
     .optional()
     .describe('Sent with `password` as Authorization: Basic, in place of a token.'),
   password: secretText.optional().describe('Belongs to `username`.'),
+  tls: tls.optional().describe('How an https address is trusted, and the certificate that is shown to it.'),
 };
 
 const push = {
@@ -98,7 +164,7 @@ const push = {
 };
 
 const ENGINE = 'The program whose metrics are read.';
-const engineText = `must be one of ${[...PULL_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
+const engineText = `must be one of ${[...PULL_ENGINES, ...JSON_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
 
 /** One item of `pipelines:`. `push: true` marks the ones that send by themselves; the others are read from their url. */
 export const pipelineSchema = z
@@ -109,6 +175,7 @@ export const pipelineSchema = z
         z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...pull }),
         z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...push }),
       ]),
+      z.strictObject({ engine: z.enum(JSON_ENGINES).describe(ENGINE), ...pull }),
       z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push }),
       z.discriminatedUnion('push', [
         z.strictObject({
@@ -131,9 +198,12 @@ export const pipelineSchema = z
   )
   .superRefine((settings, context) => {
     if (settings.push) return;
-    const { token: bearer, username, password } = settings;
+    const { token: bearer, username, password, url, files } = settings;
     const say = (path: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [path], message });
+    if (url === undefined && files === undefined) say('url', 'is needed, or files that list its instances');
+    if (url !== undefined && files !== undefined)
+      say('files', 'must be left out: url says where the metrics are');
     if (bearer !== undefined && username !== undefined)
       say('username', 'must be left out: token is sent, and one is enough');
     if ((username === undefined) !== (password === undefined))
@@ -145,4 +215,5 @@ export type PushSettings = Extract<PipelineSettings, { push: true }>;
 export type PullSettings = Exclude<PipelineSettings, { push: true }>;
 /** Those whose series have names and labels, to be read by a profile. */
 export type ProfiledSettings = Exclude<PipelineSettings, { engine: 'rsyslog' }>;
+export type TlsSettings = z.output<typeof tls>;
 export type RuleSettings = z.output<typeof rule>;

@@ -57,6 +57,8 @@ export interface Replica {
   foundAt: number;
   /** Monotonic ms up to which its state has been booked; NaN before the first reading. */
   bookedAt: number;
+  /** Monotonic ms of the last good reading; NaN before the first. */
+  settledAt: number;
 }
 
 /** One process of an engine, as far as one feed tells. */

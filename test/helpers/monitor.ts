@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Component, ComponentStatus } from '../../src/pipelines/component.ts';
-import { createMonitor, type Monitor } from '../../src/pipelines/monitor.ts';
+import { createMonitor, type Monitor, type MonitorOptions } from '../../src/pipelines/monitor.ts';
 import { pipelineSchema } from '../../src/pipelines/settings.ts';
 import { type TestClock, testClock } from './clock.ts';
 import { type Pages, type Served, testPages } from './pages.ts';
@@ -17,6 +17,8 @@ export interface Bench {
   readonly pages: Pages;
   readonly monitor: Monitor;
   readonly folder: string;
+  /** What was counted as gone wrong, in order: `unread edge timeout`. */
+  readonly metered: readonly string[];
   configure(...pipelines: object[]): void;
   /** Puts the page there and lets one interval of 10 s pass. */
   scrape(page: Served, id?: string): Promise<void>;
@@ -28,12 +30,38 @@ export interface Bench {
 
 export const vectorAt = (id: string): object => ({ id, engine: 'vector', url: URL_OF(id) });
 
-export async function startBench(...pipelines: object[]): Promise<Bench> {
+/** For pipelines whose settings refer to no file. */
+export const NO_FILES: MonitorOptions['files'] = {
+  tls: () => ({ tls: undefined, fault: 'there are no files here' }),
+  watch: () => () => {},
+};
+
+export const startBench = (...pipelines: object[]): Promise<Bench> => startBenchWith({}, ...pipelines);
+
+/** The same with other parts, such as files or a log. */
+export async function startBenchWith(
+  other: Partial<Pick<MonitorOptions, 'files' | 'logger' | 'meter'>>,
+  ...pipelines: object[]
+): Promise<Bench> {
+  const metered: string[] = [];
+  const note =
+    (kind: string) =>
+    (...about: string[]): void =>
+      void metered.push([kind, ...about].join(' '));
   const clock = testClock();
   const pages = testPages();
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pipelines-'));
   const create = (): Monitor =>
-    createMonitor({ http: pages, clock, logger: silentLogger, dataFolder: folder, random: () => 0.5 });
+    createMonitor({
+      http: pages,
+      clock,
+      logger: silentLogger,
+      dataFolder: folder,
+      random: () => 0.5,
+      files: NO_FILES,
+      meter: { unread: note('unread'), refused: note('refused') },
+      ...other,
+    });
   let monitor = create();
   let configured = pipelines;
   const configure = (...items: object[]): void => {
@@ -53,6 +81,7 @@ export async function startBench(...pipelines: object[]): Promise<Bench> {
     clock,
     pages,
     folder,
+    metered,
     configure,
     find,
     get monitor() {

@@ -3877,8 +3877,20 @@ export interface components {
                 group: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
-                /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
-                url: string;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries: number;
+                /** @description Where its metrics are: Prometheus or OpenMetrics text, or the engine's own JSON. This or `files` is needed. */
+                url?: string;
+                /** @description In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change. */
+                files?: string[];
                 /**
                  * @description Left out or false: the pipeline is read.
                  * @constant
@@ -3913,6 +3925,25 @@ export interface components {
                  * @description Belongs to `username`.
                  */
                 password?: string;
+                /** @description How an https address is trusted, and the certificate that is shown to it. */
+                tls?: {
+                    /** @description File of the certificate to show, in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath?: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath?: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
+                    caPath?: string;
+                    /**
+                     * @description Refuse certificates that nobody vouches for.
+                     * @default true
+                     */
+                    rejectUnauthorized: boolean;
+                };
             } | {
                 /**
                  * @description The program whose metrics are read.
@@ -3929,6 +3960,16 @@ export interface components {
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
                 /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries: number;
+                /**
                  * @description The pipeline sends by itself.
                  * @constant
                  */
@@ -3939,6 +3980,88 @@ export interface components {
                  */
                 token: string;
             }) | {
+                /**
+                 * @description The program whose metrics are read.
+                 * @enum {string}
+                 */
+                engine: "logstash" | "fluentd";
+                /** @description Names the pipeline. */
+                id: string;
+                /**
+                 * @description The group its inputs and outputs belong to.
+                 * @default default
+                 */
+                group: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries: number;
+                /** @description Where its metrics are: Prometheus or OpenMetrics text, or the engine's own JSON. This or `files` is needed. */
+                url?: string;
+                /** @description In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change. */
+                files?: string[];
+                /**
+                 * @description Left out or false: the pipeline is read.
+                 * @constant
+                 */
+                push?: false;
+                /**
+                 * @description How often it is read.
+                 * @default 10s
+                 * @example 30s
+                 */
+                interval: string;
+                /**
+                 * @description How long one reading may take.
+                 * @default 5s
+                 * @example 30s
+                 */
+                timeout: string;
+                /**
+                 * @description Bytes one reading may have, unpacked.
+                 * @default 16777216
+                 */
+                maxBytes: number;
+                /**
+                 * Format: password
+                 * @description Sent as Authorization: Bearer.
+                 */
+                token?: string;
+                /** @description Sent with `password` as Authorization: Basic, in place of a token. */
+                username?: string;
+                /**
+                 * Format: password
+                 * @description Belongs to `username`.
+                 */
+                password?: string;
+                /** @description How an https address is trusted, and the certificate that is shown to it. */
+                tls?: {
+                    /** @description File of the certificate to show, in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath?: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath?: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
+                    caPath?: string;
+                    /**
+                     * @description Refuse certificates that nobody vouches for.
+                     * @default true
+                     */
+                    rejectUnauthorized: boolean;
+                };
+            } | {
                 /**
                  * @description The program whose metrics are read.
                  * @constant
@@ -3953,6 +4076,16 @@ export interface components {
                 group: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant
@@ -3978,8 +4111,20 @@ export interface components {
                 group: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
-                /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
-                url: string;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries: number;
+                /** @description Where its metrics are: Prometheus or OpenMetrics text, or the engine's own JSON. This or `files` is needed. */
+                url?: string;
+                /** @description In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change. */
+                files?: string[];
                 /**
                  * @description Left out or false: the pipeline is read.
                  * @constant
@@ -4014,6 +4159,25 @@ export interface components {
                  * @description Belongs to `username`.
                  */
                 password?: string;
+                /** @description How an https address is trusted, and the certificate that is shown to it. */
+                tls?: {
+                    /** @description File of the certificate to show, in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath?: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath?: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
+                    caPath?: string;
+                    /**
+                     * @description Refuse certificates that nobody vouches for.
+                     * @default true
+                     */
+                    rejectUnauthorized: boolean;
+                };
                 /** @description Which series say what. */
                 rules: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */
@@ -4057,6 +4221,16 @@ export interface components {
                 group: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant
@@ -4398,8 +4572,20 @@ export interface components {
                 group?: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
-                /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
-                url: string;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents?: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries?: number;
+                /** @description Where its metrics are: Prometheus or OpenMetrics text, or the engine's own JSON. This or `files` is needed. */
+                url?: string;
+                /** @description In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change. */
+                files?: string[];
                 /**
                  * @description Left out or false: the pipeline is read.
                  * @constant
@@ -4434,6 +4620,25 @@ export interface components {
                  * @description Belongs to `username`.
                  */
                 password?: string;
+                /** @description How an https address is trusted, and the certificate that is shown to it. */
+                tls?: {
+                    /** @description File of the certificate to show, in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath?: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath?: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
+                    caPath?: string;
+                    /**
+                     * @description Refuse certificates that nobody vouches for.
+                     * @default true
+                     */
+                    rejectUnauthorized?: boolean;
+                };
             } | {
                 /**
                  * @description The program whose metrics are read.
@@ -4450,6 +4655,16 @@ export interface components {
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
                 /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents?: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries?: number;
+                /**
                  * @description The pipeline sends by itself.
                  * @constant
                  */
@@ -4460,6 +4675,88 @@ export interface components {
                  */
                 token: string;
             }) | {
+                /**
+                 * @description The program whose metrics are read.
+                 * @enum {string}
+                 */
+                engine: "logstash" | "fluentd";
+                /** @description Names the pipeline. */
+                id: string;
+                /**
+                 * @description The group its inputs and outputs belong to.
+                 * @default default
+                 */
+                group?: string;
+                /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
+                bytesPerEvent?: number;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents?: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries?: number;
+                /** @description Where its metrics are: Prometheus or OpenMetrics text, or the engine's own JSON. This or `files` is needed. */
+                url?: string;
+                /** @description In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change. */
+                files?: string[];
+                /**
+                 * @description Left out or false: the pipeline is read.
+                 * @constant
+                 */
+                push?: false;
+                /**
+                 * @description How often it is read.
+                 * @default 10s
+                 * @example 30s
+                 */
+                interval?: string;
+                /**
+                 * @description How long one reading may take.
+                 * @default 5s
+                 * @example 30s
+                 */
+                timeout?: string;
+                /**
+                 * @description Bytes one reading may have, unpacked.
+                 * @default 16777216
+                 */
+                maxBytes?: number;
+                /**
+                 * Format: password
+                 * @description Sent as Authorization: Bearer.
+                 */
+                token?: string;
+                /** @description Sent with `password` as Authorization: Basic, in place of a token. */
+                username?: string;
+                /**
+                 * Format: password
+                 * @description Belongs to `username`.
+                 */
+                password?: string;
+                /** @description How an https address is trusted, and the certificate that is shown to it. */
+                tls?: {
+                    /** @description File of the certificate to show, in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath?: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath?: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
+                    caPath?: string;
+                    /**
+                     * @description Refuse certificates that nobody vouches for.
+                     * @default true
+                     */
+                    rejectUnauthorized?: boolean;
+                };
+            } | {
                 /**
                  * @description The program whose metrics are read.
                  * @constant
@@ -4474,6 +4771,16 @@ export interface components {
                 group?: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents?: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries?: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant
@@ -4499,8 +4806,20 @@ export interface components {
                 group?: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
-                /** @description Where its metrics are, as Prometheus or OpenMetrics text. */
-                url: string;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents?: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries?: number;
+                /** @description Where its metrics are: Prometheus or OpenMetrics text, or the engine's own JSON. This or `files` is needed. */
+                url?: string;
+                /** @description In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change. */
+                files?: string[];
                 /**
                  * @description Left out or false: the pipeline is read.
                  * @constant
@@ -4535,6 +4854,25 @@ export interface components {
                  * @description Belongs to `username`.
                  */
                 password?: string;
+                /** @description How an https address is trusted, and the certificate that is shown to it. */
+                tls?: {
+                    /** @description File of the certificate to show, in PEM form, then of those between it and the root. Relative to the folder of the configuration. */
+                    certPath?: string;
+                    /** @description File of its private key in PEM form. */
+                    privKeyPath?: string;
+                    /**
+                     * Format: password
+                     * @description What the private key is encrypted with.
+                     */
+                    passphrase?: string;
+                    /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
+                    caPath?: string;
+                    /**
+                     * @description Refuse certificates that nobody vouches for.
+                     * @default true
+                     */
+                    rejectUnauthorized?: boolean;
+                };
                 /** @description Which series say what. */
                 rules: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */
@@ -4578,6 +4916,16 @@ export interface components {
                 group?: string;
                 /** @description How large an event is on average, for engines that count events and no bytes: conditions on volume multiply by it. */
                 bytesPerEvent?: number;
+                /**
+                 * @description Inputs and outputs that are kept; further ones are refused.
+                 * @default 100000
+                 */
+                maxComponents?: number;
+                /**
+                 * @description Series that are kept, over all instances; further ones are refused.
+                 * @default 1000000
+                 */
+                maxSeries?: number;
                 /**
                  * @description The pipeline sends by itself.
                  * @constant

@@ -1,7 +1,9 @@
 import type { ProfiledSettings } from '../settings.ts';
 import { customProfile } from './custom.ts';
 import { fluentBit } from './fluent-bit.ts';
+import { fluentd } from './fluentd.ts';
 import { fluentdPrometheus } from './fluentd-prometheus.ts';
+import { logstash } from './logstash.ts';
 import { otelcol } from './otelcol.ts';
 import type { Profile } from './profile.ts';
 import { prometheus } from './prometheus.ts';
@@ -17,6 +19,8 @@ const PROFILES = {
   telegraf,
   'redpanda-connect': redpandaConnect,
   prometheus,
+  logstash,
+  fluentd,
 } as const;
 
 /** How to read the pages of a pipeline. */

@@ -14,7 +14,7 @@ interface CounterMeaning<Reads extends 'counter' | 'amount' | 'level'> {
   readonly scale: number;
 }
 
-interface GaugeMeaning<Reads extends 'gauge' | 'grew'> {
+interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'share'> {
   readonly metric: RuleGauge;
   readonly reads: Reads;
   readonly fold: Fold;
@@ -27,14 +27,16 @@ interface GaugeMeaning<Reads extends 'gauge' | 'grew'> {
  * What the value of a series says.
  * `counter`: it only grows, its increase counts. `amount`: it is an increase itself.
  * `level`: it goes up and down, and its change, scaled, is added to a counter.
- * `gauge`: it is what it says. `grew`: a gauge that is 1 when the counter grew.
+ * `gauge`: it is what it says. `grew`: a gauge that is 1 when the counter grew. `share`: a gauge that is the share of
+ * the time since the reading before that a counter of milliseconds grew by, 1 at most.
  */
 export type Meaning =
   | CounterMeaning<'counter'>
   | CounterMeaning<'amount'>
   | CounterMeaning<'level'>
   | GaugeMeaning<'gauge'>
-  | GaugeMeaning<'grew'>;
+  | GaugeMeaning<'grew'>
+  | GaugeMeaning<'share'>;
 
 export const counter = (
   metric: Counter,
@@ -48,7 +50,7 @@ export const counter = (
 export const gauge = (
   metric: RuleGauge,
   fold: Fold,
-  options: { scale?: number; offset?: number; reads?: 'grew' } = {},
+  options: { scale?: number; offset?: number; reads?: 'grew' | 'share' } = {},
 ): Meaning => ({
   metric,
   reads: options.reads ?? 'gauge',
@@ -93,20 +95,20 @@ export interface Statement {
   readonly means: Meaning;
 }
 
-/** The rules that could say something about a series of this name. Long names match nothing: patterns were judged for short ones. */
-const rulesFor = (profile: Profile, name: string): readonly Rule[] =>
-  name.length > LONGEST_NAME ? [] : profile.rules.filter(rule => rule.match.test(name));
-
 /** Names whose rules are remembered; a sender with more pays for each series. */
 const MOST_NAMES = 10_000;
 
-/** The same for one who asks about the same names again and again. */
+/**
+ * Finds the rules that could say something about a series of a name, for one who asks about the same names again and
+ * again. Long names match nothing: patterns were judged for short ones.
+ */
 export function ruleLookup(profile: Profile): (name: string) => readonly Rule[] {
   const remembered = new Map<string, readonly Rule[]>();
   return name => {
+    if (name.length > LONGEST_NAME) return [];
     const known = remembered.get(name);
     if (known !== undefined) return known;
-    const rules = rulesFor(profile, name);
+    const rules = profile.rules.filter(rule => rule.match.test(name));
     // A slice would keep the whole page alive.
     if (remembered.size < MOST_NAMES) remembered.set(Buffer.from(name).toString(), rules);
     return rules;

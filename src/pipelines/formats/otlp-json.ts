@@ -8,6 +8,13 @@ const NS_PER_MS = 1_000_000;
 /** Whole numbers of 64 bits travel as texts; some senders write numbers. */
 const whole = z.union([z.string().regex(/^-?\d{1,20}$/), z.number()]).transform(String);
 
+/** What is no number travels as a text (ProtoJSON), or as null where a sender leaves it to JavaScript. */
+const double = z.union([
+  z.number(),
+  z.enum(['NaN', 'Infinity', '-Infinity']).transform(Number),
+  z.null().transform(() => Number.NaN),
+]);
+
 const attributes = z
   .array(
     z.object({
@@ -17,7 +24,7 @@ const attributes = z
           stringValue: z.string().optional(),
           boolValue: z.boolean().optional(),
           intValue: whole.optional(),
-          doubleValue: z.number().optional(),
+          doubleValue: double.optional(),
         })
         .default({}),
     }),
@@ -37,7 +44,7 @@ const point = z.object({
   attributes,
   startTimeUnixNano: whole.default('0'),
   timeUnixNano: whole.default('0'),
-  asDouble: z.number().optional(),
+  asDouble: double.optional(),
   asInt: whole.optional(),
   flags: z.int().default(0),
 });

@@ -1,0 +1,75 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+
+/** What a pipeline can have too many of. */
+export type Bounded = 'components' | 'series';
+
+interface Limits {
+  readonly maxComponents: number;
+  readonly maxSeries: number;
+}
+
+/** How much one pipeline may keep, and what it was refused. */
+export interface Room extends Limits {
+  /** Series kept, over all its feeds. */
+  series: number;
+  /** Notes that one more was refused. `everywhere`: all pipelines together have as many as there may be. */
+  refuse(what: Bounded, scope: 'pipeline' | 'everywhere'): void;
+  /** What is being refused, and the remedy; undefined when nothing was for a while. */
+  notice(): string | undefined;
+}
+
+interface Options {
+  readonly limits: Limits;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly logger: Logger;
+  /** Told of each refusal. */
+  readonly refused: (what: Bounded) => void;
+}
+
+/** The log says it at once, and then no more often; a refusal counts as over when none was for as long. */
+const QUIET_MS = 10 * 60_000;
+
+const NOTICES = {
+  components: ({ maxComponents }: Limits) =>
+    `inputs and outputs beyond the ${maxComponents} of maxComponents are refused; raise it, or give them fewer ids`,
+  series: ({ maxSeries }: Limits) =>
+    `series beyond the ${maxSeries} of maxSeries are refused; raise it, or drop labels with many values at the engine`,
+} as const;
+
+const EVERYWHERE = 'more than all pipelines together may have is refused; read fewer of them here';
+
+interface Refusal {
+  notice: string;
+  count: number;
+  at: number;
+  toldAt: number;
+}
+
+export function createRoom({ limits, clock, logger, refused }: Options): Room {
+  const { maxComponents, maxSeries } = limits;
+  const refusals = new Map<Bounded, Refusal>();
+  return {
+    maxComponents,
+    maxSeries,
+    series: 0,
+    refuse(what, scope) {
+      refused(what);
+      const now = clock.monotonic();
+      const one = refusals.get(what) ?? { notice: '', count: 0, at: now, toldAt: Number.NEGATIVE_INFINITY };
+      refusals.set(what, one);
+      one.notice = scope === 'pipeline' ? NOTICES[what](limits) : EVERYWHERE;
+      one.count++;
+      one.at = now;
+      if (now - one.toldAt < QUIET_MS) return;
+      logger.warn({ what, count: one.count, reason: one.notice }, 'There is no room for more');
+      one.toldAt = now;
+      one.count = 0;
+    },
+    notice() {
+      const now = clock.monotonic();
+      const standing = [...refusals.values()].filter(({ at }) => now - at < QUIET_MS);
+      return standing.length === 0 ? undefined : standing.map(({ notice }) => notice).join('; ');
+    },
+  };
+}

@@ -46,6 +46,9 @@ const house: House = {
   get secrets() {
     return untouched();
   },
+  get ingestTokens() {
+    return untouched();
+  },
   get users() {
     return untouched();
   },

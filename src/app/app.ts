@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { createIdentity, type IdentitySettings } from '../auth/identity.ts';
+import { openPepper } from '../auth/pepper.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
@@ -80,7 +81,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       path: resolve(dataFolder, storageSettings.keyRing),
       mayCreate: !(await storage.holdsSealed()),
     });
-    const shared = { storage, isShared, keyRing, dataFolder, clock, ids, random, logger };
+    const pepper = await openPepper({ storage, keyRing });
+    const shared = { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
     const held = await holdConfiguration(shared, {
       workspace: WORKSPACE,
       sources,
@@ -94,6 +96,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     teardown.add('audit', audit.stop);
+    teardown.add('ingest tokens', held.ingestTokens.stop);
     const identity = meteredIdentity(
       await createIdentity({
         audit,

@@ -1,4 +1,5 @@
 import { type Audit, createAudit } from '../auth/audit.ts';
+import { type IngestTokens, openIngestTokens } from '../auth/ingest-tokens.ts';
 import {
   type ConfigurationHolder,
   type ConfigurationOptions,
@@ -11,12 +12,13 @@ import { auditFileEdit } from './file-edits.ts';
 import { type LeadersVersions, leadersVersions } from './leaders-versions.ts';
 import type { Shared } from './shared.ts';
 
-/** What a workspace says of itself: its configuration, the secrets in it, what became of them, and who did what. */
+/** What a workspace says of itself: its configuration, the secrets in it, what became of them, who may push to it, and who did what. */
 export interface Held {
   readonly workspace: string;
   readonly sources: Sources;
   readonly audit: Audit;
   readonly secrets: SecretStore;
+  readonly ingestTokens: IngestTokens;
   readonly versions: LeadersVersions;
   /** Not loaded yet. */
   readonly configuration: ConfigurationHolder;
@@ -30,11 +32,12 @@ export interface HeldOptions {
 
 /** Throws `internal` when the key ring lacks the key of a secret. */
 export async function holdConfiguration(
-  { storage, keyRing, clock, ids, logger }: Shared,
+  { storage, keyRing, pepper, clock, ids, logger }: Shared,
   { workspace, sources, assertMayBecome }: HeldOptions,
 ): Promise<Held> {
   const audit = createAudit({ storage, workspace, clock, ids, logger });
   const secrets = await openSecretStore({ storage, workspace, keyRing, clock, logger });
+  const ingestTokens = await openIngestTokens({ storage, workspace, pepper, clock, ids, logger });
   const versions = leadersVersions(createVersions({ storage, workspace, ids, clock, logger }));
   const known = { ...sources, secretOf: secrets.get };
   const configuration = createConfiguration({
@@ -46,5 +49,5 @@ export async function holdConfiguration(
     clock,
     logger,
   });
-  return { workspace, sources: known, audit, secrets, versions, configuration };
+  return { workspace, sources: known, audit, secrets, ingestTokens, versions, configuration };
 }

@@ -44,7 +44,7 @@ export async function startWorkspace(
   { held, node, http, dial, meters, authenticate, common }: WorkspaceOptions,
 ): Promise<RunningWorkspace> {
   const { storage, isShared, keyRing, dataFolder, clock, ids, random, logger } = shared;
-  const { workspace, audit, secrets, versions, configuration, sources } = held;
+  const { workspace, audit, secrets, ingestTokens, versions, configuration, sources } = held;
   const lease = `engine:${workspace}`;
   const teardown = createTeardown(logger);
   let led: Led | undefined;
@@ -57,7 +57,7 @@ export async function startWorkspace(
     clock,
     logger,
     async lead(tenure) {
-      await secrets.reread();
+      await Promise.all([secrets.reread(), ingestTokens.reread()]);
       const started = await startLeading(
         {
           ...{ workspace, storage, keyRing, http, dial, secretOf: secrets.get, clock, ids, random, logger },
@@ -105,6 +105,7 @@ export async function startWorkspace(
     }),
     checkTexts: texts => checkTexts(sources, texts, clock),
     secrets,
+    ingestTokens,
     audit,
     async requeue(filter, now) {
       if (led === undefined) throw notLeading();
@@ -138,11 +139,15 @@ export async function startWorkspace(
         configuration.subscribe(now => void led?.apply(now)),
       );
       const cannotReread = (error: unknown): void =>
-        logger.warn({ reason: reasonOf(error) }, 'secrets that another process has changed cannot be read');
+        logger.warn(
+          { reason: reasonOf(error) },
+          'secrets or tokens that another process has changed cannot be read',
+        );
       teardown.add(
         'facts',
         storage.subscribe(({ noun }) => {
           if (noun === 'secrets') secrets.reread().catch(cannotReread);
+          if (noun === 'ingest-tokens') ingestTokens.reread().catch(cannotReread);
         }),
       );
       teardown.add(

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Audit } from '../auth/audit.ts';
+import type { IngestTokens } from '../auth/ingest-tokens.ts';
 import type { KeyLife } from '../auth/key-life.ts';
 import { type Actor, assertPasswordIsOwn, authorise, type Permission } from '../auth/permissions.ts';
 import type { Users } from '../auth/user-administration.ts';
@@ -31,6 +32,7 @@ export interface House {
   /** What the configuration would be if these texts stood on disk. */
   readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
+  readonly ingestTokens: IngestTokens;
   readonly users: Users;
   readonly keys: Pick<KeyLife, 'list' | 'rotate'>;
   readonly audit: Pick<Audit, 'record' | 'refused'>;

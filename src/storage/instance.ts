@@ -1,6 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Database, KeyTable } from './tables.ts';
 
+/** Name of the one value that the key ring encrypts: what goes into the digests of issued secrets. */
+export const PEPPER = 'issued_secret_pepper';
+
 /** Signing keys, oldest first. */
 export function readKeys(db: Kysely<Database>): Promise<readonly KeyTable[]> {
   return db.selectFrom('keys').selectAll().orderBy('created_at').orderBy('kid').execute();
@@ -21,10 +24,11 @@ export async function writeInstanceValue(db: Kysely<Database>, name: string, val
 
 /** Whether it holds anything that the key ring encrypted. */
 export async function holdsSealed(db: Kysely<Database>): Promise<boolean> {
-  const [key, secret, target] = await Promise.all([
+  const [key, pepper, secret, target] = await Promise.all([
     db.selectFrom('keys').select('kid').limit(1).executeTakeFirst(),
+    readInstanceValue(db, PEPPER),
     db.selectFrom('secrets').select('name').limit(1).executeTakeFirst(),
     db.selectFrom('kept_targets').select('id').limit(1).executeTakeFirst(),
   ]);
-  return key !== undefined || secret !== undefined || target !== undefined;
+  return key !== undefined || pepper !== undefined || secret !== undefined || target !== undefined;
 }

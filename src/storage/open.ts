@@ -13,6 +13,7 @@ import { deliveryStore } from './deliveries.ts';
 import { eventStore } from './events.ts';
 import { groupStore } from './groups.ts';
 import { incidentStore } from './incidents.ts';
+import { ingestTokenStore } from './ingest-tokens.ts';
 import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
 import { keptTargetStore } from './kept-targets.ts';
 import { endOthers, leaseStore } from './leases.ts';
@@ -100,6 +101,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       keptTargets: keptTargetStore(reader, workspace),
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
+      ingestTokens: ingestTokenStore(reader, workspace),
       versions: versionStore(reader, workspace),
       audit: auditStore(reader, workspace),
       ageing: ageingStore(reader, workspace),

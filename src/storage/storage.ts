@@ -1,4 +1,5 @@
 import type { FlushOperation, GroupStore } from './group-store.ts';
+import type { IngestTokenRow, IngestTokenStore, IngestTokenTransaction } from './ingest-token-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
@@ -19,7 +20,7 @@ import type {
   UserTable,
 } from './tables.ts';
 
-export type { Lease, LeaseStore, NodeRow, NodeStore };
+export type { IngestTokenRow, Lease, LeaseStore, NodeRow, NodeStore };
 
 /** A page of rows; `total` counts all that match. */
 export interface Page<Row> {
@@ -267,6 +268,7 @@ export interface WorkspaceStorage {
   readonly keptTargets: KeptTargetStore;
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
+  readonly ingestTokens: IngestTokenStore;
   readonly versions: VersionStore;
   readonly audit: AuditStore;
   readonly ageing: AgeingStore;
@@ -291,6 +293,7 @@ export const FACT_NOUNS = [
   'deliveries',
   'messages',
   'secrets',
+  'ingest-tokens',
   'versions',
   'leases',
   'users',
@@ -309,7 +312,7 @@ export interface Fact {
 }
 
 /** What a transaction does in one workspace. */
-export interface WorkspaceTransaction {
+export interface WorkspaceTransaction extends IngestTokenTransaction {
   /** Adds the secret or replaces it, in which case it keeps its `created_at`. Answers the row as it is now. */
   putSecret(row: SecretRow): Promise<SecretRow>;
   /** Whether it was there. */

@@ -207,6 +207,27 @@ export interface SecretTable {
   updated_by: string;
 }
 
+/** What a sender of a pipeline's metrics shows. */
+export interface IngestTokenTable {
+  workspace: string;
+  id: string;
+  /** Id of the pipeline it is for. */
+  pipeline: string;
+  description: string;
+  enabled: number;
+  created_at: number;
+  expires_at: number | null;
+  /** To the minute. */
+  last_used_at: number | null;
+  /** Of the secret: HMAC-SHA-256 with the pepper, in base64url. */
+  digest: string;
+  /** When that secret was made. */
+  issued_at: number;
+  /** Of the secret before, which counts until `former_ends_at`; both null when there is none. */
+  former_digest: string | null;
+  former_ends_at: number | null;
+}
+
 /** A configuration that took effect. */
 export interface ConfigVersionTable {
   workspace: string;
@@ -272,6 +293,7 @@ export interface Database {
   messages: MessageTable;
   kept_targets: KeptTargetTable;
   secrets: SecretTable;
+  ingest_tokens: IngestTokenTable;
   config_versions: ConfigVersionTable;
   sessions: SessionTable;
   used_states: UsedStateTable;

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Backend } from './backend.ts';
 import { coalesce, MANY } from './facts.ts';
+import { ingestTokensIn } from './ingest-tokens.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
 import { dropTarget, keepTarget } from './kept-targets.ts';
 import { assertInForce } from './leases.ts';
@@ -42,6 +43,7 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
     putSecret: row => noted('secrets', row.name, putSecret(db, workspace, row)),
     removeSecret: name => noted('secrets', name, removeSecret(db, workspace, name)),
     countSecrets: () => countSecrets(db, workspace),
+    ...ingestTokensIn(db, workspace, noted),
     lastVersion: () => lastVersion(db, workspace),
     addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),
     async requeue(filter, range) {

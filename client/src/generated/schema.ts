@@ -871,6 +871,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system/ingest-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the ingest tokens by id, never their secrets */
+        get: operations["ingestTokens.list"];
+        put?: never;
+        /** Make a token with which a sender may push the metrics of a pipeline; its secret is shown this once */
+        post: operations["ingestTokens.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/ingest-tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what is known of an ingest token */
+        get: operations["ingestTokens.get"];
+        put?: never;
+        post?: never;
+        /** Remove an ingest token, with which nobody gets in any more */
+        delete: operations["ingestTokens.remove"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an ingest token: what is left out stays
+         * @description Senders that show one that is disabled or over are refused from the answer on.
+         */
+        patch: operations["ingestTokens.update"];
+        trace?: never;
+    };
+    "/system/ingest-tokens/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an ingest token another secret, which is shown this once
+         * @description The secret before counts for `grace` more, a day unless said otherwise; the one before that no more.
+         */
+        post: operations["ingestTokens.rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system/users": {
         parameters: {
             query?: never;
@@ -2284,6 +2344,45 @@ export interface components {
             /** @description What people were told last. */
             text: string;
         };
+        IngestToken: {
+            id: string;
+            /** @description The pipeline whose metrics its sender may push. */
+            pipeline: string;
+            description: string;
+            enabled: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Null for never. */
+            expiresAt: string | null;
+            /** @description When a sender last showed it; null when none did. */
+            lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When its secret was made.
+             */
+            rotatedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before counts as well; only while it does.
+             */
+            formerEndsAt?: string;
+        };
+        IngestTokenChange: {
+            id?: string | null;
+            description?: (string | null) | null;
+            enabled?: boolean | null;
+            expiresAt?: (string | null) | null;
+            pipeline?: string | null;
+        };
+        /** @default {} */
+        IngestTokenRotation: {
+            /**
+             * @description How long the secret before counts beside the new one; 0s ends it at once.
+             * @default 24h
+             * @example 30s
+             */
+            grace?: string;
+        };
         Input: {
             /** @description Unique identifier within its file. */
             id: string;
@@ -2394,6 +2493,31 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        IssuedIngestToken: {
+            id: string;
+            /** @description The pipeline whose metrics its sender may push. */
+            pipeline: string;
+            description: string;
+            enabled: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Null for never. */
+            expiresAt: string | null;
+            /** @description When a sender last showed it; null when none did. */
+            lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When its secret was made.
+             */
+            rotatedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before counts as well; only while it does.
+             */
+            formerEndsAt?: string;
+            /** @description What the sender shows as Authorization: Bearer. It is shown this once. */
+            secret: string;
+        };
         Key: {
             /** @description Its kid, which the header of each token that it signed names. */
             id: string;
@@ -2460,6 +2584,18 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             }[];
+        };
+        NewIngestToken: {
+            /** @description Left out, one is made. */
+            id?: string;
+            /** @description For people: which sender has it. */
+            description?: string | null;
+            /** @description While it is false, senders that show it are refused. */
+            enabled?: boolean;
+            /** @description From when on senders that show it are refused; null for never. */
+            expiresAt?: string | null;
+            /** @description The pipeline whose metrics its sender may push. */
+            pipeline: string;
         };
         NewMessage: {
             id: string;
@@ -3895,9 +4031,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             }) | {
                 /**
                  * @description The program whose metrics are read.
@@ -3920,9 +4056,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -4024,9 +4160,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
                 /** @description Which series of remote write and OTLP say what. */
                 rules?: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */
@@ -4390,9 +4526,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             }) | {
                 /**
                  * @description The program whose metrics are read.
@@ -4415,9 +4551,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -4519,9 +4655,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
                 /** @description Which series of remote write and OTLP say what. */
                 rules?: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */
@@ -8936,6 +9072,218 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                pipeline?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewIngestToken"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IssuedIngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IngestTokenChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["IngestTokenRotation"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IssuedIngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -6,6 +6,7 @@ import { conditionRoutes } from './conditions.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { groupRoutes } from './groups.ts';
 import { incidentRoutes } from './incidents.ts';
+import { ingestTokenRoutes } from './ingest-tokens.ts';
 import { keyRoutes } from './keys.ts';
 import { messageRoutes } from './messages.ts';
 import { notificationRoutes } from './notifications.ts';
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...groupRoutes,
   ...secretRoutes,
+  ...ingestTokenRoutes,
   ...userRoutes,
   ...keyRoutes,
   ...auditRoutes,

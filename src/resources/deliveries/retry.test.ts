@@ -35,6 +35,9 @@ function house(requeue: House['requeue']): House {
       reread: notUsed,
       subscribe: notUsed,
     },
+    get ingestTokens() {
+      return notUsed();
+    },
     get users() {
       return notUsed();
     },

@@ -2,23 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fact, IngestTokenRow, Storage } from '../../src/storage/storage.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase, TestDialect } from './contract.ts';
+import { ingestTokenRow as row } from './rows.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
-
-const row = (id: string, facts: Partial<IngestTokenRow> = {}): IngestTokenRow => ({
-  id,
-  pipeline: 'edge',
-  description: '',
-  enabled: 1,
-  created_at: NOW,
-  expires_at: null,
-  last_used_at: null,
-  digest: `digest of ${id}`,
-  issued_at: NOW,
-  former_digest: null,
-  former_ends_at: null,
-  ...facts,
-});
 
 /** What the storage keeps of ingest tokens, asked of one dialect. */
 export function describeIngestTokens(dialect: TestDialect): void {

@@ -1,11 +1,12 @@
+import type { AuditFilter, AuditRow, AuditStore } from './audit-store.ts';
 import type { FlushOperation, GroupStore } from './group-store.ts';
 import type { IngestTokenRow, IngestTokenStore, IngestTokenTransaction } from './ingest-token-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
   AttemptTable,
-  AuditTable,
   ConfigVersionTable,
   DeliveryState,
   DeliveryTable,
@@ -20,18 +21,18 @@ import type {
   UserTable,
 } from './tables.ts';
 
-export type { IngestTokenRow, Lease, LeaseStore, NodeRow, NodeStore };
-
-/** A page of rows; `total` counts all that match. */
-export interface Page<Row> {
-  readonly rows: readonly Row[];
-  readonly total: number;
-}
-
-export interface PageRequest {
-  readonly offset: number;
-  readonly limit: number;
-}
+export type {
+  AuditFilter,
+  AuditRow,
+  AuditStore,
+  IngestTokenRow,
+  Lease,
+  LeaseStore,
+  NodeRow,
+  NodeStore,
+  Page,
+  PageRequest,
+};
 
 type Scoped<Row> = Omit<Row, 'workspace'>;
 export type IncidentRow = Scoped<IncidentTable>;
@@ -39,7 +40,6 @@ export type EventRow = Scoped<EventTable>;
 export type DeliveryRow = Scoped<DeliveryTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
-export type AuditRow = Scoped<AuditTable>;
 export type SecretRow = Scoped<SecretTable>;
 export type KeptTargetRow = Scoped<KeptTargetTable>;
 export type ConfigVersionRow = Scoped<ConfigVersionTable>;
@@ -226,23 +226,6 @@ export interface VersionStore {
   /** The newest. */
   last(): Promise<ConfigVersionRow | undefined>;
   count(): Promise<number>;
-}
-
-export interface AuditFilter {
-  readonly actor?: string;
-  readonly action?: string;
-  readonly target?: string;
-  readonly result?: AuditRow['result'];
-  /** Epoch ms: then or later. */
-  readonly since?: number;
-  /** Epoch ms: before. */
-  readonly until?: number;
-}
-
-/** What was done and refused. There is no way to change it. */
-export interface AuditStore {
-  /** Newest first. */
-  list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;
 }
 
 /** What is kept for a time only; `deliveries` with their attempts. */

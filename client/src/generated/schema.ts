@@ -2408,8 +2408,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;
@@ -2479,8 +2479,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;
@@ -3061,8 +3061,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;
@@ -3132,8 +3132,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;

@@ -36,6 +36,7 @@ const house: House = {
   get components() {
     return untouched();
   },
+  minutes: { last: untouched, recorded: untouched },
   configuration: untouched,
   configurationStatus: untouched,
   save: untouched,

@@ -7,7 +7,7 @@ import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { House } from '../resources/verb.ts';
-import { NO_COMPONENTS, notLeading } from './follower.ts';
+import { NO_COMPONENTS, NO_MINUTES, notLeading } from './follower.ts';
 import type { Held } from './held.ts';
 import { leaderUrl } from './leader.ts';
 import { createLeadership } from './leadership.ts';
@@ -91,6 +91,9 @@ export async function startWorkspace(
     stores: storage.in(workspace),
     get components() {
       return led?.monitor.components ?? NO_COMPONENTS;
+    },
+    get minutes() {
+      return led?.minutes ?? NO_MINUTES;
     },
     configuration: configuration.get,
     configurationStatus: configuration.status,

@@ -7,14 +7,17 @@ export interface SeenSubject extends Subject {
 }
 
 /** Whether a notification names one component exactly, so that it counts as declared though it was never seen. */
-export const isExact = (conf: ComponentConf): boolean => !conf.name.includes('*');
+export const isExact = (conf: Pick<ComponentConf, 'name'>): boolean => !conf.name.includes('*');
 
 /** Everything one may call a component by: `type:id` and the bare id, each with the engine's id and with ours. */
 export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
   id === engineId ? [`${type}:${id}`, id] : [`${type}:${engineId}`, `${type}:${id}`, engineId, id];
 
 /** The components a conf means: its name is one of theirs, or a pattern with `*` for one. */
-export function matcher(conf: ComponentConf, kind: ComponentKind): (component: Component) => boolean {
+export function matcher(
+  conf: Pick<ComponentConf, 'name' | '__workerGroup'>,
+  kind: ComponentKind,
+): (component: Component) => boolean {
   const isNamed = isExact(conf) ? exactly(conf.name) : like(conf.name);
   return component =>
     component.kind === kind &&

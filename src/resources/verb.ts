@@ -13,6 +13,7 @@ import type { TestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
+import type { MinuteRecorder } from '../pipelines/minutes.ts';
 import type { Fact, RequeueFilter, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
 import { audited, type Called, type Origin } from './audited.ts';
 import { groupsOf } from './groups/groups.ts';
@@ -21,6 +22,8 @@ import { groupsOf } from './groups/groups.ts';
 export interface House {
   readonly stores: WorkspaceStorage;
   readonly components: Components;
+  /** What components did in the last minute. */
+  readonly minutes: Pick<MinuteRecorder, 'last' | 'recorded'>;
   readonly configuration: () => Configuration;
   readonly configurationStatus: () => ConfigurationStatus;
   /** Makes a change and answers the configuration that is in force with it. */

@@ -20,6 +20,7 @@ import { endOthers, leaseStore } from './leases.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { minuteStore } from './minutes.ts';
 import { nodeStore } from './nodes.ts';
 import { placeOf } from './place.ts';
 import { ageingStore } from './retention.ts';
@@ -102,6 +103,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
       ingestTokens: ingestTokenStore(reader, workspace),
+      minutes: minuteStore(reader, workspace),
       versions: versionStore(reader, workspace),
       audit: auditStore(reader, workspace),
       ageing: ageingStore(reader, workspace),

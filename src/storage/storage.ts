@@ -2,6 +2,7 @@ import type { AuditFilter, AuditRow, AuditStore } from './audit-store.ts';
 import type { FlushOperation, GroupStore } from './group-store.ts';
 import type { IngestTokenRow, IngestTokenStore, IngestTokenTransaction } from './ingest-token-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
+import type { MinuteStore, MinutesRow, MinuteTransaction } from './minute-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
 import type { Page, PageRequest } from './page.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
@@ -28,6 +29,7 @@ export type {
   IngestTokenRow,
   Lease,
   LeaseStore,
+  MinutesRow,
   NodeRow,
   NodeStore,
   Page,
@@ -229,7 +231,7 @@ export interface VersionStore {
 }
 
 /** What is kept for a time only; `deliveries` with their attempts. */
-export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages' | 'audit';
+export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages' | 'audit' | 'minutes';
 
 export interface AgeingStore {
   /**
@@ -252,6 +254,7 @@ export interface WorkspaceStorage {
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
   readonly ingestTokens: IngestTokenStore;
+  readonly minutes: MinuteStore;
   readonly versions: VersionStore;
   readonly audit: AuditStore;
   readonly ageing: AgeingStore;
@@ -295,7 +298,7 @@ export interface Fact {
 }
 
 /** What a transaction does in one workspace. */
-export interface WorkspaceTransaction extends IngestTokenTransaction {
+export interface WorkspaceTransaction extends IngestTokenTransaction, MinuteTransaction {
   /** Adds the secret or replaces it, in which case it keeps its `created_at`. Answers the row as it is now. */
   putSecret(row: SecretRow): Promise<SecretRow>;
   /** Whether it was there. */

@@ -228,6 +228,17 @@ export interface IngestTokenTable {
   former_ends_at: number | null;
 }
 
+/** What was recorded of one component in one hour. */
+export interface MinutesTable {
+  workspace: string;
+  /** The hour and a hash of the component: grows with time. */
+  id: string;
+  /** Epoch ms of its beginning. */
+  hour: number;
+  /** Records of minutes, one behind the other. */
+  data: string;
+}
+
 /** A configuration that took effect. */
 export interface ConfigVersionTable {
   workspace: string;
@@ -294,6 +305,7 @@ export interface Database {
   kept_targets: KeptTargetTable;
   secrets: SecretTable;
   ingest_tokens: IngestTokenTable;
+  minutes: MinutesTable;
   config_versions: ConfigVersionTable;
   sessions: SessionTable;
   used_states: UsedStateTable;

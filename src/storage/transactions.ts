@@ -8,6 +8,7 @@ import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
 import { dropTarget, keepTarget } from './kept-targets.ts';
 import { assertInForce } from './leases.ts';
 import { addMessage, removeMessage } from './messages.ts';
+import { minutesIn } from './minutes.ts';
 import { requeue } from './requeue.ts';
 import { removeOld } from './retention.ts';
 import { countSecrets, putSecret, removeSecret } from './secrets.ts';
@@ -44,6 +45,7 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
     removeSecret: name => noted('secrets', name, removeSecret(db, workspace, name)),
     countSecrets: () => countSecrets(db, workspace),
     ...ingestTokensIn(db, workspace, noted),
+    ...minutesIn(db, workspace),
     lastVersion: () => lastVersion(db, workspace),
     addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),
     async requeue(filter, range) {

@@ -9,6 +9,7 @@ import { incidentRoutes } from './incidents.ts';
 import { ingestTokenRoutes } from './ingest-tokens.ts';
 import { keyRoutes } from './keys.ts';
 import { messageRoutes } from './messages.ts';
+import { metricRoutes } from './metrics.ts';
 import { notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
 import { systemRoutes } from './system.ts';
@@ -20,6 +21,7 @@ import { versionRoutes } from './version.ts';
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...componentRoutes,
+  ...metricRoutes,
   ...notificationRoutes,
   ...conditionRoutes,
   ...targetRoutes,

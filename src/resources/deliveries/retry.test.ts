@@ -21,6 +21,7 @@ function house(requeue: House['requeue']): House {
   return {
     stores: test.storage.in('default'),
     components: testComponents(clock),
+    minutes: { last: notUsed, recorded: notUsed },
     configuration: notUsed,
     configurationStatus: notUsed,
     save: notUsed,

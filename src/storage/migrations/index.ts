@@ -13,6 +13,7 @@ import { standIns } from './20260112000000-stand-ins.ts';
 import { targetPauses } from './20260112010000-target-pauses.ts';
 import { groups } from './20260113000000-groups.ts';
 import { ingestTokens } from './20260114020000-ingest-tokens.ts';
+import { minutes } from './20260114030000-minutes.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -30,4 +31,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260112010000-target-pauses': targetPauses,
   '20260113000000-groups': groups,
   '20260114020000-ingest-tokens': ingestTokens,
+  '20260114030000-minutes': minutes,
 };

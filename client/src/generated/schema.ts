@@ -418,6 +418,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what inputs and outputs do now: a row for each, keyed by metric */
+        get: operations["metrics.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/system/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what inputs and outputs do now: a row for each, keyed by metric, in a group */
+        get: operations["metrics.listInGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/metrics/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get what inputs and outputs did, minute by minute or in longer steps, as series
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes`.
+         */
+        post: operations["metrics.query"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/system/metrics/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get what inputs and outputs did, minute by minute or in longer steps, as series, in a group
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes`.
+         */
+        post: operations["metrics.queryInGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/notifications": {
         parameters: {
             query?: never;
@@ -1968,6 +2042,24 @@ export interface components {
             effective?: boolean;
             files?: string[];
         };
+        ComponentMetrics: {
+            [key: string]: {
+                /** @description What the value is of. */
+                model: {
+                    /** @description Its `type:id`. */
+                    input?: string;
+                    output?: string;
+                    group: string;
+                    /** @description What it is called in paths. */
+                    id: string;
+                    pipeline: string;
+                };
+                /** @description Of a counter what the last minute brought, else how it is now. */
+                val: number;
+                /** @description Of a counter: a second, over the last minute. */
+                rate?: number;
+            }[];
+        };
         Condition: {
             id: string;
             /** @description For people. */
@@ -2584,6 +2676,33 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             }[];
+        };
+        MetricsQuery: {
+            /** @description Which: `type:id`, an id, or a pattern with `*`. */
+            components: string[];
+            /**
+             * @description Left out, inputs and outputs.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+            /** @description Which of their metrics. */
+            metrics: ("health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up")[];
+            /**
+             * Format: date-time
+             * @description Counts from the beginning of its minute.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Left out, until now.
+             */
+            to?: string;
+            /**
+             * @description Whole minutes, which become one value.
+             * @default 1m
+             * @example 30s
+             */
+            step?: string;
         };
         NewIngestToken: {
             /** @description Left out, one is made. */
@@ -3714,6 +3833,23 @@ export interface components {
         SecretValue: {
             value: string;
         };
+        Series: {
+            /** @description Its `type:id`. */
+            component: string;
+            /** @enum {string} */
+            kind: "input" | "output";
+            /** @description What it is called in paths. */
+            id: string;
+            group: string;
+            pipeline: string;
+            /** @enum {string} */
+            metric: "health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up";
+            /** @description Epoch ms of the beginning of each step, and its value; null where nothing is known of it. */
+            points: [
+                number,
+                number | null
+            ][];
+        };
         Settings: {
             /**
              * @description This installation.
@@ -4268,6 +4404,23 @@ export interface components {
                  * @example 30s
                  */
                 audit: string;
+                /**
+                 * @description How long is kept what inputs and outputs did minute by minute: a week, and the day it is compared with.
+                 * @default 8d
+                 * @example 30s
+                 */
+                minutes: string;
+            };
+            /**
+             * @description What inputs and outputs did, minute by minute, for charts.
+             * @default {}
+             */
+            history: {
+                /**
+                 * @description With more inputs and outputs than this, nothing is recorded minute by minute; 0 for never. One takes about 200 KB in 8 days.
+                 * @default 10000
+                 */
+                components: number;
             };
             /**
              * @description Metrics of Headgate itself.
@@ -4700,6 +4853,10 @@ export interface components {
                 versions?: string | null;
                 messages?: string | null;
                 audit?: string | null;
+                minutes?: string | null;
+            } | null;
+            history?: {
+                components?: number | null;
             } | null;
             metrics?: {
                 token?: string | null;
@@ -7666,6 +7823,170 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "metrics.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                kind?: "input" | "output";
+                /** @description Only those of that name: `type:id`, an id, or a pattern with `*`. */
+                component?: string;
+                /** @description Regular expressions for the names of metrics, of which one must match. */
+                metricNameFilter?: string | string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ComponentMetrics"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "metrics.listInGroup": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                kind?: "input" | "output";
+                /** @description Only those of that name: `type:id`, an id, or a pattern with `*`. */
+                component?: string;
+                /** @description Regular expressions for the names of metrics, of which one must match. */
+                metricNameFilter?: string | string[];
+            };
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ComponentMetrics"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "metrics.query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MetricsQuery"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Series"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "metrics.queryInGroup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MetricsQuery"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Series"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -39,6 +39,7 @@ const house: House = {
   minutes: { last: untouched, recorded: untouched },
   configuration: untouched,
   configurationStatus: untouched,
+  configurationTexts: untouched,
   save: untouched,
   trial: untouched,
   testSend: untouched,
@@ -105,7 +106,16 @@ test('api.md lists every path that the server knows', async () => {
     if (method !== 'HEAD') known.push(`${method} ${asDocumented(url)}`);
   });
   await server.register(
-    scope => addManagement(scope, { tenantOf, identity, health: untouched, clock, forwarding, limits }),
+    scope =>
+      addManagement(scope, {
+        tenantOf,
+        identity,
+        health: untouched,
+        clock,
+        forwarding,
+        limits,
+        isHosted: false,
+      }),
     { prefix: '/api/v1' },
   );
   await server.register(scope => addIngest(scope, { tenantOf, forwarding, limits }), { prefix: '/ingest' });

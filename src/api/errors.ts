@@ -40,10 +40,14 @@ const LONGEST_RETRY_SECONDS = 5;
 /** While the server cannot do its work everybody is refused alike: one line in so much time says it. */
 const TOLD_FOR_MS = 10_000;
 
-/** The one writer of error bodies: `{status: "error", message, code, requestId, errors?}`. */
+/** The one writer of errors, by default of `{status: "error", message, code, requestId, errors?}`. */
 export type ErrorWriter = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-export function createErrorWriter(logger: Logger, clock: Pick<Clock, 'monotonic'>): ErrorWriter {
+export function createErrorWriter(
+  logger: Logger,
+  clock: Pick<Clock, 'monotonic'>,
+  bodyOf: typeof errorBody = errorBody,
+): ErrorWriter {
   let toldAt = Number.NEGATIVE_INFINITY;
 
   function tell({ code }: AppError, error: unknown, request: FastifyRequest): void {
@@ -63,7 +67,7 @@ export function createErrorWriter(logger: Logger, clock: Pick<Clock, 'monotonic'
     return reply
       .code(STATUS[known.code])
       .type('application/json; charset=utf-8')
-      .send(errorBody(known, request.id));
+      .send(bodyOf(known, request.id));
   };
 }
 
@@ -71,6 +75,14 @@ export const errorBody = ({ code, message, problems }: AppError, requestId: stri
   status: 'error',
   message: FIXED_TEXTS[code] ?? message,
   code,
+  requestId,
+  ...(problems && { errors: problems }),
+});
+
+/** As the family's management plane tells errors; what is wrong with a body is told beside. */
+export const managementErrorBody = ({ code, message, problems }: AppError, requestId: string): object => ({
+  statusCode: STATUS[code],
+  message: FIXED_TEXTS[code] ?? message,
   requestId,
   ...(problems && { errors: problems }),
 });

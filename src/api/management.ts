@@ -15,10 +15,6 @@ import { PREFIX, served } from './operations.ts';
 import { addStream, streamOperation } from './stream.ts';
 import type { TenantOf } from './tenant.ts';
 
-/** The only two that answer without a token. */
-const PUBLIC = [loginOperation, healthOperation];
-const PUBLIC_PATHS: ReadonlySet<string> = new Set(PUBLIC.map(row => PREFIX + row.path));
-
 export interface ManagementOptions {
   readonly clock: Clock;
   readonly forwarding: Forwarding;
@@ -26,11 +22,16 @@ export interface ManagementOptions {
   readonly identity: Pick<Identity, 'login'>;
   readonly health: () => Health;
   readonly limits: CallLimits;
+  /** Whether workspaces of many are served here, and tokens are issued elsewhere. */
+  readonly isHosted: boolean;
 }
 
 /** `/api/v1`: a token first, then whether the path exists. */
 export async function addManagement(scope: FastifyInstance, options: ManagementOptions): Promise<void> {
-  const { tenantOf } = options;
+  const { tenantOf, isHosted } = options;
+  const open = isHosted ? [healthOperation] : [loginOperation, healthOperation];
+  const openPaths = new Set(open.map(row => PREFIX + row.path));
+  const rows = served.filter(row => !(isHosted && row.isOfInstallation));
   const actors = new WeakMap<FastifyRequest, Actor>();
   readJsonBodies(scope);
 
@@ -54,20 +55,20 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
   }
 
   scope.addHook('onRequest', async request => {
-    if (!request.is404 && PUBLIC_PATHS.has(request.routeOptions.url ?? '')) return;
+    if (!request.is404 && openPaths.has(request.routeOptions.url ?? '')) return;
     const actor = await actorOf(request);
     options.limits.actor(actor.id);
     actors.set(request, actor);
   });
   forwardLive(scope, options.forwarding);
   addHealth(scope, options.health);
-  addLogin(scope, options.identity);
+  if (!isHosted) addLogin(scope, options.identity);
   addStream(scope, {
     tenantOf,
     clock: options.clock,
     actorOf: request => actors.get(request),
   });
-  for (const route of served)
+  for (const route of rows)
     scope.route({
       method: route.method,
       url: route.path,
@@ -86,7 +87,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
         return body;
       },
     });
-  addNotFound(scope, PREFIX, [...PUBLIC, streamOperation, ...served]);
+  addNotFound(scope, PREFIX, [...open, streamOperation, ...rows]);
 }
 
 function groupOf(request: FastifyRequest): string | undefined {

@@ -1,44 +1,59 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
-const SCRIPTS = [
-  'page.js',
-  'api.js',
-  'drawing.js',
-  'rates.js',
-  'session.js',
-  'sign-in.js',
-  'tables.js',
-  'words.js',
-  'reference.js',
-  'operations.js',
-  'schema-view.js',
+interface PageFile {
+  readonly path: string;
+  readonly file: string;
+  readonly type: string;
+}
+
+const html = (path: string, file: string): PageFile => ({ path, file, type: 'text/html; charset=utf-8' });
+const style = (file: string): PageFile => ({ path: `/${file}`, file, type: 'text/css; charset=utf-8' });
+const script = (file: string): PageFile => ({
+  path: `/${file}`,
+  file,
+  type: 'text/javascript; charset=utf-8',
+});
+
+/** What both pages are made of. */
+const COMMON = [
+  style('page.css'),
+  ...['api.js', 'drawing.js', 'session.js', 'sign-in.js', 'words.js'].map(script),
 ];
 
-/** The page's files, from the folder beside this module; the build lays them beside the bundle. */
-const FILES = [
-  { path: '/', file: 'index.html', type: 'text/html; charset=utf-8' },
-  { path: '/reference', file: 'reference.html', type: 'text/html; charset=utf-8' },
-  ...['page.css', 'board.css', 'reference.css'].map(file => ({
-    path: `/${file}`,
-    file,
-    type: 'text/css; charset=utf-8',
-  })),
-  ...SCRIPTS.map(file => ({
-    path: `/${file}`,
-    file,
-    type: 'text/javascript; charset=utf-8',
-  })),
+const PAGE = [
+  html('/', 'index.html'),
+  html('/reference', 'reference.html'),
+  ...['board.css', 'reference.css'].map(style),
+  ...['page.js', 'rates.js', 'tables.js', 'reference.js', 'operations.js', 'schema-view.js'].map(script),
+  ...COMMON,
 ];
 
-export const PAGE_ROUTES = FILES.map(({ path }) => ({ method: 'GET', path }));
+/** Of the login service. */
+const SIGN_IN = [
+  html('/', 'hand-over.html'),
+  html('/sign-in', 'hand-over.html'),
+  script('hand-over.js'),
+  ...COMMON,
+];
+
+const routesOf = (files: readonly PageFile[]) => files.map(({ path }) => ({ method: 'GET', path }));
+
+export const PAGE_ROUTES = routesOf(PAGE);
+export const SIGN_IN_ROUTES = routesOf(SIGN_IN);
 
 /** Nothing but our own files and our own API, and no frame around it. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-export function addPage(server: FastifyInstance): void {
-  for (const { path, file, type } of FILES) {
+export const addPage = (server: FastifyInstance): void => serve(server, PAGE);
+
+/** Where people sign in at the login service, and go on from to the page of a workspace. */
+export const addSignInPage = (server: FastifyInstance): void => serve(server, SIGN_IN);
+
+/** The files are in the folder beside this module; the build lays them beside the bundle. */
+function serve(server: FastifyInstance, files: readonly PageFile[]): void {
+  for (const { path, file, type } of files) {
     const content = readFileSync(new URL(`./page/${file}`, import.meta.url));
     server.get(path, async (_request, reply) =>
       reply

@@ -19,6 +19,8 @@ export interface Route extends Operation {
   readonly grouped: boolean;
   /** Whether only the process that leads can answer: it reads the pipelines and holds the configuration. */
   readonly isLive: boolean;
+  /** Whether it is about the whole installation, which is not a workspace's where there are many: hosted, it is not there. */
+  readonly isOfInstallation: boolean;
   /**
    * `input` is the query and the places in the path; of a request that writes also `body`, undefined when none was
    * sent, and `ifMatch`, the header.
@@ -35,6 +37,7 @@ interface RouteOptions<Input, Output> {
   readonly grouped?: boolean;
   /** False for what lies in the store alone, which every process reads. */
   readonly isLive?: false;
+  readonly isOfInstallation?: true;
   readonly verb: Verb<Input, Output>;
   /** What the body is called, and how it looks where that is more than the verb's own schema says. */
   readonly takes?: { readonly shape: Omit<Shape, 'schema'> & Partial<Shape>; readonly kind?: Body['kind'] };
@@ -60,6 +63,7 @@ export function route<Input, Output>(options: RouteOptions<Input, Output>): Rout
     ...(description !== undefined && { description }),
     grouped: options.grouped ?? false,
     isLive: options.isLive ?? true,
+    isOfInstallation: options.isOfInstallation ?? false,
     access: verb.permission,
     params,
     query,

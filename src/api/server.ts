@@ -15,7 +15,7 @@ import type { Forwarding } from './forward.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addJwks, JWKS_ROUTE } from './jwks.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
-import { describeInstallation } from './metrics/installation.ts';
+import { describeBuild, describeInstallation } from './metrics/installation.ts';
 import { describeProcess } from './metrics/process.ts';
 import { countRequests } from './metrics/requests.ts';
 import { addMetrics, METRICS_ROUTE } from './metrics/served.ts';
@@ -27,12 +27,12 @@ import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
 export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits' | 'forwarding'> {
-  readonly identity: Pick<Identity, 'login' | 'signIn' | 'sessions' | 'sso' | 'localLogin' | 'keys'>;
+  readonly identity: Pick<Identity, 'login' | 'keys'>;
   readonly forwarding: Omit<Forwarding, 'tenantOf'>;
   /** Those of the installation. */
   readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics'>;
-  /** The workspace that /metrics tells of. */
-  readonly described: House;
+  /** The workspace that /metrics tells of; undefined where there are many of others. */
+  readonly described: House | undefined;
   /** What is told of this server at /metrics. */
   readonly metrics: Metrics;
   /** Makes what speaks https; without it http is spoken. */
@@ -96,7 +96,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   countRequests(server, metrics);
   addPage(server);
-  describeInstallation(metrics, options.described);
+  describeBuild(metrics);
+  if (options.described !== undefined) describeInstallation(metrics, options.described);
   const endMeasuring = describeProcess(metrics, options.health().startTime);
   server.addHook('onClose', async () => endMeasuring());
   addMetrics(server, metrics, () => settings().metrics.token);

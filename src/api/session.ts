@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import type { Identity } from '../auth/identity.ts';
-import { isCsrfToken, type Session } from '../auth/sessions.ts';
-import { AppError } from '../lib/errors.ts';
+import type { Session } from '../auth/sessions.ts';
 import { invalidInput } from '../resources/verb.ts';
 import { readJsonBodies } from './bodies.ts';
+import { type BrowserSessions, browserSessions } from './browser-session.ts';
 import type { CallLimits } from './call-limits.ts';
 import { readCookie } from './cookies.ts';
 import { credentials, MOST_BYTES } from './login.ts';
@@ -24,80 +24,75 @@ const SESSION_ROUTES = [
   { method: 'POST', path: '/token' },
 ] as const;
 
+/** How people sign in at one address, and the sessions of browsers there. */
+export type SignIn = Pick<Identity, 'signIn' | 'sessions' | 'sso' | 'localLogin'>;
+
 export interface SessionOptions {
-  readonly identity: Pick<Identity, 'signIn' | 'sessions' | 'sso' | 'localLogin'>;
+  /** How people sign in where the request was sent to. */
+  readonly signInOf: (request: FastifyRequest) => SignIn;
   readonly externalUrl: () => string | undefined;
   readonly limits: CallLimits;
+  /** What else a page can do for whoever is signed in. */
+  readonly more?: MoreOfSession | undefined;
 }
 
-const CSRF_HEADER = 'x-csrf-token';
+export interface MoreOfSession {
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
+  add(scope: FastifyInstance, browsers: BrowserSessions): void;
+}
 
 const use = z.strictObject({ active: z.boolean().default(true) }).prefault({});
 
 /** `/session`: who is signed in with this browser, by a cookie that no script can read. */
 export async function addSession(scope: FastifyInstance, options: SessionOptions): Promise<void> {
-  const { signIn, sessions, sso, localLogin } = options.identity;
-  const { limits } = options;
+  const { limits, signInOf } = options;
+  const browsers = browserSessions(request => signInOf(request).sessions, limits);
   readJsonBodies(scope);
   scope.addHook('onRequest', async request => {
     if (!request.is404 && request.method !== 'GET' && request.method !== 'HEAD')
       assertSameOrigin(request, options.externalUrl());
   });
 
-  const tell = async (session: Session | undefined): Promise<object> =>
-    wireSession(session, { sso: sso.name(), localLogin: await localLogin.state() });
+  async function tell(request: FastifyRequest, session: Session | undefined): Promise<object> {
+    const { sso, localLogin } = signInOf(request);
+    return wireSession(session, { sso: sso.name(), localLogin: await localLogin.state() });
+  }
 
-  scope.get('/', async request => tell((await find(request))?.session));
+  scope.get('/', async request => tell(request, (await browsers.find(request))?.session));
 
   scope.post('/login', { bodyLimit: MOST_BYTES }, async (request, reply) => {
     const parsed = credentials.safeParse(request.body);
     if (!parsed.success) throw invalidInput(parsed.error);
     const former = readCookie(request, SESSION_COOKIE);
-    const { secret, session } = await signIn({
+    const { secret, session } = await signInOf(request).signIn({
       ...parsed.data,
       address: request.ip,
       requestId: request.id,
       former,
     });
     setSessionCookie(request, reply, secret);
-    return tell(session);
+    return tell(request, session);
   });
 
   scope.post('/token', { bodyLimit: MOST_BYTES }, async request => {
     const parsed = use.safeParse(request.body ?? undefined);
     if (!parsed.success) throw invalidInput(parsed.error);
-    const { secret, session } = await sessionOf(request);
+    const { sessions } = signInOf(request);
+    const { secret, session } = await browsers.get(request);
     const used = parsed.data.active ? await sessions.touch(secret) : undefined;
     return sessions.issueToken(used ?? session);
   });
 
   scope.delete('/', { bodyLimit: MOST_BYTES }, async (request, reply) => {
-    const { secret } = await sessionOf(request);
+    const { sessions, sso } = signInOf(request);
+    const { secret } = await browsers.get(request);
     const { idToken } = await sessions.end(secret);
     setSessionCookie(request, reply);
     const logoutUrl = idToken === undefined ? undefined : await sso.logoutUrl(idToken);
-    return { ...(await tell(undefined)), ...(logoutUrl !== undefined && { logoutUrl }) };
+    return { ...(await tell(request, undefined)), ...(logoutUrl !== undefined && { logoutUrl }) };
   });
 
-  /** Undefined when nobody is signed in; either way the call counts. */
-  async function find(request: FastifyRequest): Promise<{ secret: string; session: Session } | undefined> {
-    const secret = readCookie(request, SESSION_COOKIE);
-    const session = secret === undefined ? undefined : await sessions.find(secret);
-    if (session === undefined) limits.stranger(request.ip);
-    else limits.actor(session.user.id);
-    return secret === undefined || session === undefined ? undefined : { secret, session };
-  }
-
-  /** Throws `unauthenticated`, and `forbidden` without the token that only our own page knows. */
-  async function sessionOf(request: FastifyRequest): Promise<{ secret: string; session: Session }> {
-    const found = await find(request);
-    if (found === undefined) throw new AppError('unauthenticated', 'Nobody is signed in here; sign in again');
-    const presented = request.headers[CSRF_HEADER];
-    if (typeof presented !== 'string' || !isCsrfToken(found.session, presented))
-      throw new AppError('forbidden', `The header ${CSRF_HEADER} does not hold the token of this session`);
-    return found;
-  }
-
-  addSso(scope, options.identity);
-  addNotFound(scope, SESSION_PREFIX, [...SESSION_ROUTES, ...SSO_ROUTES]);
+  addSso(scope, signInOf);
+  options.more?.add(scope, browsers);
+  addNotFound(scope, SESSION_PREFIX, [...SESSION_ROUTES, ...SSO_ROUTES, ...(options.more?.routes ?? [])]);
 }

@@ -12,11 +12,14 @@ export const SSO_ROUTES = [
 const COOKIE = 'sso';
 
 /** Where a browser goes to sign in with the provider, and where it comes back to. */
-export function addSso(scope: FastifyInstance, { sso }: Pick<Identity, 'sso'>): void {
+export function addSso(
+  scope: FastifyInstance,
+  signInOf: (request: FastifyRequest) => Pick<Identity, 'sso'>,
+): void {
   scope.get<{ Querystring: { returnTo?: string | string[] } }>('/sso', async (request, reply) => {
     const { returnTo } = request.query;
     return toPage(reply, async () => {
-      const begun = await sso.begin(typeof returnTo === 'string' ? returnTo : undefined);
+      const begun = await signInOf(request).sso.begin(typeof returnTo === 'string' ? returnTo : undefined);
       setCookie(request, reply, begun.cookie, begun.seconds);
       return begun.location;
     });
@@ -26,7 +29,7 @@ export function addSso(scope: FastifyInstance, { sso }: Pick<Identity, 'sso'>): 
     toPage(reply, async () => {
       const cookie = readCookie(request, COOKIE);
       setCookie(request, reply, '', 0);
-      const { secret, returnTo } = await sso.finish({
+      const { secret, returnTo } = await signInOf(request).sso.finish({
         search: new URL(request.url, 'http://headgate.invalid').search,
         cookie,
         former: readCookie(request, SESSION_COOKIE),

@@ -1,11 +1,9 @@
 import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
-import { createIdentity, type IdentitySettings } from '../auth/identity.ts';
 import { openPepper } from '../auth/pepper.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
-import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createDial } from '../lib/dial.ts';
 import { createHttpClient } from '../lib/http-client.ts';
@@ -19,15 +17,15 @@ import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
-import { holdConfiguration } from './held.ts';
+import { holdFiles } from './held.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { hangUp, listen } from './listen.ts';
-import { createMeters, meteredIdentity, meteredStorage } from './meters.ts';
+import { createMeters, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
-import { sweepSessions } from './session-sweep.ts';
+import { startOwn } from './own.ts';
+import type { Serving } from './serving.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
-import { startWorkspace } from './workspace.ts';
 
 /** The one workspace of a customer-managed installation. */
 export const WORKSPACE = 'default';
@@ -83,10 +81,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     const pepper = await openPepper({ storage, keyRing });
     const shared = { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
-    const held = await holdConfiguration(shared, {
+    let serving: Serving | undefined;
+    const held = await holdFiles(shared, {
       workspace: WORKSPACE,
       sources,
-      assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
+      assertMayBecome: async (next, now) => serving?.assertMayBecome(next, now),
     });
     const { configuration, audit } = held;
     teardown.add('configuration', configuration.stop);
@@ -96,28 +95,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     teardown.add('audit', audit.stop);
-    teardown.add('ingest tokens', held.ingestTokens.stop);
-    const identity = meteredIdentity(
-      await createIdentity({
-        audit,
-        storage,
-        keyRing,
-        http,
-        clock,
-        ids,
-        logger,
-        isShared,
-        settings: () => identitySettings(settings()),
-      }),
-      metrics,
-    );
-    teardown.add('identity', identity.stop);
-    const generatedPassword = await identity.ensureFirstAdmin({
-      dataFolder,
-      password: firstPassword(options),
-    });
-    identity.keys.start();
-    teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
     const tls = startTls({
       folder: sources.folder,
       settings: () => settings().api.tls,
@@ -129,18 +106,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     const forward = createHttpForward(() => tls?.identity());
     teardown.add('forwarding', forward.close);
     const node = ids.next();
-    const running = await startWorkspace(shared, {
-      ...{ held, node, http, dial, meters },
-      authenticate: identity.authenticate,
-      common: { users: identity.users, keys: identity.keys },
+    const running = await startOwn({
+      ...{ shared, held, node, http, dial, meters, audit, metrics, settings, teardown },
+      firstPassword: firstPassword(options),
     });
-    teardown.add('workspace', running.stop);
+    serving = running;
     let stopping = false;
     const startTime = clock.now();
     const server = await createServer({
-      identity,
-      tenantOf: () => running.tenant,
-      described: running.tenant.house,
+      ...running,
       forwarding: { node, http: forward },
       settings,
       createListener: tls?.create,
@@ -164,13 +138,13 @@ export async function startApp(options: AppOptions): Promise<App> {
       'changed settings',
       configuration.subscribe(() => {
         tls?.reload();
-        void identity.checkSettings();
+        void running.checkSettings();
       }),
     );
-    void identity.checkSettings();
+    void running.checkSettings();
     return {
       url: listening,
-      generatedPassword,
+      generatedPassword: running.generatedPassword,
       async reload() {
         if (!stopping) await configuration.reload();
       },
@@ -191,13 +165,6 @@ async function firstSources({ configFolder, environment, flags }: AppOptions): P
   await writeFirstFiles(folder);
   return { folder, environment, flags };
 }
-
-const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
-  ...api,
-  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
-  auth,
-  externalUrl: instance.externalUrl,
-});
 
 function checked(loaded: LoadResult): Configuration {
   if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);

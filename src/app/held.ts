@@ -7,7 +7,10 @@ import {
 } from '../config/current.ts';
 import type { Sources } from '../config/load.ts';
 import { openSecretStore, type SecretStore } from '../config/secret-store.ts';
+import { createStoredConfiguration } from '../config/stored-configuration.ts';
+import type { TenantTerms } from '../config/tenant-terms.ts';
 import { createVersions } from '../config/versions.ts';
+import { documentKeeper } from '../config/workspace-document.ts';
 import { auditFileEdit } from './file-edits.ts';
 import { type LeadersVersions, leadersVersions } from './leaders-versions.ts';
 import type { Shared } from './shared.ts';
@@ -15,7 +18,6 @@ import type { Shared } from './shared.ts';
 /** What a workspace says of itself: its configuration, the secrets in it, what became of them, who may push to it, and who did what. */
 export interface Held {
   readonly workspace: string;
-  readonly sources: Sources;
   readonly audit: Audit;
   readonly secrets: SecretStore;
   readonly ingestTokens: IngestTokens;
@@ -24,30 +26,59 @@ export interface Held {
   readonly configuration: ConfigurationHolder;
 }
 
-export interface HeldOptions {
-  readonly workspace: string;
-  readonly sources: Omit<Sources, 'secretOf'>;
-  readonly assertMayBecome: ConfigurationOptions['assertMayBecome'];
+/** The configuration in a folder. Throws `internal` when the key ring lacks the key of a secret. */
+export async function holdFiles(
+  shared: Shared,
+  {
+    workspace,
+    sources,
+    assertMayBecome,
+  }: {
+    readonly workspace: string;
+    readonly sources: Omit<Sources, 'secretOf'>;
+    readonly assertMayBecome: NonNullable<ConfigurationOptions['assertMayBecome']>;
+  },
+): Promise<Held> {
+  const { clock, logger } = shared;
+  const around = await openAround(shared, workspace);
+  const { audit, secrets, versions } = around;
+  const configuration = createConfiguration({
+    ...{ ...sources, secretOf: secrets.get, secrets, versions, assertMayBecome, clock, logger },
+    edited: edit => auditFileEdit(audit, edit),
+  });
+  return { ...around, configuration };
 }
 
-/** Throws `internal` when the key ring lacks the key of a secret. */
-export async function holdConfiguration(
-  { storage, keyRing, pepper, clock, ids, logger }: Shared,
-  { workspace, sources, assertMayBecome }: HeldOptions,
+/** The configuration that the store holds for a workspace. Throws as `holdFiles` does. */
+export async function holdDocument(
+  shared: Shared,
+  { workspace, tenant }: { readonly workspace: string; readonly tenant: TenantTerms },
 ): Promise<Held> {
-  const audit = createAudit({ storage, workspace, clock, ids, logger });
-  const secrets = await openSecretStore({ storage, workspace, keyRing, clock, logger });
-  const ingestTokens = await openIngestTokens({ storage, workspace, pepper, clock, ids, logger });
-  const versions = leadersVersions(createVersions({ storage, workspace, ids, clock, logger }));
-  const known = { ...sources, secretOf: secrets.get };
-  const configuration = createConfiguration({
-    ...known,
-    secrets,
-    versions,
-    edited: edit => auditFileEdit(audit, edit),
-    ...(assertMayBecome !== undefined && { assertMayBecome }),
-    clock,
-    logger,
+  const { storage, clock, logger } = shared;
+  const around = await openAround(shared, workspace);
+  const { secrets, versions } = around;
+  const documents = documentKeeper({ ...shared, workspace });
+  const configuration = createStoredConfiguration({
+    ...{ folder: workspace, environment: {}, flags: {}, tenant, secretOf: secrets.get, secrets, versions },
+    ...{ documents, first: await documents.read(), clock, logger },
+    subscribe: listener =>
+      storage.subscribe(fact => {
+        const isOurs = fact.workspace === workspace || fact.workspace === '*';
+        if (isOurs && fact.noun === 'documents') listener();
+      }),
   });
-  return { workspace, sources: known, audit, secrets, ingestTokens, versions, configuration };
+  return { ...around, configuration };
+}
+
+async function openAround(
+  { storage, keyRing, pepper, clock, ids, logger }: Shared,
+  workspace: string,
+): Promise<Omit<Held, 'configuration'>> {
+  return {
+    workspace,
+    audit: createAudit({ storage, workspace, clock, ids, logger }),
+    secrets: await openSecretStore({ storage, workspace, keyRing, clock, logger }),
+    ingestTokens: await openIngestTokens({ storage, workspace, pepper, clock, ids, logger }),
+    versions: leadersVersions(createVersions({ storage, workspace, ids, clock, logger })),
+  };
 }

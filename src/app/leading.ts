@@ -15,6 +15,7 @@ import type { Storage } from '../storage/storage.ts';
 import { continueIds } from './continue-ids.ts';
 import { disabledIn } from './disabled.ts';
 import { fencedStorage } from './fenced.ts';
+import { sendHeartbeats, whyStalled } from './heartbeats.ts';
 import { openKeptTargets } from './kept-targets.ts';
 import type { Leading, Tenure } from './leadership.ts';
 import type { Meters } from './meters.ts';
@@ -107,6 +108,14 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
   });
   teardown.add('notifications', () => engine.stop());
   monitor.pin(engine.holds);
+  teardown.add(
+    'heartbeat',
+    sendHeartbeats({
+      url: () => settings().instance.heartbeatUrl?.reveal(),
+      stalled: () => whyStalled({ engine, lanes, clock }),
+      ...{ http, clock, logger },
+    }),
+  );
   const sweep = createSweep({
     workspace,
     storage,

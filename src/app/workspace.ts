@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Tenant } from '../api/tenant.ts';
 import type { Authenticate } from '../auth/authenticate.ts';
-import { checkTexts } from '../config/apart.ts';
 import { createTestSend } from '../delivery/test-send.ts';
 import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -44,10 +43,11 @@ export async function startWorkspace(
   { held, node, http, dial, meters, authenticate, common }: WorkspaceOptions,
 ): Promise<RunningWorkspace> {
   const { storage, isShared, keyRing, dataFolder, clock, ids, random, logger } = shared;
-  const { workspace, audit, secrets, ingestTokens, versions, configuration, sources } = held;
+  const { workspace, audit, secrets, ingestTokens, versions, configuration } = held;
   const lease = `engine:${workspace}`;
   const teardown = createTeardown(logger);
   let led: Led | undefined;
+  teardown.add('ingest tokens', ingestTokens.stop);
 
   const leadership = createLeadership({
     storage,
@@ -97,6 +97,7 @@ export async function startWorkspace(
     },
     configuration: configuration.get,
     configurationStatus: configuration.status,
+    configurationTexts: configuration.texts,
     save: configuration.save,
     trial: configuration.trial,
     testSend: createTestSend({
@@ -106,7 +107,7 @@ export async function startWorkspace(
       signal: stopTests.signal,
       instanceName: () => configuration.get().settings.instance.name,
     }),
-    checkTexts: texts => checkTexts(sources, texts, clock),
+    checkTexts: configuration.check,
     secrets,
     ingestTokens,
     audit,

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
@@ -9,17 +8,13 @@ import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
 import { Secret } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
+import { generatePassword } from './generated-password.ts';
 import { SHORTEST_PASSWORD } from './password-rules.ts';
 import { isAtMost, isPasswordLength, type Passwords } from './passwords.ts';
 import { newUserRow } from './users.ts';
 
 const USERNAME = 'admin';
 const FILE = 'initial-admin-password';
-/** 100 bits in four groups, without letters and digits that look alike. */
-const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
-const GROUPS = 4;
-const GROUP_LENGTH = 5;
-
 export interface FirstAdminRequest {
   /** The value of HEADGATE_ADMIN_PASSWORD; empty counts as not set. */
   readonly password: Secret | undefined;
@@ -123,10 +118,4 @@ async function addAdmin(
   const entry = { actor: 'headgate', action: 'users.create', target: USERNAME, address: 'local' };
   if (isMade) await audit.record({ ...entry, reason: 'first admin' });
   return isMade;
-}
-
-function generatePassword(): string {
-  const letter = (): string => ALPHABET[randomInt(ALPHABET.length)] ?? '';
-  const group = (): string => Array.from({ length: GROUP_LENGTH }, letter).join('');
-  return Array.from({ length: GROUPS }, group).join('-');
 }

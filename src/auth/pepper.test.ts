@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { openKeyRing } from '../lib/keyring.ts';
+import { PEPPER } from '../storage/instance.ts';
 import { openPepper } from './pepper.ts';
 
 let test: TestStorage;
@@ -23,7 +24,7 @@ it('is made once, sealed, and the same ever after', async () => {
   expect(one.reveal()).toHaveLength(43);
   expect(other.reveal()).toBe(one.reveal());
   expect((await openPepper({ storage, keyRing })).reveal()).toBe(one.reveal());
-  const kept = await storage.instanceValue('issued_secret_pepper');
+  const kept = await storage.instanceValue(PEPPER);
   expect(kept).toMatch(/^v1\./);
   expect(await storage.holdsSealed()).toBe(true);
 });

@@ -4,6 +4,7 @@ import { backupCommand } from './backup.ts';
 import { checkCommand } from './check.ts';
 import { completeCommand, completionCommand } from './completion.ts';
 import { inputsCommand, outputsCommand } from './components.ts';
+import { configCommand } from './config.ts';
 import { deliveriesCommand } from './deliveries.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode, type Finish } from './exit.ts';
@@ -15,7 +16,6 @@ import { logoutCommand } from './logout.ts';
 import { messagesCommand } from './messages.ts';
 import { migrateCommand } from './migrate.ts';
 import { notificationsCommand } from './notifications.ts';
-
 import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
@@ -49,6 +49,7 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     messagesCommand,
     secretsCommand,
     ingestTokensCommand,
+    configCommand,
     usersCommand,
     keysCommand,
   ],

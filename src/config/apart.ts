@@ -22,7 +22,7 @@ type Times = Pick<Clock, 'now' | 'monotonic'>;
 
 /** Loads the files as `loadConfiguration` does, without keeping anybody waiting. */
 export async function loadApart(sources: Sources, clock: Times): Promise<LoadResult> {
-  const texts = textsOnDisk(sources.folder);
+  const texts = textsNow(sources);
   const done = await performApart(
     workOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined),
     clock,
@@ -65,7 +65,7 @@ export async function prepareApart(
  * whether files and variables exist: each reference is left alone and warned of.
  */
 export async function checkTexts(sources: Sources, texts: Texts, clock: Times): Promise<CheckFindings> {
-  const work = workOf(sources, { ...textsOnDisk(sources.folder), ...texts }, undefined, undefined);
+  const work = workOf(sources, { ...textsNow(sources), ...texts }, undefined, undefined);
   const sealed: Work = { ...work, sources: { ...work.sources, sealed: true }, onlyFindings: true };
   const done = await performApart(sealed, clock);
   if (done.kind === 'refused' || done.result.ok) throw new Error('a check is no change');
@@ -73,7 +73,8 @@ export async function checkTexts(sources: Sources, texts: Texts, clock: Times): 
   return { ok: problems.length === 0, errors: problems, warnings };
 }
 
-function textsOnDisk(folder: string): Texts {
+function textsNow({ folder, tenant, texts: given = {} }: Sources): Texts {
+  if (tenant !== undefined) return given;
   const texts: Partial<Record<FileName, string>> = {};
   for (const name of FILES) {
     const file = readFileText(join(folder, name));
@@ -83,11 +84,11 @@ function textsOnDisk(folder: string): Texts {
 }
 
 const workOf = (
-  { folder, environment, flags }: Sources,
+  { folder, environment, flags, tenant }: Sources,
   texts: Texts,
   secrets: Work['secrets'],
   change: Work['change'],
-): Work => ({ sources: { folder, environment: { ...environment }, flags, texts }, secrets, change });
+): Work => ({ sources: { folder, environment: { ...environment }, flags, texts, tenant }, secrets, change });
 
 /** The stored secrets that are named anywhere; others need not leave the store. */
 function secretsIn({ secretOf }: Sources, texts: readonly string[]): Work['secrets'] {

@@ -2,9 +2,11 @@ import type { Cancel, Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTurns } from '../storage/turns.ts';
-import { loadApart, type Prepared, prepareApart } from './apart.ts';
+import { checkTexts, loadApart, type Prepared, prepareApart } from './apart.ts';
 import type { Change, Door, Edit } from './change.ts';
+import type { CheckFindings } from './check.ts';
 import { assertSound, createInForce } from './in-force.ts';
+import type { SecretKeeper } from './keep-secrets.ts';
 import {
   type Configuration,
   configurationFiles,
@@ -13,6 +15,7 @@ import {
   type Loaded,
   type LoadResult,
   type Sources,
+  type Texts,
 } from './load.ts';
 import { maskedTexts } from './mask-texts.ts';
 import type { Settings } from './settings.ts';
@@ -20,7 +23,7 @@ import { removeStaged } from './stage.ts';
 import type { ConfigurationStatus } from './status.ts';
 import type { Versions } from './versions.ts';
 import { signaturesOf, watchFiles } from './watch.ts';
-import { type SecretKeeper, writeTexts } from './write-texts.ts';
+import { writeTexts } from './write-texts.ts';
 
 export interface ConfigurationOptions extends Sources {
   readonly clock: Clock;
@@ -64,11 +67,15 @@ export interface ConfigurationHolder {
    * only writing can meet.
    */
   trial(edits: (now: Configuration) => readonly Edit[]): Promise<Configuration>;
+  /** What the configuration would be if these texts stood in the place of those of their names. */
+  check(texts: Texts): Promise<CheckFindings>;
   /** Loads again when a stored secret is no longer the one that was loaded with. */
   secretsChanged(name: string): Promise<void>;
   /** Calls back after each change of configuration. Returns the call that ends it. */
   subscribe(listener: (configuration: Configuration) => void): Cancel;
   status(): ConfigurationStatus;
+  /** The texts in force, secrets masked. */
+  texts(): Texts;
   /** Reloads whenever a file changes, until `stop`. */
   watch(): void;
   /** Resolves when what is under way has ended. */
@@ -155,6 +162,7 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
     reload: () => turns.take(load),
     save: change => turns.take(() => save(change)),
     trial: edits => turns.take(() => trial(edits)),
+    check: texts => checkTexts(options, texts, clock),
     secretsChanged(name) {
       oldSecrets.add(name);
       return turns.take(async () => {
@@ -163,6 +171,7 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
     },
     subscribe: inForce.subscribe,
     status: inForce.status,
+    texts: inForce.masked,
     watch() {
       unwatch ??= watchFiles({
         folder,
@@ -179,16 +188,16 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
   };
 }
 
-const editsOf = (
+export const editsOf = (
   edits: readonly Edit[] | ((now: Configuration) => readonly Edit[]),
   now: Configuration,
 ): readonly Edit[] => (typeof edits === 'function' ? edits(now) : edits);
 
-interface By {
+export interface By {
   readonly author: string;
   readonly door: Door;
   readonly message?: string;
 }
 
 /** Nobody can tell who wrote a file. */
-const A_PERSON: By = { author: 'file', door: 'file' };
+export const A_PERSON: By = { author: 'file', door: 'file' };

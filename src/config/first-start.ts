@@ -8,6 +8,7 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 # instance:
 #   name: headgate                             # cribl_host of the events
 #   externalUrl: https://headgate.example.com  # links in messages begin with it
+#   heartbeatUrl: \${env:HEARTBEAT_URL}         # asked every 30s while all is well; tells a service elsewhere when it is not
 
 # api:
 #   host: 127.0.0.1            # needs a restart

@@ -14,6 +14,7 @@ import {
 } from './load.ts';
 import { reportLoad } from './load-report.ts';
 import { refuseLosses } from './losses.ts';
+import { maskedTexts } from './mask-texts.ts';
 import { formatProblem } from './problems.ts';
 import { restartsOf } from './restart.ts';
 import type { Settings } from './settings.ts';
@@ -40,6 +41,8 @@ export interface InForce {
   readonly seen: () => Signatures;
   /** The files as they were read last, whether or not they could be put in force. */
   texts(): Texts;
+  /** The files as they are in force, secrets masked. */
+  masked(): Texts;
   status(): ConfigurationStatus;
   subscribe(listener: (configuration: Configuration) => void): Cancel;
 }
@@ -98,6 +101,7 @@ export function createInForce(options: InForceOptions): InForce {
     ifCurrent: () => (isSameFiles(signaturesOf(seen.keys()), seen) ? last : undefined),
     seen: () => seen,
     texts: () => last?.texts ?? {},
+    masked: () => (current === undefined ? {} : maskedTexts(texts, current.raw)),
     status: () => ({
       state: last?.ok === true ? 'ok' : 'error',
       loadedAt: current?.loadedAt ?? null,

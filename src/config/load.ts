@@ -67,6 +67,7 @@ export type LoadResult = {
 export type Loaded = Extract<LoadResult, { readonly ok: true }>;
 
 export interface Sources extends Outside {
+  /** Under a tenant's terms only a name: then all texts are given. */
   readonly folder: string;
   /** Texts that count in place of what is on disk. */
   readonly texts?: Texts;
@@ -88,7 +89,7 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
 export function readConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): LoadResult {
   const { folder } = sources;
   const names = configurationFiles(folder);
-  const trouble = folderProblem(folder);
+  const trouble = sources.tenant === undefined ? folderProblem(folder) : undefined;
   if (trouble !== undefined) return { ok: false, problems: [trouble], warnings: [], files: names, texts: {} };
 
   const document = (name: FileName) => readDocument(folder, name, sources.texts?.[name]);

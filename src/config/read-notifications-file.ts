@@ -10,11 +10,12 @@ import { forbiddenAddresses } from './literal-addresses.ts';
 import { originIn } from './origin.ts';
 import type { ConfigProblem } from './problems.ts';
 import { readNotification, readTarget } from './read-notifications.ts';
-import { type PullInterval, pullIntervals, type SettingsReading } from './read-settings.ts';
+import { filesRefused, type PullInterval, pullIntervals, type SettingsReading } from './read-settings.ts';
 import type { ReferenceSources } from './secrets.ts';
 import { unknownSections } from './sections.ts';
 import { type TargetGraph, targetGraph } from './target-graph.ts';
 import { operationalProblem } from './target-references.ts';
+import { filePaths } from './tenant-terms.ts';
 
 interface NotificationsReading {
   readonly targets: readonly Target[];
@@ -88,10 +89,16 @@ function operationalProblems({ settings, origin }: Around, graph: TargetGraph): 
 function targetIn(document: ConfigDocument, item: Item, sources: ReferenceSources, guard: AddressGuard) {
   const reading = readTarget(document, item, sources);
   if (reading.target === undefined) return reading;
-  const { place } = originIn({ ...document, base: item.path });
+  const origin = originIn({ ...document, base: item.path });
+  const { place } = origin;
   const forbidden = forbiddenAddresses(reading.target.settings, item.value, guard);
   const warnings = forbidden.map(({ path, message }) => ({ ...place(path), message }));
-  return warnings.length === 0 ? reading : { ...reading, warnings: [...reading.warnings, ...warnings] };
+  const files = sources.tenant === undefined ? [] : filePaths(item.value);
+  return {
+    ...reading,
+    problems: [...reading.problems, ...files.map(path => filesRefused(origin, path))],
+    warnings: [...reading.warnings, ...warnings],
+  };
 }
 
 function notificationIn(

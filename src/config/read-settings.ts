@@ -12,6 +12,7 @@ import { type ConfigProblem, formatPath } from './problems.ts';
 import { childOf, layers, type Schema, valueAt } from './schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
 import { type Settings, settingsSchema } from './settings.ts';
+import { filePaths, foreignSettings, underTerms } from './tenant-terms.ts';
 import type { Path } from './yaml-places.ts';
 
 export interface SettingsReading {
@@ -33,11 +34,12 @@ export interface Outside extends ReferenceSources {
 
 /** Reads headgate.yml together with what flags and environment override. */
 export function readSettings(document: ConfigDocument, outside: Outside): SettingsReading {
-  const { environment, flags } = outside;
+  const { environment, flags, tenant } = outside;
   const schema = settingsSchema;
   const resolved = resolveReferences(document.value, { ...outside, schema, templates: [] });
   const overrides = readOverrides(schema, environment, flags);
-  const value = withoutNulls(schema, applyOverrides(resolved.value, overrides));
+  const chosen = withoutNulls(schema, applyOverrides(resolved.value, overrides));
+  const value = tenant === undefined ? chosen : underTerms(chosen, tenant);
   const origin = originIn({ ...document, base: [], references: resolved.references, overrides });
   const parsed = schema.safeParse(value);
   const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
@@ -55,11 +57,12 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
       ...duplicateIds(value, origin),
       ...sharedTokens(value, origin),
       ...missingForOpenid(value, origin),
+      ...(tenant === undefined ? [] : refusedToTenants(document.value, origin)),
     ],
     warnings: [
       ...unknown,
       ...unknownVariables(schema, environment),
-      ...(parsed.success ? unencrypted(parsed.data.api, origin) : []),
+      ...(parsed.success && tenant === undefined ? unencrypted(parsed.data.api, origin) : []),
       ...(parsed.success ? forbidden(parsed.data, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
@@ -150,6 +153,20 @@ export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInter
   pipelines.flatMap(pipeline =>
     pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
   );
+
+/** What whoever runs the installation decides, and files of theirs. */
+const refusedToTenants = (value: unknown, origin: Origin): ConfigProblem[] => [
+  ...foreignSettings(value).map(path => ({
+    ...origin.place(path),
+    message: 'is decided by whoever runs this service; remove it',
+  })),
+  ...filePaths(childOf(value, 'pipelines'), ['pipelines']).map(path => filesRefused(origin, path)),
+];
+
+export const filesRefused = (origin: Origin, path: Path): ConfigProblem => ({
+  ...origin.place(path),
+  message: 'names a file, and there are no files of yours here',
+});
 
 /** A provider has to be named, and has to know where to send people back. */
 function missingForOpenid(value: unknown, origin: Origin): ConfigProblem[] {

@@ -2,6 +2,7 @@ import type { Environment } from './overrides.ts';
 import { readScalar } from './overrides.ts';
 import { formatPath } from './problems.ts';
 import { bearsSecret, childOf, childrenOf, isSecretText, type Schema, schemasAt } from './schema-walk.ts';
+import type { TenantTerms } from './tenant-terms.ts';
 import { readFileText, withoutMark } from './text.ts';
 import type { Path } from './yaml-places.ts';
 
@@ -19,6 +20,8 @@ export interface ReferenceSources {
   readonly secretOf?: ((name: string) => string | undefined) | undefined;
   /** Set where whoever asks must not learn what references stand for: then none is looked up. */
   readonly sealed?: true;
+  /** Set where files and variables are those of somebody else. */
+  readonly tenant?: TenantTerms | undefined;
 }
 
 interface Unresolved {
@@ -72,7 +75,7 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
     const [, kind, name = ''] = REFERENCE.exec(text) ?? [];
     if (kind === undefined) return text;
     references.set(formatPath(path), text);
-    if (kind === 'file' && options.sealed === undefined) files.push(name);
+    if (kind === 'file' && options.sealed === undefined && options.tenant === undefined) files.push(name);
     const found = lookUp(kind, name, options);
     if ('text' in found) return readScalar(schemasAt(options.schema, path, value), found.text);
     const message = `${text} ${found.problem}`;
@@ -95,8 +98,14 @@ type Found =
   /** `elsewhere` when a process that has a store may know it. */
   | { readonly problem: string; readonly elsewhere?: true };
 
-function lookUp(kind: string, name: string, { environment, secretOf, sealed }: ReferenceSources): Found {
+function lookUp(
+  kind: string,
+  name: string,
+  { environment, secretOf, sealed, tenant }: ReferenceSources,
+): Found {
   if (name === '') return { problem: `names nothing; ${REMEDY}` };
+  if (kind !== 'secret' && tenant !== undefined)
+    return { problem: 'cannot be looked up here; store a secret and write ${secret:NAME}' };
   if (sealed) return { problem: 'is not looked up while a text is only checked', elsewhere: true };
   if (kind === 'secret') return fromStore(name, secretOf);
   return kind === 'env' ? fromEnvironment(name, environment) : fromFile(name);

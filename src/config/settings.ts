@@ -3,7 +3,7 @@ import { authSchema } from '../auth/sso/settings.ts';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/token-ttl.ts';
 import { parseRange } from '../lib/address-ranges.ts';
 import { rate } from '../lib/rate.ts';
-import { duration, httpUrl, identifier, secretText, storeUrl } from '../lib/schemas.ts';
+import { duration, httpUrl, identifier, secretText, secretUrl, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
 import { responseHeaders } from './response-headers.ts';
 import { tlsSchema } from './tls-settings.ts';
@@ -23,6 +23,11 @@ const instance = z.strictObject({
   externalUrl: httpUrl
     .optional()
     .describe('Where people reach this server; links in messages begin with it.'),
+  heartbeatUrl: secretUrl
+    .optional()
+    .describe(
+      'Asked every 30 seconds while notifications are evaluated and deliveries move, so that another service can tell when they do not.',
+    ),
   nodeUrl: httpUrl
     .optional()
     .describe(

@@ -27,7 +27,7 @@ import {
 import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Edit } from './change.ts';
-import type { SecretKeeper } from './write-texts.ts';
+import type { SecretKeeper } from './keep-secrets.ts';
 
 describe('the file system', () => {
   it('keeps the mode of a file', async () => {

@@ -1,23 +1,15 @@
 import { basename, join } from 'node:path';
-import { AppError } from '../lib/errors.ts';
-import type { NewSecret } from './change.ts';
+import { type Keeping, keepSecrets } from './keep-secrets.ts';
 import type { Texts } from './load.ts';
 import { childOf } from './schema-walk.ts';
-import type { SecretStore } from './secret-store.ts';
 import { type Staged, stageText } from './stage.ts';
 
-/** What keeps secrets that are written. */
-export type SecretKeeper = Pick<SecretStore, 'get' | 'put' | 'remove'>;
-
-export interface Writing {
+export interface Writing extends Keeping {
   readonly folder: string;
   /** What the files shall read. */
   readonly texts: Texts;
   /** What they read so far. */
   readonly before: Texts;
-  readonly secrets: readonly NewSecret[];
-  readonly author: string;
-  readonly keeper: SecretKeeper | undefined;
 }
 
 /**
@@ -26,9 +18,7 @@ export interface Writing {
  * files have now, by their paths.
  */
 export async function writeTexts(writing: Writing): Promise<ReadonlyMap<string, string>> {
-  const { folder, texts, before, secrets, author, keeper } = writing;
-  if (secrets.length > 0 && keeper === undefined)
-    throw new AppError('unavailable', 'Secrets cannot be stored here; run the server');
+  const { folder, texts, before } = writing;
   const staged = new Map<string, Staged>();
   const undo: (() => Promise<unknown>)[] = [];
   try {
@@ -36,13 +26,7 @@ export async function writeTexts(writing: Writing): Promise<ReadonlyMap<string, 
       const file = join(folder, name);
       staged.set(file, await stageText(file, text));
     }
-    for (const { name, value } of secrets) {
-      const present = keeper?.get(name);
-      await keeper?.put(name, value, author);
-      undo.push(async () =>
-        present === undefined ? keeper?.remove(name) : keeper?.put(name, present, author),
-      );
-    }
+    undo.push(await keepSecrets(writing));
     for (const [file, text] of staged) {
       await text.put();
       const old = childOf(before, basename(file)) ?? '';

@@ -47,6 +47,8 @@ export interface Lane {
   lookAnew(): void;
   /** Later attempts use this one. To a former target only ends are sent. */
   use(target: Target, isFormer: boolean): void;
+  /** For how long (ms) something has been due while nothing was begun or booked; 0 while the lane moves or rests. */
+  overdueMs(): number;
   /** Starts nothing more and waits for what is under way. */
   stop(): Promise<void>;
 }
@@ -87,6 +89,8 @@ export function createLane(options: LaneOptions): Lane {
   let settling = 0;
   /** Since when, on the monotonic clock, something that is due has met no free request. */
   let gatheringSince: number | undefined;
+  /** When something was last begun or booked, on the monotonic clock. */
+  let movedAt = clock.monotonic();
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
   pace.limit(target.settings.pacing);
@@ -174,6 +178,7 @@ export function createLane(options: LaneOptions): Lane {
   function begin(entries: readonly Waiting[], now: number): void {
     sending += 1;
     gatheringSince = undefined;
+    movedAt = now;
     pace.begun(now);
     const work: Promise<void> = handle(entries, now)
       .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
@@ -219,6 +224,7 @@ export function createLane(options: LaneOptions): Lane {
     const { row } = entry;
     const written = await settleInStore(settlement, options, unbooked);
     settling -= 1;
+    movedAt = clock.monotonic();
     if (written === 'stopped') return;
     backlog.settled(row.id);
     note(settlement);
@@ -272,6 +278,10 @@ export function createLane(options: LaneOptions): Lane {
       isFormer = nowFormer;
       pace.limit(next.settings.pacing);
       pump();
+    },
+    overdueMs() {
+      const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
+      return Math.max(0, clock.monotonic() - Math.max(due, pace.freeAt(), movedAt));
     },
     async stop() {
       state = 'stopped';

@@ -398,3 +398,20 @@ it('says once that a target fails, and once that it is well again', async () => 
   await world.commit(opening({ subject: 'f' }));
   await eventually(() => world.logged.length === 3, 'the third line');
 });
+
+it('calls a lane overdue whose deliveries are due and do not move, and none that waits for its next attempt', async () => {
+  let answer = (_: Outcome): void => {};
+  const held = new Promise<Outcome>(resolve => {
+    answer = resolve;
+  });
+  world.lanes.configure([world.target('stuck', () => held, 1), world.target('dead', () => RETRY)]);
+  for (const subject of ['a', 'b']) await world.commit(opening({ targets: ['stuck'], subject }));
+  const failing = await world.commit(opening({ targets: ['dead'] }));
+  await eventually(async () => (await world.stored(failing)).attempts === 1);
+  expect(world.ordered()).toEqual(['stuck ALARM', 'dead ALARM']);
+  expect(world.lanes.slowest()).toBeUndefined();
+  await world.clock.advance(4000);
+  expect(world.lanes.slowest()).toEqual({ target: 'stuck', overdueMs: 4000 });
+  answer(SENT);
+  await eventually(() => world.lanes.slowest() === undefined);
+});

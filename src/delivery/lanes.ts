@@ -32,6 +32,8 @@ export interface Lanes {
   released(targets: Iterable<string>, first: string): void;
   /** Deliveries of these targets were put back into the queue in the store. */
   requeued(targets: Iterable<string>): void;
+  /** The lane that has moved least, as `Lane.overdueMs` says; undefined when all move or rest. */
+  slowest(): { readonly target: string; readonly overdueMs: number } | undefined;
   /** Without `inTime` what is under way is cut off at once: another process may be sending it already. */
   stop(inTime?: boolean): Promise<void>;
 }
@@ -97,6 +99,11 @@ export function createLanes(options: LanesOptions): Lanes {
     },
     requeued(targets) {
       for (const id of targets) lanes.get(id)?.lookAnew();
+    },
+    slowest() {
+      const overdue = [...lanes].map(([target, lane]) => ({ target, overdueMs: lane.overdueMs() }));
+      const [first] = overdue.sort((one, other) => other.overdueMs - one.overdueMs);
+      return first === undefined || first.overdueMs === 0 ? undefined : first;
     },
     async stop(inTime = true) {
       if (!inTime) abort.abort();

@@ -50,6 +50,8 @@ export interface Engine extends Pick<Posts, 'post'> {
   start(): Promise<void>;
   /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
   holds(component: Component): boolean;
+  /** When everything was last evaluated, on the monotonic clock. */
+  evaluatedAt(): number;
   /** Evaluates nothing more and waits for what is on its way to the disk. */
   stop(): Promise<void>;
 }
@@ -75,6 +77,7 @@ export function createEngine(options: EngineOptions): Engine {
     over: 'all notifications can be evaluated again',
   });
   let cancel: Cancel = () => {};
+  let evaluatedAt = clock.monotonic();
   let stopped = false;
 
   /** One notification that cannot be evaluated keeps no other from it. */
@@ -103,6 +106,7 @@ export function createEngine(options: EngineOptions): Engine {
       });
     if (failed.length > 0) faults.failed(failed[0]);
     else faults.passed();
+    evaluatedAt = now;
   }
 
   function rest(watch: ComponentWatch, key: string, now: number): void {
@@ -250,6 +254,7 @@ export function createEngine(options: EngineOptions): Engine {
       loop();
     },
     holds: createPins({ clock, watches: () => watches.values() }),
+    evaluatedAt: () => evaluatedAt,
     async stop() {
       stopped = true;
       cancel();

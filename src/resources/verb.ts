@@ -26,6 +26,8 @@ export interface House {
   readonly minutes: Pick<MinuteRecorder, 'last' | 'recorded'>;
   readonly configuration: () => Configuration;
   readonly configurationStatus: () => ConfigurationStatus;
+  /** The texts of the configuration that was read last, secrets masked. */
+  readonly configurationTexts: () => Texts;
   /** Makes a change and answers the configuration that is in force with it. */
   readonly save: (change: Change) => Promise<Configuration>;
   /** The configuration that changes would come to, which nothing keeps. */

@@ -5,6 +5,7 @@ import type {
   AuditRow,
   ConfigVersionRow,
   DeliveryRow,
+  DocumentRow,
   EventRow,
   IncidentRow,
   KeptTargetRow,
@@ -111,6 +112,12 @@ export const INGEST_TOKEN_COLUMNS = [
   'former_digest',
   'former_ends_at',
 ] as const satisfies readonly (keyof IngestTokenRow)[];
+
+export const DOCUMENT_COLUMNS = [
+  'revision',
+  'sealed',
+  'updated_at',
+] as const satisfies readonly (keyof DocumentRow)[];
 
 export const AUDIT_COLUMNS = [
   'id',

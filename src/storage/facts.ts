@@ -4,6 +4,13 @@ import type { Fact } from './storage.ts';
 const MOST_IDS = 20;
 export const MANY = '*';
 
+/** Notes the fact of what is written for the whole installation, if that goes well. */
+export type OfInstallation = <Result>(
+  noun: Fact['noun'],
+  id: string,
+  written: Promise<Result>,
+) => Promise<Result>;
+
 /** Each fact once; more than 20 ids of one noun in one workspace become one fact of many. */
 export function coalesce(facts: readonly Fact[]): readonly Fact[] {
   const first = new Map<string, Map<Fact['noun'], Map<string, Fact>>>();

@@ -8,8 +8,10 @@ import type { Secret } from '../lib/secret.ts';
 import { auditStore } from './audit.ts';
 import type { Backend } from './backend.ts';
 import { groupCommits } from './commits.ts';
+import { credentialStore } from './credentials.ts';
 import { createDataFolder } from './data-folder.ts';
 import { deliveryStore } from './deliveries.ts';
+import { documentStore } from './documents.ts';
 import { eventStore } from './events.ts';
 import { groupStore } from './groups.ts';
 import { incidentStore } from './incidents.ts';
@@ -22,6 +24,7 @@ import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { minuteStore } from './minutes.ts';
 import { nodeStore } from './nodes.ts';
+import { organizationStore } from './organizations.ts';
 import { placeOf } from './place.ts';
 import { ageingStore } from './retention.ts';
 import { secretsStore } from './secrets.ts';
@@ -104,11 +107,14 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       secrets: secretsStore(reader, workspace),
       ingestTokens: ingestTokenStore(reader, workspace),
       minutes: minuteStore(reader, workspace),
+      document: documentStore(reader, workspace),
       versions: versionStore(reader, workspace),
       audit: auditStore(reader, workspace),
       ageing: ageingStore(reader, workspace),
     }),
     users: userStore(reader),
+    organizations: organizationStore(reader),
+    credentials: credentialStore(reader),
     sessions: sessionStore(reader),
     keys: () => readKeys(reader),
     instanceValue: name => readInstanceValue(reader, name),

@@ -1,9 +1,11 @@
 import type { AuditFilter, AuditRow, AuditStore } from './audit-store.ts';
+import type { CredentialStore, CredentialTransaction } from './credential-store.ts';
 import type { FlushOperation, GroupStore } from './group-store.ts';
 import type { IngestTokenRow, IngestTokenStore, IngestTokenTransaction } from './ingest-token-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
 import type { MinuteStore, MinutesRow, MinuteTransaction } from './minute-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
+import type { OrganizationStore, OrganizationTransaction } from './organization-store.ts';
 import type { Page, PageRequest } from './page.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
@@ -11,6 +13,7 @@ import type {
   ConfigVersionTable,
   DeliveryState,
   DeliveryTable,
+  DocumentTable,
   EventTable,
   IncidentState,
   IncidentTable,
@@ -21,6 +24,7 @@ import type {
   SecretTable,
   UserTable,
 } from './tables.ts';
+import type { UserStore } from './user-store.ts';
 
 export type {
   AuditFilter,
@@ -34,6 +38,7 @@ export type {
   NodeStore,
   Page,
   PageRequest,
+  UserStore,
 };
 
 type Scoped<Row> = Omit<Row, 'workspace'>;
@@ -44,6 +49,7 @@ export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
 export type SecretRow = Scoped<SecretTable>;
 export type KeptTargetRow = Scoped<KeptTargetTable>;
+export type DocumentRow = Scoped<DocumentTable>;
 export type ConfigVersionRow = Scoped<ConfigVersionTable>;
 /** A version without its files. */
 export type ConfigVersionFacts = Omit<ConfigVersionRow, 'files'>;
@@ -220,6 +226,11 @@ export interface SecretsStore {
   list(): Promise<readonly SecretRow[]>;
 }
 
+/** The configuration of a workspace that has no files. */
+export interface DocumentStore {
+  get(): Promise<DocumentRow | undefined>;
+}
+
 /** The configurations that took effect. */
 export interface VersionStore {
   /** Newest first. */
@@ -255,23 +266,10 @@ export interface WorkspaceStorage {
   readonly secrets: SecretsStore;
   readonly ingestTokens: IngestTokenStore;
   readonly minutes: MinuteStore;
+  readonly document: DocumentStore;
   readonly versions: VersionStore;
   readonly audit: AuditStore;
   readonly ageing: AgeingStore;
-}
-
-export interface UserStore {
-  count(): Promise<number>;
-  byName(username: string): Promise<UserRow | undefined>;
-  byId(id: string): Promise<UserRow | undefined>;
-  /** Whoever the issuer vouches for under that name. */
-  byIdentity(issuer: string, subject: string): Promise<UserRow | undefined>;
-  /** By name. */
-  list(page: PageRequest): Promise<Page<UserRow>>;
-  /** Whether a token was given back before its time. */
-  isRevoked(tokenId: string): Promise<boolean>;
-  /** How many changes of users there have been: another number says that something is not as it was. */
-  changes(): Promise<number>;
 }
 
 export const FACT_NOUNS = [
@@ -280,16 +278,20 @@ export const FACT_NOUNS = [
   'messages',
   'secrets',
   'ingest-tokens',
+  'documents',
   'versions',
   'leases',
   'users',
   'tokens',
   'sessions',
+  'organizations',
+  'members',
+  'credentials',
 ] as const;
 
 /**
  * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
- * of them, and for leases, users, tokens and sessions, which belong to the whole installation.
+ * of them, and for all nouns from leases on, which belong to the whole installation.
  */
 export interface Fact {
   readonly workspace: string;
@@ -304,6 +306,8 @@ export interface WorkspaceTransaction extends IngestTokenTransaction, MinuteTran
   /** Whether it was there. */
   removeSecret(name: string): Promise<boolean>;
   countSecrets(): Promise<number>;
+  /** Writes the revision that follows the present one, 1 where there is none; refused with `conflict` otherwise. */
+  putDocument(row: DocumentRow): Promise<void>;
   /** The newest. */
   lastVersion(): Promise<ConfigVersionRow | undefined>;
   /** Refused with `conflict` when the id exists. */
@@ -328,12 +332,12 @@ export interface WorkspaceTransaction extends IngestTokenTransaction, MinuteTran
 }
 
 /** Reads and writes inside one transaction: all of it happens or none. */
-export interface Transaction extends SessionTransaction {
+export interface Transaction extends SessionTransaction, OrganizationTransaction, CredentialTransaction {
   in(workspace: string): WorkspaceTransaction;
   countUsers(): Promise<number>;
   /**
-   * Numbers a change of users, which every change of them begins with: it keeps other processes from changing users
-   * until this transaction has ended, so that what is read afterwards still holds then.
+   * Numbers a change of users, members, organizations or credentials, which every change of them begins with: it keeps
+   * other processes from changing them until this transaction has ended, so that what is read afterwards still holds then.
    */
   numberUserChange(): Promise<number>;
   userById(id: string): Promise<UserRow | undefined>;
@@ -361,6 +365,8 @@ export interface Storage {
   in(workspace: string): WorkspaceStorage;
   readonly users: UserStore;
   readonly sessions: SessionStore;
+  readonly organizations: OrganizationStore;
+  readonly credentials: CredentialStore;
   /** Signing keys, oldest first. */
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;

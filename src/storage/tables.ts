@@ -1,7 +1,9 @@
+import type { TenantTables } from './tenant-tables.ts';
+
 /**
  * Rows as they lie in the database. Times are epoch milliseconds UTC, JSON is text, booleans are 0 and 1.
- * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `sessions`, `used_states`, `leases`
- * and `nodes` belong to the whole installation.
+ * Every key starts with the workspace; `instance`, `keys`, `users`, `revoked_tokens`, `sessions`, `used_states`, `leases`,
+ * `nodes` and the tables of tenants belong to the whole installation.
  */
 interface InstanceTable {
   name: string;
@@ -239,6 +241,16 @@ export interface MinutesTable {
   data: string;
 }
 
+/** The configuration of a workspace that has no files. */
+export interface DocumentTable {
+  workspace: string;
+  /** 1 at first, one more with each change. */
+  revision: number;
+  /** The texts of its files by their names, as JSON, encrypted by the key ring. */
+  sealed: string;
+  updated_at: number;
+}
+
 /** A configuration that took effect. */
 export interface ConfigVersionTable {
   workspace: string;
@@ -291,7 +303,7 @@ export interface NodeTable {
   until: number;
 }
 
-export interface Database {
+export interface Database extends TenantTables {
   instance: InstanceTable;
   keys: KeyTable;
   users: UserTable;
@@ -307,6 +319,7 @@ export interface Database {
   ingest_tokens: IngestTokenTable;
   minutes: MinutesTable;
   config_versions: ConfigVersionTable;
+  config_documents: DocumentTable;
   sessions: SessionTable;
   used_states: UsedStateTable;
   audit: AuditTable;

@@ -2,13 +2,16 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Backend } from './backend.ts';
-import { coalesce, MANY } from './facts.ts';
+import { credentialTransaction } from './credentials.ts';
+import { putDocument } from './documents.ts';
+import { coalesce, MANY, type OfInstallation } from './facts.ts';
 import { ingestTokensIn } from './ingest-tokens.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
 import { dropTarget, keepTarget } from './kept-targets.ts';
 import { assertInForce } from './leases.ts';
 import { addMessage, removeMessage } from './messages.ts';
 import { minutesIn } from './minutes.ts';
+import { organizationTransaction } from './organizations.ts';
 import { requeue } from './requeue.ts';
 import { removeOld } from './retention.ts';
 import { countSecrets, putSecret, removeSecret } from './secrets.ts';
@@ -46,6 +49,7 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
     countSecrets: () => countSecrets(db, workspace),
     ...ingestTokensIn(db, workspace, noted),
     ...minutesIn(db, workspace),
+    putDocument: row => noted('documents', String(row.revision), putDocument(db, workspace, row)),
     lastVersion: () => lastVersion(db, workspace),
     addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),
     async requeue(filter, range) {
@@ -62,11 +66,13 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
 }
 
 function transactionOn(db: Kysely<Database>, note: Note): Transaction {
-  function ofInstallation<Result>(noun: Fact['noun'], id: string, written: Promise<Result>): Promise<Result> {
+  const ofInstallation: OfInstallation = (noun, id, written) => {
     note({ workspace: '*', noun, id });
     return written;
-  }
+  };
   return {
+    ...organizationTransaction(db, ofInstallation),
+    ...credentialTransaction(db, ofInstallation),
     in: workspace => transactionIn(db, workspace, note),
     countUsers: userStore(db).count,
     numberUserChange: () => numberUserChange(db),

@@ -32,6 +32,28 @@ describe.each(dialects)('what storage on $name keeps of the configuration', dial
     storage = await database.open(clock);
   }
 
+  describe('the document', () => {
+    const document = (revision: number, sealed: string) => ({ revision, sealed, updated_at: revision });
+
+    it('is the one that was written last, in its own workspace', async () => {
+      expect(await stores().document.get()).toBeUndefined();
+      await write(tx => tx.putDocument(document(1, 'one')));
+      await write(tx => tx.putDocument(document(2, 'two')));
+      await write(tx => tx.putDocument(document(1, 'theirs')), 'other');
+      expect(await stores().document.get()).toEqual(document(2, 'two'));
+      expect(await stores('other').document.get()).toEqual(document(1, 'theirs'));
+    });
+
+    it.each([1, 3, 4])('is not followed by revision %i after the second', async revision => {
+      await write(tx => tx.putDocument(document(1, 'one')));
+      await write(tx => tx.putDocument(document(2, 'two')));
+      const written = write(tx => tx.putDocument(document(revision, 'other')));
+      if (revision === 3) await written;
+      else await expect(written).rejects.toMatchObject({ code: 'conflict' });
+      expect(await stores().document.get()).toMatchObject({ sealed: revision === 3 ? 'other' : 'two' });
+    });
+  });
+
   describe('secrets', () => {
     it('adds them, lists them by name and counts them', async () => {
       const rows = ['b', 'A', 'c'].map(name => secretRow(name));

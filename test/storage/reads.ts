@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { auditStore } from '../../src/storage/audit.ts';
 import { deliveryStore } from '../../src/storage/deliveries.ts';
+import { documentStore } from '../../src/storage/documents.ts';
 import { eventStore } from '../../src/storage/events.ts';
 import { groupStore } from '../../src/storage/groups.ts';
 import { incidentStore } from '../../src/storage/incidents.ts';
@@ -50,6 +51,7 @@ export const READS: readonly (readonly [string, Read])[] = [
   ['messages', reader => messageStore(reader, 'default').list(page)],
   ['one message', reader => messageStore(reader, 'default').get('m')],
   ['secrets', reader => secretsStore(reader, 'default').list()],
+  ['the document', reader => documentStore(reader, 'default').get()],
   ['versions', reader => versions(reader).list(page)],
   ['one version', reader => versions(reader).get('v')],
   ['the last version', reader => versions(reader).last()],

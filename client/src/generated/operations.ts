@@ -120,6 +120,8 @@ export const OPERATIONS = {
   'versions.revertInGroup': {"method":"POST","path":"/m/{group}/version/revert","query":[],"access":"token","answer":"item"},
   'configuration.status': {"method":"GET","path":"/system/config/status","query":[],"access":"token","answer":"item"},
   'configuration.check': {"method":"POST","path":"/system/config/check","query":[],"access":"token","answer":"item"},
+  'configuration.export': {"method":"GET","path":"/system/config/files","query":[],"access":"token","answer":"item"},
+  'configuration.import': {"method":"PUT","path":"/system/config/files","query":[],"access":"token","answer":"item"},
   'settings.get': {"method":"GET","path":"/system/settings/conf","query":[],"access":"token","answer":"item"},
   'settings.update': {"method":"PATCH","path":"/system/settings/conf","query":[],"access":"token","answer":"item"},
   'authSettings.get': {"method":"GET","path":"/system/settings/auth","query":[],"access":"token","answer":"item"},

@@ -1562,6 +1562,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system/config/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the texts of the configuration in force, secrets masked */
+        get: operations["configuration.export"];
+        /**
+         * Put texts in the place of those of their names; all of them take effect or none
+         * @description A file that is not named stays as it is. A masked secret stands for the one that is there now.
+         */
+        put: operations["configuration.import"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/system/settings/conf": {
         parameters: {
             query?: never;
@@ -2102,6 +2123,18 @@ export interface components {
                 /** @description For a person; secrets in it are masked. */
                 message: string;
             }[];
+        };
+        ConfigurationFiles: {
+            /** @description The texts by the names of their files; secrets in them are masked. */
+            files: {
+                [key: string]: string;
+            };
+        };
+        ConfigurationImport: {
+            files: {
+                [key: string]: string;
+            };
+            message?: string;
         };
         ConfigurationStatus: {
             /**
@@ -3863,6 +3896,11 @@ export interface components {
                 name: string;
                 /** @description Where people reach this server; links in messages begin with it. */
                 externalUrl?: string;
+                /**
+                 * Format: password
+                 * @description Asked every 30 seconds while notifications are evaluated and deliveries move, so that another service can tell when they do not.
+                 */
+                heartbeatUrl?: string;
                 /** @description Where other processes on the same PostgreSQL reach this one; without it the address it listens on. Needs a restart. */
                 nodeUrl?: string;
             };
@@ -4545,6 +4583,7 @@ export interface components {
             instance?: {
                 name?: string | null;
                 externalUrl?: string | null;
+                heartbeatUrl?: string | null;
                 nodeUrl?: string | null;
             } | null;
             api?: {
@@ -10851,6 +10890,71 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "configuration.export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ConfigurationFiles"][];
+                        count: number;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "configuration.import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfigurationImport"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ConfigurationFiles"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -10,12 +10,16 @@ const TOLD_STATES = DELIVERY_STATES.filter(state => state !== 'sent' && state !=
 /** Stands for targets that are no longer configured, however many. */
 const FORMER = '(removed)';
 
-/** How the installation is. Everything is read when somebody asks. */
-export function describeInstallation(metrics: Metrics, house: House): void {
+/** Which version runs. */
+export function describeBuild(metrics: Metrics): void {
   metrics.gauge(
     { name: 'headgate_build_info', help: '1, by the version that runs.', labels: ['version'] },
     set => set({ version: VERSION }, 1),
   );
+}
+
+/** How the installation is. Everything is read when somebody asks. */
+export function describeInstallation(metrics: Metrics, house: House): void {
   describeConfiguration(metrics, house);
   describePipelines(metrics, house);
   metrics.gauge(

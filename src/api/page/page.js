@@ -1,7 +1,7 @@
 import { call } from './api.js';
 import { byId, element, say, showTable, update } from './drawing.js';
 import { forgetRates, withRates } from './rates.js';
-import { createTokens, look, signOut } from './session.js';
+import { changePassword, createTokens, look, signOut } from './session.js';
 import { askForPassword, askToSignIn, listenToForms, refusalOfAddress, showSection } from './sign-in.js';
 import { TABLES } from './tables.js';
 import { ago, count, HEALTH, serverNow, span } from './words.js';
@@ -267,7 +267,7 @@ function showChosen(id, linked) {
   row?.scrollIntoView({ block: 'center' });
 }
 
-listenToForms({ signedIn: showSession, sessionNow: () => session });
+listenToForms({ signedIn: showSession, sessionNow: () => session, changePassword });
 byId('sign-out').addEventListener('click', () => void leave());
 window.addEventListener('hashchange', () => wake());
 void begin();

@@ -1,5 +1,5 @@
 import { byId, say } from './drawing.js';
-import { changePassword, signIn } from './session.js';
+import { signIn } from './session.js';
 import { count } from './words.js';
 
 const SECTIONS = ['login', 'change', 'board'];
@@ -38,7 +38,7 @@ export function askToSignIn({ sso = null, localLogin = true }, note = '', refusa
   say(byId('login-error'), refusal);
   byId('sso').hidden = sso === null;
   if (sso !== null) {
-    const returnTo = encodeURIComponent(location.pathname + location.hash);
+    const returnTo = encodeURIComponent(location.pathname + location.search + location.hash);
     say(byId('sso-link'), `Sign in with ${sso.name}`);
     byId('sso-link').href = `/session/sso?returnTo=${returnTo}`;
   }
@@ -57,8 +57,11 @@ export function askForPassword(session, typed = '') {
   (typed === '' ? currentPassword : newPassword).focus();
 }
 
-/** Calls `signedIn` with each session that begins, and with the password when that must be changed. */
-export function listenToForms({ signedIn, sessionNow }) {
+/**
+ * Calls `signedIn` with each session that begins, and with the password when that must be changed, which
+ * `changePassword` does.
+ */
+export function listenToForms({ signedIn, sessionNow, changePassword }) {
   byId('login-form').addEventListener('submit', event => {
     event.preventDefault();
     const { username, password } = byId('login-form').elements;

@@ -4,10 +4,12 @@ import { item, list } from '../envelope.ts';
 import { type Route, route } from '../route.ts';
 import { keyShape, wireKey } from '../wire/key.ts';
 
+const ours = { isLive: false, isOfInstallation: true } as const;
+
 export const keyRoutes: readonly Route[] = [
   route({
+    ...ours,
     id: 'keys.list',
-    isLive: false,
     method: 'GET',
     path: '/system/keys',
     summary: 'List the keys that tokens are signed with, oldest first; never what is private of them',
@@ -16,8 +18,8 @@ export const keyRoutes: readonly Route[] = [
     example: { query: { limit: '1' } },
   }),
   route({
+    ...ours,
     id: 'keys.rotate',
-    isLive: false,
     method: 'POST',
     path: '/system/keys/rotate',
     summary: 'Let the next key sign from now on, and answer it',

@@ -1,4 +1,6 @@
 import { checkConfig } from '../../resources/config/check.ts';
+import { exportConfig } from '../../resources/config/export.ts';
+import { importConfig } from '../../resources/config/import.ts';
 import { getConfigStatus } from '../../resources/config/status.ts';
 import { listEngines } from '../../resources/engines/list.ts';
 import { etagOf } from '../../resources/etag.ts';
@@ -12,6 +14,7 @@ import { item, list } from '../envelope.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 import { authSettingsShape, sentAuthSettings, wireAuthSettings } from '../wire/auth-settings.ts';
 import { checkShape, statusShape, wireCheck, wireConfigurationStatus } from '../wire/check.ts';
+import { configFilesShape, wireConfigFiles } from '../wire/config-files.ts';
 import { engineShape, wireEngine } from '../wire/engine.ts';
 import { infoShape, wireInfo } from '../wire/info.ts';
 import { sentSettings, settingsShape, wireSettings } from '../wire/settings.ts';
@@ -20,7 +23,12 @@ import { sentSettings, settingsShape, wireSettings } from '../wire/settings.ts';
 const etag = ({ settings }: SettingsView<object>): string => etagOf(settings);
 
 const conf = { path: '/system/settings/conf', answer: item(settingsShape, wireSettings), etag };
-const auth = { path: '/system/settings/auth', answer: item(authSettingsShape, wireAuthSettings), etag };
+const auth = {
+  path: '/system/settings/auth',
+  answer: item(authSettingsShape, wireAuthSettings),
+  etag,
+  isOfInstallation: true,
+} as const;
 
 const MERGED = 'Maps are merged, null takes back to the default, and everything else replaces.';
 
@@ -43,6 +51,27 @@ export const systemRoutes: readonly Route[] = [
     takes: { shape: { name: 'ConfigurationTexts' } },
     answer: item(checkShape, wireCheck),
     example: { body: { files: { 'notifications.yml': 'targets:\n  - { id: ops, type: webhok }\n' } } },
+  }),
+  route({
+    id: 'configuration.export',
+    method: 'GET',
+    path: '/system/config/files',
+    summary: 'Get the texts of the configuration in force, secrets masked',
+    verb: exportConfig,
+    answer: item(configFilesShape, wireConfigFiles),
+  }),
+  route({
+    id: 'configuration.import',
+    method: 'PUT',
+    path: '/system/config/files',
+    summary: 'Put texts in the place of those of their names; all of them take effect or none',
+    description:
+      'A file that is not named stays as it is. A masked secret stands for the one that is there now.',
+    verb: importConfig,
+    takes: { shape: { name: 'ConfigurationImport' } },
+    answer: item(configFilesShape, wireConfigFiles),
+    errors: WRITE_ERRORS,
+    example: { body: { files: { 'outputs.yml': '# nothing is declared\n' }, message: 'tidied up' } },
   }),
   route({
     ...conf,

@@ -12,9 +12,10 @@ import { type Route, route } from '../route.ts';
 import { roleShape, wireRole } from '../wire/role.ts';
 import { profileShape, successShape, userShape, wireProfile, wireSuccess, wireUser } from '../wire/user.ts';
 
-const all = { path: '/system/users', isLive: false } as const;
-const one = { path: '/system/users/:id', isLive: false, answer: item(userShape, wireUser) } as const;
-const own = { path: '/system/users/:id/info', isLive: false } as const;
+const ours = { isLive: false, isOfInstallation: true } as const;
+const all = { ...ours, path: '/system/users' } as const;
+const one = { ...ours, path: '/system/users/:id', answer: item(userShape, wireUser) } as const;
+const own = { ...ours, path: '/system/users/:id/info' } as const;
 const example = { params: { id: 'ann' } };
 
 export const userRoutes: readonly Route[] = [
@@ -68,8 +69,8 @@ export const userRoutes: readonly Route[] = [
     example: { ...example, body: { roles: ['reader'] } },
   }),
   route({
+    ...ours,
     id: 'users.endTokens',
-    isLive: false,
     method: 'DELETE',
     path: '/auth/users/:id/token',
     summary: 'End all tokens of a user, who can log in again',

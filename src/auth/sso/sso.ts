@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { addressPrefix } from '../../lib/address-prefix.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { digestOf, isSameDigest } from '../../lib/digest.ts';
 import { createFaultLog } from '../../lib/fault-log.ts';
 import type { HttpClient } from '../../lib/http.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
@@ -12,12 +10,13 @@ import type { Audit } from '../audit.ts';
 import { createFailureCount, type RateLimit } from '../failure-count.ts';
 import type { Session, Sessions } from '../sessions.ts';
 import type { Accounts } from './accounts.ts';
-import { ATTEMPT_MS, type Attempt, newAttempt, openAttempt, sealAttempt } from './attempt.ts';
+import { ATTEMPT_MS, newAttempt, sealAttempt } from './attempt.ts';
 import type { LocalLogin } from './local-login.ts';
 import { createProvider, type Provider, ProviderFailure } from './provider.ts';
 import { SignInRefused } from './refusal.ts';
 import { returnPath } from './return-path.ts';
 import type { AuthSettings, OpenidSettings } from './settings.ts';
+import { spendAttempt } from './spend.ts';
 
 /** How long a sign-out waits to learn where the provider's own ends. */
 const LOGOUT_MS = 3000;
@@ -80,7 +79,7 @@ interface Dependencies {
 }
 
 export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
-  const { storage, sessions, accounts, localLogin, keyRing, clock, audit, logger, settings } = dependencies;
+  const { sessions, accounts, localLogin, keyRing, clock, audit, logger, settings } = dependencies;
   const providerFor = createProviders(dependencies);
   const failures = createFailureCount(MOST_ADDRESSES);
   const faults = createFaultLog(logger, {
@@ -114,22 +113,6 @@ export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
       logger.warn({ address, reason: failure.message }, 'the answer of the identity provider does not hold');
     });
 
-  /** Each state counts once, in whichever process it comes back. Throws `SignInRefused`. */
-  async function spend(search: string, cookie: string | undefined, issuer: string): Promise<Attempt> {
-    const attempt = cookie === undefined ? undefined : openAttempt(cookie, keyRing);
-    const state = new URLSearchParams(search).get('state') ?? '';
-    const isMine =
-      attempt !== undefined &&
-      attempt.issuer === issuer &&
-      attempt.endsAt > clock.now() &&
-      isSameDigest(digestOf(attempt.state), digestOf(state));
-    if (!isMine) throw new SignInRefused('expired');
-    const id = createHash('sha256').update(attempt.state).digest('base64url');
-    const isFirst = await storage.transaction(tx => tx.useState(id, attempt.endsAt));
-    if (!isFirst) throw new SignInRefused('expired');
-    return attempt;
-  }
-
   /** Only failures count, so that nobody has to wait for others behind the same address. */
   async function assertNotLimited(place: string): Promise<void> {
     const waitMs = await failures.reserve(place, settings().loginRateLimit);
@@ -145,7 +128,7 @@ export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
     requestId,
   }: SsoAnswer): ReturnType<SingleSignOn['finish']> {
     const { openid, redirectUri } = placeOf(settings());
-    const attempt = await spend(search, cookie, openid.issuer);
+    const attempt = await spendAttempt({ search, cookie, issuer: openid.issuer }, dependencies);
     const answer = new URL(search, redirectUri);
     const wanted = [openid.groupField, 'preferred_username', 'email'];
     const told = await redeemed(providerFor(openid).redeem(answer, attempt, wanted), address);

@@ -24,6 +24,7 @@ function house(requeue: House['requeue']): House {
     minutes: { last: notUsed, recorded: notUsed },
     configuration: notUsed,
     configurationStatus: notUsed,
+    configurationTexts: notUsed,
     save: notUsed,
     trial: notUsed,
     testSend: notUsed,

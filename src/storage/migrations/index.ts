@@ -14,6 +14,8 @@ import { targetPauses } from './20260112010000-target-pauses.ts';
 import { groups } from './20260113000000-groups.ts';
 import { ingestTokens } from './20260114020000-ingest-tokens.ts';
 import { minutes } from './20260114030000-minutes.ts';
+import { tenants } from './20260115000000-tenants.ts';
+import { documents } from './20260116000000-documents.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -32,4 +34,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260113000000-groups': groups,
   '20260114020000-ingest-tokens': ingestTokens,
   '20260114030000-minutes': minutes,
+  '20260115000000-tenants': tenants,
+  '20260116000000-documents': documents,
 };

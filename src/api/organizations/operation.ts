@@ -1,0 +1,50 @@
+import type * as z from 'zod';
+import type { Manager } from '../../auth/managers.ts';
+import type { Members } from '../../auth/members.ts';
+import type { Workspaces } from '../../auth/workspaces.ts';
+import type { Method } from '../operation.ts';
+
+/** What the management of organizations works on. */
+export interface Organizations {
+  readonly members: Members;
+  readonly workspaces: Workspaces;
+}
+
+export interface ManagementCall<Body> {
+  readonly manager: Manager;
+  readonly organizations: Organizations;
+  /** The place in the path, where there is one. */
+  readonly id: string;
+  readonly query: unknown;
+  readonly body: Body;
+}
+
+/** Something that can be done to an organization, as the family's management plane words it. */
+export interface ManagementOperation {
+  /** `noun.verb`, for the audit. */
+  readonly id: `${string}.${string}`;
+  readonly method: Method;
+  /** Below `/v1/organizations/:org`. */
+  readonly path: string;
+  readonly status: 200 | 201 | 204;
+  /** Reads the body and acts. Throws `z.ZodError` for a wrong body. */
+  run(call: ManagementCall<unknown>): Promise<object | undefined>;
+}
+
+type Facts = Pick<ManagementOperation, 'id' | 'method' | 'path' | 'status'>;
+
+/** An operation that takes no body. */
+export const operation = (
+  facts: Facts,
+  run: (call: ManagementCall<unknown>) => Promise<object | undefined>,
+): ManagementOperation => ({ ...facts, run });
+
+/** An operation and what its body must be. */
+export const taking = <Body>(
+  facts: Facts,
+  body: z.ZodType<Body>,
+  run: (call: ManagementCall<Body>) => Promise<object | undefined>,
+): ManagementOperation => ({
+  ...facts,
+  run: async call => run({ ...call, body: body.parse(call.body) }),
+});

@@ -1,0 +1,51 @@
+import { call } from './api.js';
+import { byId, say } from './drawing.js';
+import { look, signOut } from './session.js';
+import { askForPassword, askToSignIn, listenToForms, refusalOfAddress, showSection } from './sign-in.js';
+
+/** Where the browser came from, if it is to go on to the page of a workspace. */
+const asked = new URLSearchParams(location.search);
+const workspace = asked.get('workspace');
+const state = asked.get('state');
+
+let session;
+
+/** Sets the own password in the session that is open, and begins another. Throws `ApiError`. */
+const changePassword = ({ csrfToken }, currentPassword, password) =>
+  call('/session/password', { method: 'POST', csrfToken, body: { currentPassword, password } });
+
+async function goOn() {
+  showSection('board');
+  say(byId('board-error'), '');
+  if (workspace === null || state === null) {
+    say(byId('board-note'), `You are signed in as ${session.user.username}. Open the page of a workspace.`);
+    return;
+  }
+  say(byId('board-note'), `Going on to ${workspace} …`);
+  try {
+    const { csrfToken } = session;
+    const body = { workspace, state };
+    const answer = await call('/session/hand-over', { method: 'POST', csrfToken, body });
+    location.replace(answer.location);
+  } catch ({ message }) {
+    say(byId('board-note'), '');
+    say(byId('board-error'), message);
+  }
+}
+
+function signedIn(now, typed) {
+  session = now;
+  if (session.forcePasswordChange) askForPassword(session, typed);
+  else void goOn();
+}
+
+listenToForms({ signedIn, sessionNow: () => session, changePassword });
+
+byId('sign-out').addEventListener('click', async () => {
+  await signOut(session).catch(({ message }) => say(byId('board-error'), message));
+  location.reload();
+});
+
+const now = await look();
+if (now.signedIn) signedIn(now);
+else askToSignIn(now, '', refusalOfAddress());

@@ -1,0 +1,92 @@
+import type { Lanes } from '../delivery/lanes.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import type { HttpClient } from '../lib/http.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Engine } from '../notifications/engine.ts';
+
+/** Services that watch heartbeats count in minutes. */
+const EVERY_MS = 30_000;
+const TIMEOUT_MS = 10_000;
+const MOST_ANSWER_BYTES = 1024;
+/** Notifications are evaluated every second. */
+const EVALUATED_MS = 15_000;
+/** Longer than any attempt may take, with the wait for its turn. */
+const MOVED_MS = 5 * 60_000;
+
+/** What does not advance, in words; undefined while everything does. */
+export function whyStalled({
+  engine,
+  lanes,
+  clock,
+}: {
+  readonly engine: Pick<Engine, 'evaluatedAt'>;
+  readonly lanes: Pick<Lanes, 'slowest'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}): string | undefined {
+  if (clock.monotonic() - engine.evaluatedAt() > EVALUATED_MS) return 'notifications are not evaluated';
+  const slowest = lanes.slowest();
+  if (slowest !== undefined && slowest.overdueMs > MOVED_MS)
+    return `deliveries to ${slowest.target} do not move`;
+  return undefined;
+}
+
+interface HeartbeatOptions {
+  /** Asked each time; undefined for none. May hold a token. */
+  readonly url: () => string | undefined;
+  readonly stalled: () => string | undefined;
+  readonly http: HttpClient;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly logger: Logger;
+}
+
+/** Asks the url for as long as nothing is stalled: whoever waits for it hears nothing more when the process hangs too. */
+export function sendHeartbeats({ url, stalled, http, clock, logger }: HeartbeatOptions): () => Promise<void> {
+  const abort = new AbortController();
+  const unsent = createFaultLog(logger, {
+    fields: {},
+    message: 'the heartbeat cannot be sent',
+    over: 'the heartbeat is sent again',
+  });
+  const held = createFaultLog(logger, {
+    fields: {},
+    message: 'the heartbeat is held back, as not everything advances',
+    over: 'everything advances again',
+  });
+  let cancel = (): void => {};
+  let sending: Promise<void> = Promise.resolve();
+
+  async function send(address: string): Promise<void> {
+    try {
+      const { status } = await http.request({
+        url: address,
+        method: 'GET',
+        timeoutMs: TIMEOUT_MS,
+        maxAnswerBytes: MOST_ANSWER_BYTES,
+        proxied: true,
+        signal: abort.signal,
+      });
+      if (status >= 200 && status < 300) unsent.passed();
+      else unsent.failed(new Error(`the answer was ${status}`));
+    } catch (error) {
+      if (!abort.signal.aborted) unsent.failed(error);
+    }
+  }
+
+  function beat(): void {
+    const address = url();
+    const reason = stalled();
+    if (reason === undefined) held.passed();
+    else if (address !== undefined) held.failed(new Error(reason));
+    if (address !== undefined && reason === undefined) sending = send(address);
+    cancel = clock.after(EVERY_MS, () => void sending.then(beat));
+  }
+
+  beat();
+  return async () => {
+    cancel();
+    abort.abort();
+    await sending;
+    cancel();
+  };
+}

@@ -1,0 +1,49 @@
+import { createIdentity, type Identity, type IdentitySettings } from '../auth/identity.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Held } from './held.ts';
+import { meteredIdentity } from './meters.ts';
+import type { DeploymentOptions, Serving } from './serving.ts';
+import { sweepSessions } from './session-sweep.ts';
+import { startWorkspace } from './workspace.ts';
+
+/** The deployment that customers manage themselves: users of its own, and one workspace, whose configuration is held. */
+export async function startOwn(options: DeploymentOptions & { readonly held: Held }): Promise<Serving> {
+  const { shared, held, audit, metrics, settings, firstPassword, teardown } = options;
+  const { storage, isShared, keyRing, dataFolder, clock, ids, logger } = shared;
+  const { http, dial, meters, node } = options;
+  const identity: Identity = meteredIdentity(
+    await createIdentity({
+      ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
+      settings: () => identitySettings(settings()),
+    }),
+    metrics,
+  );
+  teardown.add('identity', identity.stop);
+  const generatedPassword = await identity.ensureFirstAdmin({ dataFolder, password: firstPassword });
+  identity.keys.start();
+  teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
+  const workspace = await startWorkspace(shared, {
+    ...{ held, node, http, dial, meters },
+    authenticate: identity.authenticate,
+    common: { users: identity.users, keys: identity.keys },
+  });
+  teardown.add('workspace', workspace.stop);
+  return {
+    identity,
+    signInOf: () => identity,
+    assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
+    tenantOf: () => workspace.tenant,
+    described: workspace.tenant.house,
+    isHosted: false,
+    generatedPassword,
+    follow: workspace.follow,
+    checkSettings: identity.checkSettings,
+  };
+}
+
+const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
+  ...api,
+  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
+  auth,
+  externalUrl: instance.externalUrl,
+});

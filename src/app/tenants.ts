@@ -1,0 +1,103 @@
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { RunningWorkspace } from './workspace.ts';
+
+export interface TenantsOptions {
+  /** Names of the workspaces that shall run. */
+  readonly names: () => Promise<readonly string[]>;
+  /** Starts one of them. */
+  readonly start: (name: string) => Promise<RunningWorkspace>;
+  /** Calls back when there may be others than before. */
+  readonly subscribe: (listener: () => void) => Cancel;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly logger: Logger;
+}
+
+/** The workspaces of a hosted installation that run in this process: all of them, as they come and go. */
+export interface Tenants {
+  find(name: string): RunningWorkspace | undefined;
+  running(): Iterable<RunningWorkspace>;
+  /** Starts what is there; one that cannot be started keeps no other from it, and is tried again. */
+  start(): Promise<void>;
+  /** Stops all of them, and starts none any more. */
+  stop(): Promise<void>;
+}
+
+/** New ones that nobody told of are found by looking this often. */
+const LOOK_MS = 2000;
+
+export function createTenants({ names, start, subscribe, clock, logger }: TenantsOptions): Tenants {
+  const running = new Map<string, RunningWorkspace>();
+  const faults = createFaultLog(logger, {
+    fields: {},
+    message: 'the list of workspaces cannot be read',
+    over: 'the list of workspaces can be read again',
+  });
+  /** Those that could not be started, with the reason that the log has told. */
+  const failed = new Map<string, string>();
+  let work: Promise<void> = Promise.resolve();
+  let isStopped = false;
+  let cancel: Cancel = () => {};
+  let unsubscribe: Cancel = () => {};
+
+  async function match(): Promise<void> {
+    if (isStopped) return;
+    const present = await names();
+    for (const [name, workspace] of running)
+      if (!present.includes(name)) {
+        running.delete(name);
+        failed.delete(name);
+        await workspace.stop();
+        logger.info({ workspace: name }, 'workspace stopped');
+      }
+    for (const name of present) if (!isStopped && !running.has(name)) await open(name);
+  }
+
+  async function open(name: string): Promise<void> {
+    try {
+      const workspace = await start(name);
+      running.set(name, workspace);
+      failed.delete(name);
+      logger.info({ workspace: name }, 'workspace started');
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (failed.get(name) !== reason)
+        logger.error({ workspace: name, reason }, 'a workspace cannot be started; it is tried again');
+      failed.set(name, reason);
+    }
+  }
+
+  /** One after the other, whoever asks. */
+  function look(): Promise<void> {
+    work = work.then(match).then(faults.passed, faults.failed);
+    return work;
+  }
+
+  function lookLater(): void {
+    cancel = clock.after(LOOK_MS, () => {
+      void look().finally(() => {
+        if (!isStopped) lookLater();
+      });
+    });
+  }
+
+  return {
+    find: name => running.get(name),
+    running: () => running.values(),
+    async start() {
+      await look();
+      unsubscribe = subscribe(() => void look());
+      lookLater();
+    },
+    async stop() {
+      isStopped = true;
+      unsubscribe();
+      cancel();
+      await work;
+      await Promise.all([...running.values()].map(workspace => workspace.stop()));
+      running.clear();
+    },
+  };
+}

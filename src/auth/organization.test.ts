@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
+import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { monotonicIds } from '../lib/ids.ts';
+import type { Manager } from './managers.ts';
+import { createMembers, type MemberRoles, type Members } from './members.ts';
+import { createWorkspaces, type Workspaces } from './workspaces.ts';
+
+const clock = testClock();
+const ids = monotonicIds(clock);
+const OWNER: Manager = { kind: 'member', id: 'o', name: 'owner', organization: 'acme', role: 'owner' };
+const ADMIN: Manager = { ...OWNER, id: 'a', name: 'admin', role: 'admin' };
+const USER: Manager = { ...OWNER, id: 'u', name: 'user', role: 'user' };
+const roles = (
+  organizationRole: MemberRoles['organizationRole'],
+  ...workspaces: MemberRoles['workspaces']
+) => ({
+  organizationRole,
+  workspaces,
+});
+const FIRST_PAGE = { offset: 0, limit: 100 };
+
+let held: TestStorage;
+let members: Members;
+let workspaces: Workspaces;
+let takenOver = 0;
+
+beforeEach(async () => {
+  held = await openTestStorage();
+  const { storage } = held;
+  takenOver = 0;
+  const directory = {
+    async takenOver() {
+      takenOver += 1;
+    },
+  };
+  const passwords = { hash: async (password: string) => `hash of ${password}` };
+  members = createMembers({ storage, passwords, directory, clock, ids });
+  workspaces = createWorkspaces({ storage, directory, clock });
+  await storage.transaction(async tx => {
+    for (const id of ['acme', 'corp'])
+      await tx.addOrganization({ id, name: id, role_selector: 1, created_at: 1, updated_at: 1 });
+  });
+  await workspaces.create(OWNER, 'main', {});
+});
+afterEach(() => held.close());
+
+describe('members', () => {
+  it('are added by e-mail address, whoever is new with a password that is told once', async () => {
+    const reader = { workspace: 'main', role: 'reader' } as const;
+    const { member, initialPassword } = await members.add(ADMIN, ' Ann@Example.com ', roles('user', reader));
+    expect(member).toMatchObject({
+      email: 'ann@example.com',
+      organizationRole: 'user',
+      workspaces: [reader],
+      enabled: true,
+      createdBy: 'admin',
+    });
+    expect(initialPassword?.reveal()).toMatch(/^\w{5}(-\w{5}){3}$/);
+    const user = await held.storage.users.byName('ann@example.com');
+    expect(user).toMatchObject({ force_password_change: 1, role: 'user' });
+    expect((await members.list('acme', FIRST_PAGE)).rows).toEqual([member]);
+    expect(await members.get('acme', member.userId)).toEqual(member);
+  });
+
+  it('may belong to two organizations, and keep their password with the second', async () => {
+    const { member } = await members.add(OWNER, 'ann@example.com', roles('owner'));
+    const second = await members.add({ ...OWNER, organization: 'corp' }, 'ann@example.com', roles('admin'));
+    expect(second).toEqual({ member: expect.objectContaining({ userId: member.userId }) });
+    await expect(members.add(OWNER, 'ann@example.com', roles('user'))).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
+  it.each(['', 'ann', 'a b@c', '@'])('are not added by the name %j', async email => {
+    await expect(members.add(OWNER, email, roles('user'))).rejects.toMatchObject({ code: 'invalid-request' });
+  });
+
+  it('get no role in a workspace that the organization does not have', async () => {
+    const nowhere = roles('user', { workspace: 'elsewhere', role: 'admin' });
+    await expect(members.add(OWNER, 'ann@example.com', nowhere)).rejects.toMatchObject({
+      problems: [
+        {
+          path: 'roles.workspaces[0].workspaceId',
+          message: "'elsewhere' is no workspace of the organization",
+        },
+      ],
+    });
+  });
+
+  it('are made or changed by nobody of the role user', async () => {
+    const { member } = await members.add(OWNER, 'ann@example.com', roles('owner'));
+    const refused = { code: 'forbidden' };
+    await expect(members.add(USER, 'bob@example.com', roles('user'))).rejects.toMatchObject(refused);
+    await expect(members.setRoles(USER, member.userId, roles('user'))).rejects.toMatchObject(refused);
+    await expect(members.remove(USER, member.userId)).rejects.toMatchObject(refused);
+  });
+
+  it('become owners, and are changed or removed as such, by owners alone', async () => {
+    const { member } = await members.add(OWNER, 'ann@example.com', roles('owner'));
+    await members.add(OWNER, 'eve@example.com', roles('owner'));
+    const { member: bob } = await members.add(ADMIN, 'bob@example.com', roles('admin'));
+    const refused = { code: 'forbidden', message: expect.stringContaining('Only an owner') };
+    await expect(members.setRoles(ADMIN, bob.userId, roles('owner'))).rejects.toMatchObject(refused);
+    await expect(members.setRoles(ADMIN, member.userId, roles('user'))).rejects.toMatchObject(refused);
+    await expect(members.remove(ADMIN, member.userId)).rejects.toMatchObject(refused);
+    await members.setRoles(OWNER, bob.userId, roles('owner'));
+    await members.remove(OWNER, member.userId);
+    await expect(members.get('acme', member.userId)).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it('keep one owner who can sign in', async () => {
+    const { member } = await members.add(OWNER, 'ann@example.com', roles('owner'));
+    const last = { code: 'conflict', message: expect.stringContaining('last owner') };
+    await expect(members.remove(OWNER, member.userId)).rejects.toMatchObject(last);
+    await expect(members.setRoles(OWNER, member.userId, roles('admin'))).rejects.toMatchObject(last);
+    expect(await members.get('acme', member.userId)).toMatchObject({ organizationRole: 'owner' });
+  });
+
+  it('lose the tokens they hold with a change of their roles, in every process before it is answered', async () => {
+    await members.add(OWNER, 'eve@example.com', roles('owner'));
+    const { member } = await members.add(OWNER, 'ann@example.com', roles('admin'));
+    const version = async () => (await held.storage.users.byId(member.userId))?.version ?? 0;
+    const before = await version();
+    await members.setRoles(OWNER, member.userId, roles('user'));
+    const between = await version();
+    await members.remove(OWNER, member.userId);
+    expect([before < between, between < (await version()), takenOver]).toEqual([true, true, 2]);
+  });
+
+  it('are nobody to another organization', async () => {
+    const { member } = await members.add(OWNER, 'ann@example.com', roles('admin'));
+    const other = { ...OWNER, organization: 'corp' };
+    const unknown = { code: 'not-found' };
+    await expect(members.get('corp', member.userId)).rejects.toMatchObject(unknown);
+    await expect(members.setRoles(other, member.userId, roles('user'))).rejects.toMatchObject(unknown);
+    await expect(members.remove(other, member.userId)).rejects.toMatchObject(unknown);
+  });
+});
+
+describe('workspaces', () => {
+  it('are created, described, listed and removed by owners and admins', async () => {
+    const made = await workspaces.create(ADMIN, 'test', { alias: 'Test', tags: ['eu'] });
+    expect(made).toMatchObject({
+      id: 'test',
+      alias: 'Test',
+      description: '',
+      tags: '["eu"]',
+      state: 'Active',
+    });
+    const changed = await workspaces.update(ADMIN, 'test', { description: 'to try things out' });
+    expect(changed).toMatchObject({ alias: 'Test', description: 'to try things out', tags: '["eu"]' });
+    expect((await workspaces.list('acme')).map(({ id }) => id)).toEqual(['main', 'test']);
+    await workspaces.remove(ADMIN, 'test');
+    await expect(workspaces.get('acme', 'test')).rejects.toMatchObject({ code: 'not-found' });
+    await expect(workspaces.create(USER, 'more', {})).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('take with them the roles that members had there', async () => {
+    await workspaces.create(OWNER, 'test', {});
+    const everywhere = ['main', 'test'].map(workspace => ({ workspace, role: 'reader' }) as const);
+    const { member } = await members.add(OWNER, 'ann@example.com', roles('user', ...everywhere));
+    await workspaces.remove(OWNER, 'test');
+    expect((await members.get('acme', member.userId)).workspaces).toEqual([everywhere[0]]);
+  });
+
+  it.each(['abc', 'Main', 'a-bcd', 'a'.repeat(42), ''])('are not called %j', async id => {
+    await expect(workspaces.create(OWNER, id, {})).rejects.toMatchObject({ code: 'invalid-request' });
+  });
+
+  it('are there once in an organization, and may be called the same in two', async () => {
+    await expect(workspaces.create(OWNER, 'main', {})).rejects.toMatchObject({ code: 'conflict' });
+    await workspaces.create({ ...OWNER, organization: 'corp' }, 'main', {});
+  });
+});

@@ -1,0 +1,42 @@
+/** How an organization and one of its workspaces are called together: in the Host of requests and as a key of the store. */
+export interface Tenant {
+  readonly workspace: string;
+  readonly organization: string;
+}
+
+/** RFC 1035, section 2.3.4. */
+const LONGEST_LABEL = 63;
+/** Without a '-', so that the first one ends it. */
+const WORKSPACE = /^[a-z0-9]{4,41}$/;
+const ORGANIZATION = /^[a-z0-9-]{4,21}$/;
+
+export const isWorkspaceId = (text: string): boolean => WORKSPACE.test(text);
+
+export const isOrganizationId = (text: string): boolean => ORGANIZATION.test(text);
+
+/** The label `<workspace>-<organization>`, which is also the workspace's key in the store. */
+export const labelOf = ({ workspace, organization }: Tenant): string => `${workspace}-${organization}`;
+
+/** The tenant of a label; undefined when it is none that `labelOf` makes of ids that are allowed. */
+export function parseLabel(label: string): Tenant | undefined {
+  const dash = label.indexOf('-');
+  if (dash < 0 || label.length > LONGEST_LABEL) return undefined;
+  const tenant = { workspace: label.slice(0, dash), organization: label.slice(dash + 1) };
+  return isWorkspaceId(tenant.workspace) && isOrganizationId(tenant.organization) ? tenant : undefined;
+}
+
+/**
+ * The tenant that a Host header or `:authority` names below `cloudDomain`; undefined for every other host. Case, port and
+ * one trailing dot count for nothing.
+ */
+export function hostOf(host: string, cloudDomain: string): Tenant | undefined {
+  const name = nameOf(host);
+  const domain = `.${nameOf(cloudDomain)}`;
+  return name.endsWith(domain) ? parseLabel(name.slice(0, -domain.length)) : undefined;
+}
+
+const nameOf = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/:\d{1,5}$/, '')
+    .replace(/\.$/, '');

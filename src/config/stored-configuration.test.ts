@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
+import { change, description, HOOK, refusalOf, target } from '../../test/helpers/held-configuration.ts';
+import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { openKeyRing } from '../lib/keyring.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { ConfigurationHolder } from './current.ts';
+import { createStoredConfiguration } from './stored-configuration.ts';
+import { documentKeeper } from './workspace-document.ts';
+
+const WORKSPACE = 'main-acme';
+const TERMS = {
+  delivery: { privateAddresses: 'refuse', allowedAddresses: [] },
+  externalUrl: 'https://main-acme.example.com',
+} as const;
+
+describe('the configuration of a workspace that has no files', () => {
+  let held: TestStorage;
+  const clock = testClock();
+  beforeEach(async () => {
+    held = await openTestStorage();
+  });
+  afterEach(() => held.close());
+
+  /** As one process holds it. */
+  async function open(isTold = true): Promise<ConfigurationHolder> {
+    const { storage, folder } = held;
+    const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
+    const documents = documentKeeper({ storage, workspace: WORKSPACE, keyRing, clock });
+    const holder = createStoredConfiguration({
+      ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, tenant: TERMS, clock },
+      ...{ logger: silentLogger, documents, first: await documents.read() },
+      subscribe: listener =>
+        isTold ? storage.subscribe(fact => fact.noun === 'documents' && listener()) : () => {},
+    });
+    onTestFinished(holder.stop);
+    expect(holder.load()).toMatchObject({ ok: true });
+    return holder;
+  }
+
+  const urls = (holder: ConfigurationHolder): unknown[] =>
+    holder.get().targets.map(({ settings }) => settings.description);
+
+  it('begins empty, and keeps a change for whoever opens it next', async () => {
+    const holder = await open();
+    expect(holder.get().targets).toEqual([]);
+    await holder.save(change(target({ ...HOOK, description: 'first' })));
+    expect(urls(holder)).toEqual(['first']);
+    expect(urls(await open())).toEqual(['first']);
+  });
+
+  it('is read again by other processes as soon as they are told', async () => {
+    const [one, other] = [await open(), await open()];
+    other.watch();
+    await one.save(change(target({ ...HOOK, description: 'told' })));
+    await expect.poll(() => urls(other)).toEqual(['told']);
+  });
+
+  it('is read again within seconds by a process that nobody tells', async () => {
+    const [one, other] = [await open(), await open(false)];
+    other.watch();
+    await one.save(change(target({ ...HOOK, description: 'found' })));
+    await expect
+      .poll(async () => {
+        await clock.advance(3000);
+        return urls(other);
+      })
+      .toEqual(['found']);
+  });
+
+  it('loses none of two changes that two processes make at once', async () => {
+    const [one, other] = [await open(false), await open(false)];
+    await one.save(change(target({ ...HOOK, id: 'one' })));
+    await other.save(change(target({ ...HOOK, id: 'other' })));
+    expect(other.get().targets.map(({ settings }) => settings.id)).toEqual(['one', 'other']);
+    await one.reload();
+    expect(one.get().targets).toHaveLength(2);
+  });
+
+  it('lies in the store encrypted', async () => {
+    const holder = await open();
+    await holder.save(description('not for everybody'));
+    const row = await held.storage.in(WORKSPACE).document.get();
+    expect(row).toMatchObject({ revision: 1 });
+    expect(row?.sealed).not.toContain('not for everybody');
+  });
+
+  const settings = (value: object) => change({ section: 'settings', id: '', value });
+
+  it.each([
+    ['api', { api: { port: 80 } }],
+    ['storage', { storage: { url: 'sqlite:other.db' } }],
+    ['delivery.privateAddresses', { delivery: { privateAddresses: 'allow' } }],
+    ['instance.externalUrl', { instance: { externalUrl: 'https://elsewhere.example' } }],
+  ])('leaves %s to whoever runs the service', async (path, value) => {
+    const refusal = await refusalOf((await open()).save(settings(value)));
+    expect(refusal.code).toBe('invalid-request');
+    expect(refusal.problems).toContainEqual({
+      path,
+      message: 'is decided by whoever runs this service; remove it',
+    });
+  });
+
+  it.each(['${env:SECRET}', '${file:/etc/hostname}'])(
+    'looks up nothing of the machine for %s',
+    async text => {
+      const token = { ...HOOK, authType: 'token', token: text };
+      const refusal = await refusalOf((await open()).save(change(target(token))));
+      expect(refusal.problems).toEqual([
+        {
+          path: 'token',
+          message: `${text} cannot be looked up here; store a secret and write \${secret:NAME}`,
+        },
+      ]);
+    },
+  );
+
+  it('sends to no private address, whatever it says', async () => {
+    const inside = { ...HOOK, url: 'http://10.0.0.1/' };
+    const refusal = await refusalOf((await open()).save(change(target(inside))));
+    expect(refusal.problems?.[0]?.path).toBe('url');
+  });
+});

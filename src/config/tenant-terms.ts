@@ -1,0 +1,62 @@
+import type { AddressPolicy } from '../lib/address-guard.ts';
+import { isMap } from './plain.ts';
+import type { Path } from './yaml-places.ts';
+
+/**
+ * What whoever runs the installation decides for each of its workspaces. A configuration under such terms has no files:
+ * its texts are given, and it may refer to no file and no variable of the process. Plain data.
+ */
+export interface TenantTerms {
+  readonly delivery: AddressPolicy;
+  /** Where people reach the workspace. */
+  readonly externalUrl: string;
+}
+
+/** What of headgate.yml is the workspace's own. */
+const OWN: Readonly<Record<string, 'all' | readonly string[]>> = {
+  instance: ['name'],
+  pipelines: 'all',
+  delivery: ['retrySchedule', 'concurrency', 'operationalTarget'],
+  retention: 'all',
+};
+
+/** Settings of a text that are not the workspace's to decide. */
+export function foreignSettings(value: unknown): Path[] {
+  if (!isMap(value)) return [];
+  return Object.entries(value).flatMap(([section, content]): Path[] => {
+    const own = Object.hasOwn(OWN, section) ? OWN[section] : undefined;
+    if (own === 'all') return [];
+    if (own === undefined) return [[section]];
+    if (!isMap(content)) return [];
+    return Object.keys(content).flatMap(key => (own.includes(key) ? [] : [[section, key]]));
+  });
+}
+
+/** Settings with the terms in their places. */
+export function underTerms(value: unknown, { delivery, externalUrl }: TenantTerms): unknown {
+  if (!isMap(value)) return value;
+  return {
+    ...value,
+    instance: { ...section(value.instance), externalUrl },
+    delivery: {
+      ...section(value.delivery),
+      privateAddresses: delivery.privateAddresses,
+      allowedAddresses: [...delivery.allowedAddresses],
+    },
+  };
+}
+
+const section = (value: unknown): object => (isMap(value) ? value : {});
+
+/** Paths of files in a text: keys that end in `Path`, as all settings that name files do. */
+export function filePaths(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const entries: [PropertyKey, unknown][] = Array.isArray(value)
+    ? [...value.entries()]
+    : Object.entries(value);
+  return entries.flatMap(([step, entry]) => {
+    const here = [...path, step];
+    const isFile = typeof step === 'string' && /(?:Path|^files?)$/.test(step) && entry !== null;
+    return isFile ? [here] : filePaths(entry, here);
+  });
+}

@@ -1,0 +1,77 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { headgate } from '../acceptance/bin.ts';
+import { temporaryFolder } from '../acceptance/harness.ts';
+import { type ApiServer, startApiServer } from './api-server.ts';
+import { jsonCaller } from './json.ts';
+
+const TOKEN = 'typed-by-hand-7f1e';
+const MASK = '********';
+
+let server: ApiServer;
+let call: ReturnType<typeof jsonCaller>;
+
+beforeAll(async () => {
+  server = await startApiServer({
+    notifications: {
+      targets: [{ id: 'hook', type: 'webhook', url: 'http://h.example/', authType: 'token', token: TOKEN }],
+      notifications: [],
+    },
+  });
+  call = jsonCaller(server);
+});
+afterAll(() => server.stop());
+
+const FILES = '/system/config/files';
+const onDisk = (name = 'notifications.yml'): string => readFileSync(join(server.config, name), 'utf8');
+const exported = async () => (await call('GET', FILES)).body.items[0].files;
+
+it('gives the texts of all files, and no secret in them', async () => {
+  const files = await exported();
+  expect(Object.keys(files)).toContain('headgate.yml');
+  expect(files['notifications.yml']).toBe(onDisk().replace(TOKEN, MASK));
+});
+
+it('puts texts in their places, a mask standing for the secret that is there', async () => {
+  const { 'notifications.yml': text } = await exported();
+  const changed = text.replace('http://h.example/', 'http://other.example/');
+  const answer = await call('PUT', FILES, { files: { 'notifications.yml': changed }, message: 'moved' });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { items: [{ files: { 'notifications.yml': changed } }] },
+  });
+  expect(onDisk()).toContain('http://other.example/');
+  expect(onDisk()).toContain(TOKEN);
+  const [version] = (await call('GET', '/version')).body.items;
+  expect(version).toMatchObject({ author_name: 'admin', message: 'moved' });
+});
+
+it('changes nothing when one text has an error, and names its place', async () => {
+  const before = onDisk('headgate.yml');
+  const files = { 'headgate.yml': 'instance: { name: other }\n', 'inputs.yml': 'inputs: 5\n' };
+  const answer = await call('PUT', FILES, { files });
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { errors: [{ message: expect.stringMatching(/^inputs\.yml: /) }] },
+  });
+  expect(onDisk('headgate.yml')).toBe(before);
+});
+
+it('takes files out of a server and into it by command', async () => {
+  const folder = temporaryFolder();
+  const environment = { HEADGATE_URL: server.url, HEADGATE_TOKEN: server.token };
+  const run = (...args: readonly string[]) => headgate(['config', ...args], environment);
+  expect(await run('export', folder)).toMatchObject({ code: 0 });
+  expect(await run('export', folder)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is there already; name an empty folder'),
+  });
+  const file = join(folder, 'notifications.yml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('other.example', 'third.example'));
+  expect(await run('import', folder, '--message', 'by hand')).toMatchObject({ code: 0 });
+  expect(onDisk()).toContain('third.example');
+  expect(onDisk()).toContain(TOKEN);
+  expect(await run('import', join(folder, 'nowhere'))).toMatchObject({ code: 1 });
+  expect(existsSync(join(server.config, 'outputs.yml'))).toBe(false);
+});

@@ -19,7 +19,7 @@ export const minutesId = (hour: number, { kind, pipeline, type, engineId }: Comp
   `${idFloor(hour)}-${idOf(kind, pipeline, type, engineId)}`;
 
 /** The last minute that was over, of one component; epoch ms of its beginning. */
-export interface LastMinute {
+interface LastMinute {
   readonly startedAt: number;
   readonly values: MinuteValues;
 }

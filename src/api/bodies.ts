@@ -40,14 +40,14 @@ const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/i;
 const READ_HERE = ['utf-8', 'utf8', 'us-ascii'];
 
 /** Whoever names another encoding means another text than would be read. */
-function assertUtf8({ headers }: FastifyRequest): void {
+export function assertUtf8({ headers }: FastifyRequest): void {
   const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && !READ_HERE.includes(charset.toLowerCase()))
     throw new AppError('unsupported-media-type', `The body must be UTF-8, not '${charset.slice(0, 40)}'`);
 }
 
 /** Without its byte order mark. Nothing stands in for what is no text: two bodies would become one. */
-function decoded(body: Buffer): string {
+export function decoded(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {

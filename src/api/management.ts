@@ -38,7 +38,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
   async function actorOf(request: FastifyRequest): Promise<Actor> {
     const { authenticate, house } = tenantOf(request);
     try {
-      return await authenticate(authorizationOf(request));
+      return await authenticate(authorizationOf(request), request.ip);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') {
         house.audit.refused({

@@ -92,7 +92,7 @@ export function addStream(scope: FastifyInstance, { tenantOf, clock, actorOf }: 
     });
     const stopBeating = every(clock, BEAT_MS, () => {
       write(response, ': here\n\n');
-      authenticate(authorization).catch(end);
+      authenticate(authorization, request.ip).catch(end);
     });
     function end(): void {
       open.delete(end);

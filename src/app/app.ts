@@ -11,21 +11,27 @@ import { createHttpForward } from '../lib/http-forward.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createLru } from '../lib/lru.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { proxiesOf } from '../lib/proxies.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { continueIds } from './continue-ids.ts';
+import { seenCertificates, serverCertificate } from './facts.ts';
 import { holdFiles } from './held.ts';
+import { startHosted } from './hosted.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { hangUp, listen } from './listen.ts';
 import { createMeters, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
 import { startOwn } from './own.ts';
-import type { Serving } from './serving.ts';
+import type { DeploymentOptions, Serving } from './serving.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
+
+/** Of so many receivers it is remembered until when their certificates hold. */
+const MOST_CERTIFICATES = 10_000;
 
 /** The one workspace of a customer-managed installation. */
 export const WORKSPACE = 'default';
@@ -91,7 +97,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
-    const http = createHttpClient({ ...delivery, clock, proxies: proxiesOf(options.environment) });
+    const certificates = createLru<string, number>(MOST_CERTIFICATES);
+    const http = createHttpClient({
+      ...delivery,
+      clock,
+      proxies: proxiesOf(options.environment),
+      certified: (origin, notAfter) => void certificates.set(origin, notAfter),
+    });
     const dial = createDial(delivery);
     teardown.add('http', () => http.close());
     teardown.add('audit', audit.stop);
@@ -106,10 +118,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     const forward = createHttpForward(() => tls?.identity());
     teardown.add('forwarding', forward.close);
     const node = ids.next();
-    const running = await startOwn({
-      ...{ shared, held, node, http, dial, meters, audit, metrics, settings, teardown },
+    const parts: DeploymentOptions = {
+      ...{ shared, node, http, dial, meters, audit, metrics, settings, teardown },
+      facts: now => [...serverCertificate(tls), ...seenCertificates(now, certificates.get)],
       firstPassword: firstPassword(options),
-    });
+    };
+    const { hosted } = settings();
+    const running =
+      hosted === undefined ? await startOwn({ ...parts, held }) : await startHosted({ ...parts, hosted });
     serving = running;
     let stopping = false;
     const startTime = clock.now();

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ExpiryFact } from '../conditions/fact.ts';
 import type { Configuration } from '../config/load.ts';
 import { createLanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -37,6 +38,8 @@ export interface LeadingOptions {
   readonly logger: Logger;
   readonly dataFolder: string;
   readonly configuration: () => Configuration;
+  /** What is known to expire. */
+  readonly facts: () => readonly ExpiryFact[];
   readonly meters: Meters;
 }
 
@@ -75,7 +78,10 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     logger: logger.child({ component: 'delivery' }),
     logFolder: join(dataFolder, 'log'),
     holds: tenure.holds,
-    booked: meters.booked,
+    booked(row, settlement, durationMs) {
+      meters.booked(row, settlement, durationMs);
+      engine.settled(row, settlement.state);
+    },
     paused: keptTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
     news: (target, news, row) => engine.targetNews(target, news, row),
@@ -104,6 +110,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     externalUrl: () => settings().instance.externalUrl,
     instanceName: () => settings().instance.name,
     operationalTarget: () => settings().delivery.operationalTarget,
+    facts: options.facts,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
   });
   teardown.add('notifications', () => engine.stop());

@@ -1,5 +1,6 @@
 import { createIdentity, type Identity, type IdentitySettings } from '../auth/identity.ts';
 import type { Settings } from '../config/settings.ts';
+import { signingKey } from './facts.ts';
 import type { Held } from './held.ts';
 import { meteredIdentity } from './meters.ts';
 import type { DeploymentOptions, Serving } from './serving.ts';
@@ -10,7 +11,7 @@ import { startWorkspace } from './workspace.ts';
 export async function startOwn(options: DeploymentOptions & { readonly held: Held }): Promise<Serving> {
   const { shared, held, audit, metrics, settings, firstPassword, teardown } = options;
   const { storage, isShared, keyRing, dataFolder, clock, ids, logger } = shared;
-  const { http, dial, meters, node } = options;
+  const { http, dial, meters, node, facts } = options;
   const identity: Identity = meteredIdentity(
     await createIdentity({
       ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
@@ -24,6 +25,7 @@ export async function startOwn(options: DeploymentOptions & { readonly held: Hel
   teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
   const workspace = await startWorkspace(shared, {
     ...{ held, node, http, dial, meters },
+    facts: now => [...facts(now), ...signingKey(identity.keys)],
     authenticate: identity.authenticate,
     common: { users: identity.users, keys: identity.keys },
   });
@@ -41,7 +43,7 @@ export async function startOwn(options: DeploymentOptions & { readonly held: Hel
   };
 }
 
-const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
+export const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
   ...api,
   loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
   auth,

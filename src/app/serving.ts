@@ -9,7 +9,8 @@ import type { Teardown } from './teardown.ts';
 import type { WorkspaceOptions } from './workspace.ts';
 
 /** What a deployment is made of: who may come in, and which workspaces there are. */
-export interface DeploymentOptions extends Pick<WorkspaceOptions, 'http' | 'dial' | 'meters' | 'node'> {
+export interface DeploymentOptions
+  extends Pick<WorkspaceOptions, 'http' | 'dial' | 'meters' | 'node' | 'facts'> {
   readonly shared: Shared;
   /** Of the installation. */
   readonly audit: Audit;

@@ -24,6 +24,8 @@ export interface Tls {
   readonly create: TlsServers['create'];
   /** What this process shows where it is itself a client that must show a certificate. */
   identity(): SecureContextOptions;
+  /** Epoch ms until which the certificate holds. */
+  notAfter(): number;
   /** Reads the files again, by the settings as they are now. */
   reload(): void;
   stop(): Promise<void>;
@@ -77,6 +79,7 @@ export function startTls(options: TlsOptions): Tls | undefined {
   return {
     create: servers.create,
     identity: () => used.context,
+    notAfter: () => used.notAfter,
     reload,
     stop: async () => unwatch(),
   };

@@ -6,6 +6,7 @@ import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { House } from '../resources/verb.ts';
+import type { FactSource } from './facts.ts';
 import { NO_COMPONENTS, NO_MINUTES, notLeading } from './follower.ts';
 import type { Held } from './held.ts';
 import { leaderUrl } from './leader.ts';
@@ -23,6 +24,8 @@ export interface WorkspaceOptions {
   readonly http: HttpClient;
   readonly dial: Dial;
   readonly meters: Meters;
+  /** What is known to expire and concerns the workspace. */
+  readonly facts: FactSource;
   readonly authenticate: Authenticate;
   /** What verbs find in every workspace of the installation. */
   readonly common: Pick<House, 'users' | 'keys'>;
@@ -40,7 +43,7 @@ export interface RunningWorkspace {
 /** Starts what the workspace's configuration asks for; when that fails, what has started is stopped. */
 export async function startWorkspace(
   shared: Shared,
-  { held, node, http, dial, meters, authenticate, common }: WorkspaceOptions,
+  { held, node, http, dial, meters, facts, authenticate, common }: WorkspaceOptions,
 ): Promise<RunningWorkspace> {
   const { storage, isShared, keyRing, dataFolder, clock, ids, random, logger } = shared;
   const { workspace, audit, secrets, ingestTokens, versions, configuration } = held;
@@ -62,6 +65,7 @@ export async function startWorkspace(
         {
           ...{ workspace, storage, keyRing, http, dial, secretOf: secrets.get, clock, ids, random, logger },
           ...{ dataFolder, configuration: configuration.get, meters },
+          facts: () => facts(configuration.get()),
         },
         tenure,
       );

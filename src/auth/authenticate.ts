@@ -9,7 +9,11 @@ import { roleOf } from './users.ts';
  * Who calls, by the value of the Authorization header. The user is looked at for each call, so a change of role or a
  * removed user counts at once. Throws `unauthenticated`, and `unavailable` while the store does not answer.
  */
-export type Authenticate = (authorization: string | undefined) => Promise<Actor>;
+export type Authenticate = (
+  authorization: string | undefined,
+  /** Where the call comes from; some may call from certain places only. */
+  address?: string,
+) => Promise<Actor>;
 
 export function createAuthenticate(options: {
   tokens: Tokens;

@@ -7,6 +7,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import { type ChangeFeed, openChangeFeed } from './change-feed.ts';
 import type { BackOff } from './failure-back-off.ts';
 import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './first-admin.ts';
 import { type KeyLife, openKeyLife } from './key-life.ts';
@@ -20,7 +21,7 @@ import { createLocalLogin, type LocalLogin } from './sso/local-login.ts';
 import { createSingleSignOn, type SingleSignOn, type SsoSettings } from './sso/sso.ts';
 import { createTokens } from './tokens.ts';
 import { createUsers, type Users } from './user-administration.ts';
-import { openUserDirectory } from './user-directory.ts';
+import { createUserDirectory } from './user-directory.ts';
 
 export interface IdentitySettings extends SsoSettings {
   /** Seconds; counts for new tokens. */
@@ -45,7 +46,9 @@ export interface Identity {
   readonly sso: SingleSignOn;
   readonly localLogin: LocalLogin;
   readonly users: Users;
-  readonly keys: Pick<KeyLife, 'published' | 'list' | 'rotate' | 'start'>;
+  readonly keys: Pick<KeyLife, 'tokenKeys' | 'turnsAt' | 'published' | 'list' | 'rotate' | 'start'>;
+  /** Says what has changed of whoever may come in. */
+  readonly feed: ChangeFeed;
   /** Says in the log what of the settings cannot count as they are. Never rejects. */
   checkSettings(): Promise<void>;
   ensureFirstAdmin(request: FirstAdminRequest): Promise<GeneratedPassword | undefined>;
@@ -88,8 +91,9 @@ export async function createIdentity(options: {
   });
   const tokens = createTokens({ keys: keys.tokenKeys, clock, ids });
   const passwords = createPasswords();
-  const directory = await openUserDirectory({ storage, isShared, clock, logger, changed: keys.reload });
-  takenOver = directory.takenOver;
+  const feed = await openChangeFeed({ storage, isShared, clock, logger, changed: keys.reload });
+  takenOver = feed.takenOver;
+  const directory = createUserDirectory(feed, storage);
   const limits = createLoginLimits({
     clock,
     limit: () => settings().loginRateLimit,
@@ -117,7 +121,7 @@ export async function createIdentity(options: {
   const sso = createSingleSignOn({
     storage,
     sessions,
-    accounts: createAccounts({ storage, directory, clock, ids, audit, logger }),
+    accounts: createAccounts({ storage, feed, clock, ids, audit, logger }),
     localLogin,
     keyRing,
     http,
@@ -148,10 +152,11 @@ export async function createIdentity(options: {
       }
     },
     authenticate: createAuthenticate({ tokens, directory }),
-    users: createUsers({ storage, passwords, tokens, limits, directory, clock, ids, tokenTtl }),
+    users: createUsers({ storage, passwords, tokens, limits, feed, clock, ids, tokenTtl }),
     keys,
+    feed,
     async stop() {
-      directory.stop();
+      feed.stop();
       await keys.stop();
     },
     ensureFirstAdmin: request => ensureFirstAdmin({ storage, passwords, clock, ids, audit, logger }, request),

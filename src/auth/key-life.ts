@@ -34,6 +34,8 @@ export type KeyFacts = Pick<KeyRow, 'kid' | 'algorithm' | 'state' | 'created_at'
  */
 export interface KeyLife {
   readonly tokenKeys: TokenKeys;
+  /** When the present key is due to be turned, in epoch ms; undefined where the store has lost it. */
+  turnsAt(): number | undefined;
   /** The public keys of all states. */
   published(): readonly JWK[];
   list(): Promise<readonly KeyFacts[]>;
@@ -74,6 +76,7 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
   let set = await readKeySet(atFirst, keyRing);
   /** Whatever changes of users makes the keys be looked at: those that stand as before are not decrypted again. */
   let known = standingOf(atFirst);
+  let activeSince = sinceOf(atFirst);
   const abort = new AbortController();
   const faults = createFaultLog(logger, {
     fields: {},
@@ -99,6 +102,7 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
       if (present === known) return;
       set = await readKeySet(rows, keyRing);
       known = present;
+      activeSince = sinceOf(rows);
     });
     work = read.catch(() => {});
     return read;
@@ -179,6 +183,7 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
       },
       askAgain,
     },
+    turnsAt: () => activeSince && activeSince + settings().keyLifetimeMs,
     published: () => set.published,
     list: async () => (await storage.keys()).map(factsOf),
     async rotate(request) {
@@ -207,6 +212,8 @@ const tooMany = (): AppError =>
 
 const standingOf = (rows: readonly KeyRow[]): string =>
   rows.map(({ kid, state }) => `${kid} ${state}`).join('\n');
+
+const sinceOf = (rows: readonly KeyRow[]): number | undefined => rows.find(isActive)?.since;
 
 const isActive = ({ state }: KeyRow): boolean => state === 'active';
 

@@ -5,12 +5,12 @@ import { Secret } from '../lib/secret.ts';
 import type { MemberRow } from '../storage/organization-store.ts';
 import type { Page, PageRequest, Storage, Transaction, UserRow } from '../storage/storage.ts';
 import type { OrganizationRole } from '../storage/tenant-tables.ts';
+import type { ChangeFeed } from './change-feed.ts';
 import { generatePassword } from './generated-password.ts';
 import { assertManages, assertMayGive, type Manager } from './managers.ts';
 import type { Passwords } from './passwords.ts';
 import { isRole, type Role } from './permissions.ts';
 import { addNewUser } from './user-changes.ts';
-import type { UserDirectory } from './user-directory.ts';
 import { invalidField, parseUsername } from './users.ts';
 
 interface WorkspaceRole {
@@ -60,13 +60,13 @@ export interface Members {
 interface Dependencies {
   readonly storage: Pick<Storage, 'organizations' | 'users' | 'transaction'>;
   readonly passwords: Pick<Passwords, 'hash'>;
-  readonly directory: Pick<UserDirectory, 'takenOver'>;
+  readonly feed: Pick<ChangeFeed, 'takenOver'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
 export function createMembers(dependencies: Dependencies): Members {
-  const { storage, passwords, directory, clock, ids } = dependencies;
+  const { storage, passwords, feed, clock, ids } = dependencies;
 
   async function described(organization: string, rows: readonly MemberRow[]): Promise<Member[]> {
     const roles = await storage.organizations.memberRoles(
@@ -126,7 +126,7 @@ export function createMembers(dependencies: Dependencies): Members {
         await assertOwnerLeft(tx, organization);
         await endTokens(tx, userId, number);
       });
-      await directory.takenOver();
+      await feed.takenOver();
       return get(organization, userId);
     },
 
@@ -140,7 +140,7 @@ export function createMembers(dependencies: Dependencies): Members {
         await assertOwnerLeft(tx, organization);
         await endTokens(tx, userId, number);
       });
-      await directory.takenOver();
+      await feed.takenOver();
     },
   };
 }

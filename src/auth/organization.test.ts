@@ -29,14 +29,14 @@ beforeEach(async () => {
   held = await openTestStorage();
   const { storage } = held;
   takenOver = 0;
-  const directory = {
+  const feed = {
     async takenOver() {
       takenOver += 1;
     },
   };
   const passwords = { hash: async (password: string) => `hash of ${password}` };
-  members = createMembers({ storage, passwords, directory, clock, ids });
-  workspaces = createWorkspaces({ storage, directory, clock });
+  members = createMembers({ storage, passwords, feed, clock, ids });
+  workspaces = createWorkspaces({ storage, feed, clock });
   await storage.transaction(async tx => {
     for (const id of ['acme', 'corp'])
       await tx.addOrganization({ id, name: id, role_selector: 1, created_at: 1, updated_at: 1 });

@@ -24,12 +24,15 @@ export type Role = (typeof ROLES)[number];
 
 /** Whoever makes a call, as the store knows them at this moment. */
 export interface Actor {
-  readonly kind: 'user';
+  /** A local user, or by which of its parts an organization of the hosted deployment calls. */
+  readonly kind: 'user' | 'credential' | 'member';
   readonly id: string;
   readonly name: string;
   readonly role: Role;
   /** Whether the own password must be changed before anything else. */
   readonly mustChangePassword?: boolean;
+  /** What the token was asked for, when that was less than everything; anything of the role when left out. */
+  readonly only?: ReadonlySet<Permission>;
   /** What was shown to prove it. */
   readonly token?: PresentedToken;
 }
@@ -70,6 +73,12 @@ export const isRole = (text: string): text is Role => ROLES.some(role => role ==
 
 export const permissionsOf = (role: Role): ReadonlySet<Permission> => PERMISSIONS[role];
 
+/** What the actor may do: what the role grants, as far as the token was asked for it. */
+export function grantsOf({ role, only }: Pick<Actor, 'role' | 'only'>): ReadonlySet<Permission> {
+  const granted = permissionsOf(role);
+  return only === undefined ? granted : new Set([...granted].filter(permission => only.has(permission)));
+}
+
 /** Throws `password-change-required`, naming the remedy, for whoever has to change the password first. */
 export function assertPasswordIsOwn({ id, mustChangePassword }: Actor): void {
   if (mustChangePassword === true)
@@ -84,4 +93,6 @@ export function authorise(actor: Actor, permission: Permission): void {
   assertPasswordIsOwn(actor);
   if (!permissionsOf(actor.role).has(permission))
     throw new AppError('forbidden', `The role '${actor.role}' lacks the permission '${permission}'`);
+  if (actor.only?.has(permission) === false)
+    throw new AppError('forbidden', `The token was asked for without the permission '${permission}'`);
 }

@@ -17,6 +17,10 @@ export const isOrganizationId = (text: string): boolean => ORGANIZATION.test(tex
 /** The label `<workspace>-<organization>`, which is also the workspace's key in the store. */
 export const labelOf = ({ workspace, organization }: Tenant): string => `${workspace}-${organization}`;
 
+/** The key in the store of what an organization as a whole has, or the installation: no label is like it. */
+export const organizationKey = (organization: string | undefined): string =>
+  organization === undefined ? 'default' : `@${organization}`;
+
 /** The tenant of a label; undefined when it is none that `labelOf` makes of ids that are allowed. */
 export function parseLabel(label: string): Tenant | undefined {
   const dash = label.indexOf('-');

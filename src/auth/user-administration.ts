@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { notFound } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Page, PageRequest, Storage, UserRow } from '../storage/storage.ts';
+import type { ChangeFeed } from './change-feed.ts';
 import type { LoginLimits } from './login-limits.ts';
 import { assertGoodPassword } from './password-rules.ts';
 import { isPasswordLength, type Passwords } from './passwords.ts';
@@ -18,7 +19,6 @@ import {
   type UserChange,
   userIn,
 } from './user-changes.ts';
-import type { UserDirectory } from './user-directory.ts';
 import { factsOf, invalidField, parseUsername, type UserFacts } from './users.ts';
 
 /** What somebody changes of themself. */
@@ -67,7 +67,7 @@ interface Dependencies {
   readonly passwords: Passwords;
   readonly tokens: Pick<Tokens, 'issue'>;
   readonly limits: LoginLimits;
-  readonly directory: Pick<UserDirectory, 'takenOver'>;
+  readonly feed: Pick<ChangeFeed, 'takenOver'>;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Seconds, asked each time. */
@@ -75,7 +75,7 @@ interface Dependencies {
 }
 
 export function createUsers(dependencies: Dependencies): Users {
-  const { storage, passwords, tokens, limits, directory, clock, ids, tokenTtl } = dependencies;
+  const { storage, passwords, tokens, limits, feed, clock, ids, tokenTtl } = dependencies;
   const readers = { userById: storage.users.byId, userByName: storage.users.byName };
 
   async function found(reference: string): Promise<UserRow> {
@@ -86,7 +86,7 @@ export function createUsers(dependencies: Dependencies): Users {
 
   /** Answers when the change counts everywhere, if it ends tokens. */
   async function changed(before: UserRow, after: UserRow): Promise<UserFacts> {
-    if (after.version !== before.version) await directory.takenOver();
+    if (after.version !== before.version) await feed.takenOver();
     return factsOf(after);
   }
 
@@ -166,7 +166,7 @@ export function createUsers(dependencies: Dependencies): Users {
 
     async remove(reference) {
       const removed = await storage.transaction(tx => dropUser(tx, reference));
-      await directory.takenOver();
+      await feed.takenOver();
       return factsOf(removed);
     },
 
@@ -196,7 +196,7 @@ export function createUsers(dependencies: Dependencies): Users {
         await tx.updateUser(user);
         return user;
       });
-      await directory.takenOver();
+      await feed.takenOver();
       return factsOf(row);
     },
 
@@ -207,7 +207,7 @@ export function createUsers(dependencies: Dependencies): Users {
         await tx.revokeToken({ id: token.id, expires_at: token.expiresAt }, clock.now());
         if (token.session !== undefined) await tx.removeSession(token.session);
       });
-      await directory.takenOver();
+      await feed.takenOver();
     },
   };
 }

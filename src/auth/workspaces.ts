@@ -2,9 +2,9 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Storage, Transaction } from '../storage/storage.ts';
 import type { WorkspaceTable } from '../storage/tenant-tables.ts';
+import type { ChangeFeed } from './change-feed.ts';
 import { assertManages, type Manager } from './managers.ts';
 import { isWorkspaceId, labelOf, parseLabel } from './tenant-name.ts';
-import type { UserDirectory } from './user-directory.ts';
 import { invalidField } from './users.ts';
 
 const MOST_WORKSPACES = 100;
@@ -30,11 +30,11 @@ export interface Workspaces {
 
 export function createWorkspaces({
   storage,
-  directory,
+  feed,
   clock,
 }: {
   readonly storage: Pick<Storage, 'organizations' | 'transaction'>;
-  readonly directory: Pick<UserDirectory, 'takenOver'>;
+  readonly feed: Pick<ChangeFeed, 'takenOver'>;
   readonly clock: Pick<Clock, 'now'>;
 }): Workspaces {
   async function get(organization: string, id: string): Promise<WorkspaceTable> {
@@ -69,7 +69,7 @@ export function createWorkspaces({
         if ((await tx.workspace(manager.organization, id)) === undefined) throw notFound('workspace', id);
         await tx.removeWorkspace(manager.organization, id);
       });
-      await directory.takenOver();
+      await feed.takenOver();
     },
   };
 }

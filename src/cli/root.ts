@@ -5,6 +5,7 @@ import { checkCommand } from './check.ts';
 import { completeCommand, completionCommand } from './completion.ts';
 import { inputsCommand, outputsCommand } from './components.ts';
 import { configCommand } from './config.ts';
+import { credentialsCommand } from './credentials.ts';
 import { deliveriesCommand } from './deliveries.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode, type Finish } from './exit.ts';
@@ -16,9 +17,11 @@ import { logoutCommand } from './logout.ts';
 import { messagesCommand } from './messages.ts';
 import { migrateCommand } from './migrate.ts';
 import { notificationsCommand } from './notifications.ts';
+import { orgCommand } from './org.ts';
 import { restoreCommand } from './restore.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve.ts';
+import { serveLoginCommand } from './serve-login.ts';
 import { targetsCommand } from './targets.ts';
 import { testSendCommand } from './test-send.ts';
 import { usersCommand } from './users.ts';
@@ -29,11 +32,14 @@ import { whoamiCommand } from './whoami.ts';
 const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]>> = {
   'On this machine:': [
     serveCommand,
+    serveLoginCommand,
     demoCommand,
     checkCommand,
     backupCommand,
     restoreCommand,
     migrateCommand,
+    orgCommand,
+    credentialsCommand,
   ],
   'Asking a server:': [
     loginCommand,

@@ -57,6 +57,8 @@ interface Definition<Conf extends ComponentConf> {
   readonly description: string;
   readonly kind: ComponentKind;
   readonly schema: z.ZodType<Conf>;
+  /** As `ComponentRule` has it; left out where nothing is an alarm because the pipeline cannot be read. */
+  outageMs?(conf: Conf): number;
   /** Pure: the same evaluation and conf give the same verdict. */
   evaluate(evaluation: Evaluation, conf: Conf): Verdict;
 }
@@ -81,6 +83,11 @@ export interface ComponentRule {
   readonly condition: ComponentCondition;
   /** Effective conf; serialises to what a file would say. */
   readonly conf: ComponentConf;
+  /**
+   * How long after its pipeline can be read again an alarm may still come of the time when it could not; undefined where
+   * none comes of that.
+   */
+  readonly outageMs: number | undefined;
   evaluate(evaluation: Evaluation): Verdict;
 }
 
@@ -102,6 +109,7 @@ export function defineCondition<Conf extends ComponentConf>(
         source: 'component',
         condition,
         conf,
+        outageMs: definition.outageMs?.(conf),
         evaluate: evaluation => definition.evaluate(evaluation, conf),
       };
     },

@@ -1,6 +1,9 @@
 import { backpressureDest } from './backpressure-dest.ts';
+import { certificateExpiration } from './certificate-expiration.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
+import { credentialExpiration } from './credential-expiration.ts';
 import { droppedEvents } from './dropped-events.ts';
+import type { FactCondition, FactRule } from './fact.ts';
 import { highVolume } from './high-volume.ts';
 import { highVolumeDest } from './high-volume-dest.ts';
 import { licenseExpiration } from './license-expiration.ts';
@@ -11,17 +14,22 @@ import { noData } from './no-data.ts';
 import { noDataDest } from './no-data-dest.ts';
 import { persistentQueueUsage } from './persistent-queue-usage.ts';
 import { persistentQueueUsageSource } from './persistent-queue-usage-source.ts';
+import type { PipelineCondition, PipelineRule } from './pipeline.ts';
+import { pipelineUnreachable } from './pipeline-unreachable.ts';
 import type { PostedCondition, PostedRule } from './posted.ts';
 import { search } from './search.ts';
 import { sourceErrors } from './source-errors.ts';
 import { unhealthyDest } from './unhealthy-dest.ts';
 import { unhealthySource } from './unhealthy-source.ts';
 
-/** A kind of rule. Its source says who finds out: Headgate, which looks at components, or whoever posts events. */
-export type Condition = ComponentCondition | PostedCondition;
+/**
+ * A kind of rule. Its source says who finds out: Headgate, which looks at components, at pipelines and at what it knows to
+ * expire, or whoever posts events.
+ */
+export type Condition = ComponentCondition | PipelineCondition | FactCondition | PostedCondition;
 
 /** A condition with its conf. */
-export type Rule = ComponentRule | PostedRule;
+export type Rule = ComponentRule | PipelineRule | FactRule | PostedRule;
 
 /** Every condition there is. */
 export const conditions: readonly Condition[] = [
@@ -38,6 +46,9 @@ export const conditions: readonly Condition[] = [
   backpressureDest,
   persistentQueueUsage,
   droppedEvents,
+  pipelineUnreachable,
+  certificateExpiration,
+  credentialExpiration,
   licenseExpiration,
   search,
   monitorAlerts,

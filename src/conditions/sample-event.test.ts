@@ -3,12 +3,15 @@ import { EVENT_FIELDS } from '../events/event-fields.ts';
 import { conditions } from './index.ts';
 import { sampleEvent } from './sample-event.ts';
 
-test.each(conditions.filter(({ source }) => source === 'component').map(one => [one.id, one] as const))(
+test.each(conditions.filter(({ source }) => source !== 'posted').map(one => [one.id, one] as const))(
   'a sample of %s has what the condition adds, under names that events have',
   (id, condition) => {
     const event = sampleEvent(condition);
-    expect(event).toMatchObject({ condition: id, _metric: expect.any(String) });
+    expect(event).toMatchObject({
+      condition: id,
+      ...(condition.source === 'component' && { _metric: expect.any(String) }),
+    });
     const names = Object.keys(event ?? {}).filter(name => !EVENT_FIELDS.includes(name));
-    expect(names).toEqual(['__pipeline']);
+    expect(names).toEqual(condition.source === 'fact' ? [] : ['__pipeline']);
   },
 );

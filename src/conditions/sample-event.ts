@@ -7,6 +7,8 @@ const UNHEALTHY = { _metric: 'health.inputs', health: 2 };
 const QUEUE = { _metric: 'pq.queue_size', usage: 95, usageThreshold: 90 };
 const COUNTED = { _metric: 'total.errors', count: 12, threshold: 0 };
 
+const EXPIRES = { expirationDate: '2024-02-08T00:00:00Z', within: '14d' };
+
 /** What single conditions add, with values as they are in an alarm. */
 const ADDED: Readonly<Record<string, object>> = {
   'no-data': SILENT,
@@ -21,33 +23,48 @@ const ADDED: Readonly<Record<string, object>> = {
   'persistent-queue-usage-source': QUEUE,
   'source-errors': COUNTED,
   'dropped-events': COUNTED,
+  'pipeline-unreachable': {
+    unreachableSince: '2024-02-01T00:27:00Z',
+    reason: 'http://127.0.0.1:9598: connect ECONNREFUSED 127.0.0.1:9598',
+  },
+  'certificate-expiration': EXPIRES,
+  'credential-expiration': EXPIRES,
   'backpressure-dest': { _metric: 'backpressure.outputs', backpressure_type: 1 },
+};
+
+/** What a subject is called. */
+const NAMES = { component: 'syslog:app', pipeline: 'edge', fact: 'server' } as const;
+
+const ORIGINS: Readonly<Record<string, object>> = {
+  input: { origin_metadata: { type: 'input', id: 'app', subType: 'syslog' } },
+  output: { origin_metadata: { type: 'output', id: 'app', subType: 'syslog' } },
+  pipeline: { origin_metadata: { type: 'pipeline', id: 'edge', subType: 'vector' } },
 };
 
 /** An alarm such as the condition may raise, to try expressions on; undefined for what others post. */
 export function sampleEvent(condition: Condition): HeadgateEvent | undefined {
   if (condition.source === 'posted') return undefined;
   const { id, kind } = condition;
+  const name = NAMES[condition.source];
   return {
     id: '01890a5d-ac96-774b-bcce-b302099a8057',
     status: 'ALARM',
     condition: id,
     cribl_notification: 'sample',
-    [kind]: 'syslog:app',
-    origin_metadata: { type: kind, id: 'app', subType: 'syslog' },
+    [kind]: name,
+    ...ORIGINS[kind],
     _time: 1_706_747_300,
     starttime: 1_706_747_240,
     endtime: 1_706_747_300,
-    timeWindow: '60s',
+    ...(condition.source !== 'fact' && { timeWindow: '60s' }),
     ...ADDED[id],
     severity: 'warn',
     incidentId: '01890a5d-ac96-774b-bcce-b302099a8058',
     incidentUrl: 'https://headgate.example/#/incidents/01890a5d-ac96-774b-bcce-b302099a8058',
     description: 'A sample.',
     runbookUrl: 'https://wiki.example/sample',
-    _raw: `A sample of ${id}: syslog:app`,
+    _raw: `A sample of ${id}: ${name}`,
     cribl_host: 'headgate',
-    __worker_group: 'default',
-    __pipeline: 'sample',
+    ...(condition.source !== 'fact' && { __worker_group: 'default', __pipeline: 'sample' }),
   };
 }

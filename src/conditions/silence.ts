@@ -27,6 +27,8 @@ export function defineSilence({ id, name, kind, metric, does }: Silence): Compon
     kind,
     description: `An ${kind} had no data for the whole time window.`,
     schema: z.strictObject(componentConf(kind, `How long an ${kind} may be silent.`)),
+    // What it sends is seen in the reading that ends the outage.
+    ...(kind === 'input' && { outageMs: () => 0 }),
     evaluate(evaluation, conf) {
       const { subject, components, open } = evaluation;
       const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;

@@ -92,7 +92,7 @@ it('is unhealthy when its pipeline cannot be read, for as long as that lasts', a
   await bench.scrape(new HttpFailure('refused', 'connection refused'));
   const verdict = ask();
   expect(verdict.state === 'alarm' && verdict.describe().text).toBe(
-    'Destination syslog:app is unhealthy: http://edge.test: connection refused',
+    'Destination syslog:app is unhealthy: pipeline unreachable: http://edge.test: connection refused',
   );
   for (let reading = 0; reading < 7; reading++) await bench.scrape(sink(3 + reading));
   expect(ask().state).toBe('ok');

@@ -26,6 +26,8 @@ export function defineUnhealthy({ id, name, kind, metric }: Unhealthy): Componen
     kind,
     description: `An ${kind} was Red over the time window.`,
     schema: z.strictObject(componentConf(kind, 'The stretch of time whose health counts.')),
+    // Until the outage has left the window, its time counts as Red.
+    ...(kind === 'input' && { outageMs: ({ timeWindow }) => timeWindow.ms }),
     evaluate({ subject, components, open }, { timeWindow }) {
       const { component } = subject;
       const red = component && components.measure(component, 'red_ms', timeWindow.ms);

@@ -1,5 +1,5 @@
 import { formatDuration } from '../lib/duration.ts';
-import type { ComponentKind, PipelineState } from '../pipelines/component.ts';
+import type { ComponentKind } from '../pipelines/component.ts';
 import type { Evaluation, OpenFor, Subject } from './condition.ts';
 
 /** `type:id`, with the group where it is not the one everybody is in. */
@@ -17,8 +17,9 @@ export const lasted = (open: OpenFor | undefined): string => formatDuration(open
 export function becauseOf({ subject, components }: Evaluation): string {
   if (subject.component === undefined) return ': it was never seen';
   const pipeline = components.pipeline(subject.component.pipeline);
-  return pipeline === undefined || pipeline.state !== 'unreachable' ? '' : `: ${unreachable(pipeline)}`;
+  if (pipeline === undefined || pipeline.state !== 'unreachable') return '';
+  return `: pipeline unreachable${pipeline.error === null ? '' : `: ${pipeline.error}`}`;
 }
 
-const unreachable = (pipeline: PipelineState): string =>
-  `pipeline ${pipeline.id} cannot be read${pipeline.error === null ? '' : ` (${pipeline.error})`}`;
+/** A point in time (epoch ms) to the second, in UTC: `2026-01-01T00:00:00Z`. */
+export const timeOf = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');

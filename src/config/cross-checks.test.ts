@@ -37,3 +37,34 @@ describe('time windows', () => {
     expect(warningsOf({ settings: pipelines('1s'), notifications: notifications('60s') })).toEqual([]);
   });
 });
+
+describe('a notification on pipelines', () => {
+  const settings = `pipelines:
+  - { id: edge, engine: vector, url: "http://h/", interval: 10s, group: west }
+  - { id: slow, engine: vector, url: "http://h/", interval: 10m }
+`;
+  const notifications = (conf: string) =>
+    `notifications: [{ id: a, condition: pipeline-unreachable, conf: { timeWindow: 60s, ${conf} } }]`;
+  const warnings = (conf: string) => warningsOf({ settings, notifications: notifications(conf) });
+
+  it('is warned of when no pipeline has its name', () => {
+    expect(warnings('name: edge')).toEqual([]);
+    expect(warnings("name: 'e*'")).toEqual([]);
+    expect(warnings('name: edgy')).toEqual([
+      expect.stringMatching(/no pipeline has the id 'edgy'.*did you mean 'edge'.*\.conf\.name\)$/),
+    ]);
+    expect(warnings("name: 'x*'")).toEqual([
+      expect.stringContaining("no pipeline has an id like 'x*'; nothing is told until one has"),
+    ]);
+    expect(warnings('name: edge, __workerGroup: east')).toEqual([
+      expect.stringContaining("no pipeline in the group 'east' has the id 'edge'"),
+    ]);
+  });
+
+  it('needs a window for the pipelines that it means and for no others', () => {
+    const errors = (conf: string) => errorsOf({ settings, notifications: notifications(conf) });
+    expect(errors('name: edge')).toEqual([]);
+    expect(errors('name: slow')).toEqual([expect.stringContaining("the interval of pipeline 'slow' (10m)")]);
+    expect(warnings("name: '*'")).toEqual([expect.stringContaining("pipeline 'slow' (10m)")]);
+  });
+});

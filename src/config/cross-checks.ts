@@ -1,4 +1,5 @@
 import type { Notification } from '../notifications/notification.ts';
+import { nameMatcher } from '../notifications/subjects.ts';
 import type { Target } from '../targets/target.ts';
 import type { Findings } from './finding.ts';
 import type { Origin } from './issues.ts';
@@ -69,9 +70,13 @@ export function checkWindow(
   origin: Origin,
 ): WindowFindings {
   const { rule } = notification;
-  if (rule.source === 'posted') return { problems: [], warnings: [] };
+  if (rule.source === 'posted' || rule.source === 'fact') return { problems: [], warnings: [] };
   const { timeWindow } = rule.conf;
-  const tooSlow = intervals.filter(({ interval }) => timeWindow.ms < READINGS_PER_WINDOW * interval.ms);
+  const read =
+    rule.source === 'pipeline'
+      ? intervals.filter(({ pipeline }) => nameMatcher(rule.conf)(pipeline))
+      : intervals;
+  const tooSlow = read.filter(({ interval }) => timeWindow.ms < READINGS_PER_WINDOW * interval.ms);
   if (timeWindow.ms >= SHORT_WINDOW_MS && tooSlow.length === 0) return { problems: [], warnings: [] };
   const place = origin.place([...item.path, 'conf', 'timeWindow']);
   const slow = tooSlow[0];
@@ -81,7 +86,7 @@ export function checkWindow(
       : [];
   if (slow === undefined) return { problems: [], warnings };
   const message = `${timeWindow.text} is less than ${READINGS_PER_WINDOW} times the interval of pipeline '${slow.pipeline}' (${slow.interval.text}); make the window longer or the interval shorter`;
-  return tooSlow.length === intervals.length
+  return tooSlow.length === read.length
     ? { problems: [{ ...place, message }], warnings }
     : { problems: [], warnings: [...warnings, { ...place, message }] };
 }

@@ -20,6 +20,22 @@ export function forbiddenAddresses(settings: CommonSettings, raw: object, guard:
   });
 }
 
+/** The https origins that a target's settings name literally. */
+export function encryptedOrigins(settings: CommonSettings): string[] {
+  const schema = findTargetType(settings.type)?.schema;
+  return (schema === undefined ? [] : destinationsOf(schema)).flatMap(key => {
+    const value = childOf(settings, key);
+    return encryptedOrigin(value instanceof Secret ? value.reveal() : value) ?? [];
+  });
+}
+
+/** The origin of an https address; undefined for anything else. */
+export function encryptedOrigin(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
+  const { protocol, origin } = new URL(value);
+  return protocol === 'https:' ? origin : undefined;
+}
+
 /** Addresses of pipelines and of the provider of identities that nothing will be asked of, as above. */
 export function forbiddenSettings({ auth, pipelines }: Settings, guard: AddressGuard): Finding[] {
   const asked = [

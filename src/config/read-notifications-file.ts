@@ -1,5 +1,6 @@
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from '../lib/address-guard.ts';
 import type { Notification } from '../notifications/notification.ts';
+import type { PipelineSettings } from '../pipelines/settings.ts';
 import type { Target } from '../targets/target.ts';
 import { checkWindow, crossCheck, withStandIns, withWays } from './cross-checks.ts';
 import type { ConfigDocument } from './document.ts';
@@ -8,6 +9,7 @@ import type { Origin } from './issues.ts';
 import { type Item, readItems } from './items.ts';
 import { forbiddenAddresses } from './literal-addresses.ts';
 import { originIn } from './origin.ts';
+import { unknownPipeline } from './pipeline-names.ts';
 import type { ConfigProblem } from './problems.ts';
 import { readNotification, readTarget } from './read-notifications.ts';
 import { filesRefused, type PullInterval, pullIntervals, type SettingsReading } from './read-settings.ts';
@@ -57,7 +59,7 @@ export function readNotifications(
   const readTargets = targets.items.map(item => targetIn(document, item, sources, guard));
   const intervals = pullIntervals(pipelines);
   const readNotices = notifications.items.map(item =>
-    notificationIn(document, item, graph, intervals, origin),
+    notificationIn(document, item, graph, { intervals, pipelines: settings && pipelines, origin }),
   );
   const readings = [...readTargets, ...readNotices];
   return {
@@ -101,12 +103,18 @@ function targetIn(document: ConfigDocument, item: Item, sources: ReferenceSource
   };
 }
 
+interface Read {
+  readonly intervals: readonly PullInterval[];
+  /** Undefined while not all of them can be read. */
+  readonly pipelines: readonly PipelineSettings[] | undefined;
+  readonly origin: Origin;
+}
+
 function notificationIn(
   document: ConfigDocument,
   item: Item,
   graph: TargetGraph,
-  intervals: readonly PullInterval[],
-  origin: Origin,
+  { intervals, pipelines, origin }: Read,
 ) {
   const { notification, problems, warnings } = readNotification(document, item);
   if (notification === undefined) return { notification, problems, warnings };
@@ -114,6 +122,10 @@ function notificationIn(
   return {
     notification: withStandIns(notification, graph),
     problems: [...problems, ...window.problems],
-    warnings: [...warnings, ...window.warnings],
+    warnings: [
+      ...warnings,
+      ...window.warnings,
+      ...(pipelines === undefined ? [] : unknownPipeline(notification, item, pipelines, origin)),
+    ],
   };
 }

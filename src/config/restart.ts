@@ -15,6 +15,10 @@ const AT_START = [
   ['storage', 'keyRing'],
   ['delivery', 'privateAddresses'],
   ['delivery', 'allowedAddresses'],
+  ['hosted', 'cloudDomain'],
+  ['hosted', 'authUrl'],
+  ['hosted', 'audience'],
+  ['hosted', 'tokenRateLimit'],
 ];
 
 /** Settings that wait for a restart. */

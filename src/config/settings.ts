@@ -5,6 +5,7 @@ import { parseRange } from '../lib/address-ranges.ts';
 import { rate } from '../lib/rate.ts';
 import { duration, httpUrl, identifier, secretText, secretUrl, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
+import { hostedSchema } from './hosted-settings.ts';
 import { responseHeaders } from './response-headers.ts';
 import { tlsSchema } from './tls-settings.ts';
 
@@ -217,6 +218,11 @@ export const settingsSchema = z.strictObject({
   delivery: delivery.prefault({}).describe('How messages are delivered.'),
   retention: retention.prefault({}).describe('How long is kept what is over; looked at every 10 minutes.'),
   history: history.prefault({}).describe('What inputs and outputs did, minute by minute, for charts.'),
+  hosted: hostedSchema
+    .optional()
+    .describe(
+      'Many workspaces in one installation, with a login service; without it there is one workspace.',
+    ),
   metrics: metrics.prefault({}).describe('Metrics of Headgate itself.'),
 });
 

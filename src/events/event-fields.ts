@@ -40,6 +40,13 @@ export const EVENT_FIELDS: readonly string[] = [
   'title',
   'text',
   'savedQueryId',
+  'pipeline',
+  'certificate',
+  'credential',
+  'unreachableSince',
+  'reason',
+  'expirationDate',
+  'within',
   '__worker_group',
 ];
 

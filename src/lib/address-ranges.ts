@@ -18,3 +18,9 @@ export const isWithin = (address: Address, ranges: readonly AddressRange[]): boo
       ? base instanceof ipaddr.IPv4 && address.match(base, bits)
       : base instanceof ipaddr.IPv6 && address.match(base, bits),
   );
+
+/** Whether a text is an address within one of the ranges. */
+export function isAddressWithin(text: string, ranges: readonly AddressRange[]): boolean {
+  const bare = text.split('%', 1)[0] ?? '';
+  return ipaddr.isValid(bare) && isWithin(ipaddr.process(bare), ranges);
+}

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts';
 import { guardedLookup, inTurn, literalRefusal, type Resolve } from './guarded-lookup.ts';
@@ -13,6 +14,8 @@ export interface AgentOptions extends AddressPolicy {
   /** Connections to one origin; null for as many as there are requests. */
   readonly connections: number | null;
   readonly resolve: Resolve;
+  /** Told until when the certificate of a receiver holds, in epoch ms; a proxy's is none. */
+  readonly certified?: (origin: string, notAfter: number) => void;
 }
 
 /** How a connection is made. Those made differently are kept apart, so that none is used by who asks for more. */
@@ -59,6 +62,8 @@ export function createAgents(options: AgentOptions): Agents {
     return agent;
   };
   const toProxy = (): buildConnector.connector => guardedConnector(proxyGuard, options.resolve, true);
+  const noting = (connect: buildConnector.connector): buildConnector.connector =>
+    options.certified === undefined ? connect : notingCertificates(connect, options.certified);
   /** A tunnel outlives the exchange it was opened for, so that opening it has a time limit of its own. */
   const entrance = (): Agent => made('entrance', () => agentWith(toProxy(), CONNECT_TIMEOUT_MS));
 
@@ -66,9 +71,9 @@ export function createAgents(options: AgentOptions): Agents {
     of: ({ trustsAnyone, takesTurns, tunnel, endsAtProxy }) =>
       made(`${trustsAnyone} ${takesTurns} ${tunnel?.origin} ${endsAtProxy}`, () => {
         if (endsAtProxy) return agentWith(toProxy());
-        if (tunnel) return agentWith(tunnelConnector(entrance(), tunnel, !trustsAnyone));
+        if (tunnel) return agentWith(noting(tunnelConnector(entrance(), tunnel, !trustsAnyone)));
         const resolve = takesTurns ? turning : options.resolve;
-        return agentWith(guardedConnector(guard, resolve, !trustsAnyone));
+        return agentWith(noting(guardedConnector(guard, resolve, !trustsAnyone)));
       }),
     refusal: host => literalRefusal(guard, host),
     async close() {
@@ -93,6 +98,25 @@ function guardedConnector(
     else done(new ForbiddenAddress(refusal), null);
   };
 }
+
+function notingCertificates(
+  connect: buildConnector.connector,
+  certified: (origin: string, notAfter: number) => void,
+): buildConnector.connector {
+  return (target, done) =>
+    connect(target, (...opened) => {
+      const [, socket] = opened;
+      const notAfter =
+        socket instanceof TLSSocket ? Date.parse(socket.getPeerX509Certificate()?.validTo ?? '') : Number.NaN;
+      if (!Number.isNaN(notAfter)) certified(originOf(target), notAfter);
+      done(...opened);
+    });
+}
+
+const originOf = ({ protocol, hostname, port }: buildConnector.Options): string =>
+  new URL(
+    `${protocol}//${hostname.includes(':') ? `[${hostname}]` : hostname}${port === '' ? '' : `:${port}`}`,
+  ).origin;
 
 /** RFC 9110 section 9.3.6. The certificate is that of the receiver, inside the tunnel. */
 function tunnelConnector(

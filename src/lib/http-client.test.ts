@@ -1,8 +1,12 @@
+import { X509Certificate } from 'node:crypto';
 import { getEventListeners } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
+import { certificateAuthority } from '../../test/helpers/certificates.ts';
 import { settle, testClock } from '../../test/helpers/clock.ts';
 import { systemClock } from './clock.ts';
 import type { Resolve } from './guarded-lookup.ts';
@@ -307,4 +311,24 @@ test('a name is looked up once for a connection: what was judged is what is conn
   const http = client({ privateAddresses: 'refuse', allowedAddresses: ['127.0.0.1'], resolve });
   const answer = await http.request(get(`http://receiver.example:${port}/`));
   expect([answer.body.toString(), asked]).toEqual([`receiver.example:${port}`, 1]);
+});
+
+test('a receiver says by its certificate until when that holds, and one without says nothing', async () => {
+  const { cert, key } = certificateAuthority().issue('receiver');
+  const server = createHttpsServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_, response) =>
+    response.end(),
+  );
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  cleanups.push(() => {
+    server.closeAllConnections();
+    return new Promise(resolve => server.close(resolve));
+  });
+  const { port: plain } = await serve((_, response) => response.end());
+  const seen = new Map<string, number>();
+  const http = client({ certified: (origin, notAfter) => void seen.set(origin, notAfter) });
+  const origin = `https://127.0.0.1:${portOf(server)}`;
+  await http.request(get(`${origin}/path`, { trustsAnyone: true }));
+  await http.request(get(`http://127.0.0.1:${plain}/`));
+  const { validTo } = new X509Certificate(readFileSync(cert));
+  expect([...seen]).toEqual([[origin, Date.parse(validTo)]]);
 });

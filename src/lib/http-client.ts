@@ -18,6 +18,8 @@ interface Options extends AddressPolicy {
   readonly connections?: number;
   readonly clock: Clock;
   readonly resolve?: Resolve;
+  /** Told until when the certificate holds that a receiver showed, at each new connection; `notAfter` is epoch ms. */
+  readonly certified?: (origin: string, notAfter: number) => void;
   /** For requests that are `proxied`. Left out, there are none. */
   readonly proxies?: Proxies;
 }

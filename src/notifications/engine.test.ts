@@ -265,7 +265,7 @@ it('names the reason when the pipeline itself cannot be read', async () => {
   components.lose('edge', 'connection refused');
   await pass(61);
   expect(told[0]?.event._raw).toBe(
-    'Source syslog:app had no data for 60s: pipeline edge cannot be read (connection refused)',
+    'Source syslog:app had no data for 60s: pipeline unreachable: connection refused',
   );
 });
 

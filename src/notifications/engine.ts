@@ -1,4 +1,5 @@
-import type { Subject } from '../conditions/condition.ts';
+import type { OpenFor, Subject, Verdict } from '../conditions/condition.ts';
+import type { ExpiryFact } from '../conditions/fact.ts';
 import { findCondition } from '../conditions/index.ts';
 import { SEVERITIES } from '../events/event.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
@@ -9,21 +10,35 @@ import type { Target } from '../targets/target.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
+import { createOutages, type Outages } from './outages.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
 import { createPosts, type Posts } from './posts.ts';
+import { factQuestions, pipelineQuestions, whyGone } from './questions.ts';
 import { createSubjectTable } from './subject-table.ts';
 import { keyParts } from './subjects.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
 import { configsTold } from './told-event.ts';
-import type { Origin } from './transition.ts';
-import { type Book, type ComponentWatch, createWatch, edited, subjectsOf, type Watch } from './watch.ts';
+import type { About, Origin } from './transition.ts';
+import {
+  type Book,
+  type ComponentWatch,
+  createWatch,
+  type EvaluatedWatch,
+  edited,
+  type FactWatch,
+  type PipelineWatch,
+  subjectsOf,
+  type Watch,
+} from './watch.ts';
 
 /** Time between two evaluations of everything. */
 const EVALUATION_MS = 1000;
 
-export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
+export interface EngineOptions extends Omit<IncidentsOptions, 'targets' | 'outages'> {
   readonly components: Components;
+  /** What is known to expire. Left out, nothing is. */
+  readonly facts?: () => readonly ExpiryFact[];
   readonly clock: Clock;
   /** Id of the target that is told of failing targets. */
   readonly operationalTarget: () => string | undefined;
@@ -46,6 +61,8 @@ export interface Engine extends Pick<Posts, 'post'> {
   ): void;
   /** Takes what deliveries say of their target's health. */
   readonly targetNews: TargetHealth['tell'];
+  /** Takes what became of deliveries. */
+  readonly settled: Outages['settled'];
   /** Takes up the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
   /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
@@ -62,11 +79,12 @@ interface Ending extends Book {
 }
 
 export function createEngine(options: EngineOptions): Engine {
-  const { clock, components, logger, isDisabled = () => false } = options;
+  const { clock, components, logger, isDisabled = () => false, facts = () => [] } = options;
   const watches = new Map<string, Watch>();
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
-  const incidents = createIncidents({ ...options, targets });
+  const outages = createOutages({ ...options, all: watches });
+  const incidents = createIncidents({ ...options, targets, outages: outages.toldTo });
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
@@ -95,18 +113,43 @@ export function createEngine(options: EngineOptions): Engine {
     for (const ending of endings) attempt(() => end(ending));
     attempt(targetHealth.evaluate);
     attempt(table.refresh);
+    // Before their inputs, whose alarms are held back from whoever is told of the pipeline.
+    let known: readonly ExpiryFact[] | undefined;
+    const pipelines = outages.watches().length > 0 ? components.pipelines() : [];
+    for (const watch of outages.watches())
+      attempt(() => ask(watch, pipelineQuestions(watch, pipelines, clock.now()), now));
     for (const watch of watches.values())
       attempt(() => {
-        if (watch.source === 'posted') return posts.remind(watch, now);
-        const { kind } = watch.rule.condition;
-        for (const subject of subjectsOf(watch, table, now))
-          if (isDisabled(kind, subject)) rest(watch, subject.key, now);
-          else judge(watch, subject, now);
-        closeAbandoned(watch, isThere);
+        if (watch.source === 'posted') posts.remind(watch, now);
+        else if (watch.source === 'fact') {
+          known ??= facts();
+          ask(watch, factQuestions(watch, known, clock.now()), now);
+        } else if (watch.source === 'component') look(watch, now, isThere);
       });
     if (failed.length > 0) faults.failed(failed[0]);
     else faults.passed();
     evaluatedAt = now;
+  }
+
+  function look(watch: ComponentWatch, now: number, isThere: Map<string, boolean>): void {
+    const { kind } = watch.rule.condition;
+    for (const subject of subjectsOf(watch, table, now))
+      if (isDisabled(kind, subject)) rest(watch, subject.key, now);
+      else if (isRested(watch, subject.key, now))
+        judge(watch, subject, now, open => watch.rule.evaluate({ subject, components, open }));
+    closeAbandoned(watch, isThere);
+  }
+
+  function ask(
+    watch: PipelineWatch | FactWatch,
+    questions: ReturnType<typeof factQuestions>,
+    now: number,
+  ): void {
+    const present = new Set(questions.map(({ subject }) => subject.key));
+    for (const key of watch.holding.keys()) if (!present.has(key)) watch.holding.delete(key);
+    for (const { subject, evaluate } of questions) judge(watch, subject, now, evaluate);
+    for (const key of watch.incidents.keys())
+      if (!present.has(key)) withdraw(watch, key, whyGone(watch, key, components));
   }
 
   function rest(watch: ComponentWatch, key: string, now: number): void {
@@ -124,16 +167,21 @@ export function createEngine(options: EngineOptions): Engine {
     return true;
   }
 
-  function judge(watch: ComponentWatch, subject: Subject, now: number): void {
+  function judge(
+    watch: EvaluatedWatch,
+    subject: About,
+    now: number,
+    evaluate: (open: OpenFor | undefined) => Verdict,
+  ): void {
     const { key } = subject;
-    if (watch.writing.has(key) || !isRested(watch, key, now)) return;
+    if (watch.writing.has(key)) return;
     const { forMs, repeatMs } = watch.notification;
     const incident = watch.incidents.get(key);
     const open = incident && {
       ms: Math.max(0, clock.now() - incident.row.opened_at),
       observedMs: now - incident.watchedSince,
     };
-    const verdict = watch.rule.evaluate({ subject, components, open });
+    const verdict = evaluate(open);
     const decision = decide({
       verdict: verdict.state,
       isOpen: incident !== undefined,
@@ -166,7 +214,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   function withdraw(book: Book, key: string, closeReason: string): void {
     if (book.writing.has(key)) return;
-    const name = book.origin.kind === 'key' ? key : keyParts(key).name;
+    const name = KEYED_BY_PIPELINE.has(book.origin.kind) ? keyParts(key).name : key;
     const subject = { key, name, component: undefined };
     const text = `Closed, ${closeReason}: ${book.incidents.get(key)?.row.text ?? ''}`;
     void incidents.tell(book, { subject, status: 'OK', description: { text, fields: {} }, closeReason });
@@ -242,14 +290,17 @@ export function createEngine(options: EngineOptions): Engine {
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
       posts.configure();
+      outages.configure();
       incidents.groups.configure(notificationsOf(watches));
       // Closed at once: a target that is back before the next evaluation begins anew.
       targetHealth.evaluate();
     },
     targetNews: targetHealth.tell,
+    settled: outages.settled,
     post: posts.post,
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) await takeUp(row);
+      await outages.start();
       await incidents.groups.start();
       loop();
     },
@@ -263,6 +314,9 @@ export function createEngine(options: EngineOptions): Engine {
     },
   };
 }
+
+/** What has the pipeline in the keys of its subjects, or `*` in its place. */
+const KEYED_BY_PIPELINE: ReadonlySet<Origin['kind']> = new Set(['input', 'output', 'target']);
 
 const notificationsOf = (watches: ReadonlyMap<string, Watch>): ReadonlyMap<string, Notification> =>
   new Map([...watches].map(([id, { notification }]) => [id, notification]));

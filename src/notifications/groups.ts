@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
@@ -6,16 +5,20 @@ import { createHeap } from '../lib/heap.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DeliveryRow, IncidentRow, Storage, TransitionOperation } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
+import type { Group, Grouped, GroupRules, HeldAlarm, Joining, Member, Turn } from './group.ts';
+import { groupIdOf, heldGroupId } from './group-ids.ts';
+import { createHolds, outageMsOf } from './holds.ts';
 import { isMuted } from './muted.ts';
-import type { Grouping, Notification } from './notification.ts';
+import type { Grouping } from './notification.ts';
+import type { Outages } from './outages.ts';
 import { toldTargets } from './transition.ts';
 
-/** The store refused a flush: how long until it is asked again. */
+/** How long until the store is asked again that refused a flush, and until a hold is looked at again. */
 const AGAIN_MS = 1000;
 /** Mute windows begin and end with a minute. */
 const MUTED_MS = 60_000;
-/** How alarms wait for the end of a mute window where the notification does not group. */
-const MUTED_ALONE: Grouping = { fields: [], waitMs: 0, intervalMs: 0 };
+/** How alarms wait for the end of a mute window or a hold where the notification does not group. */
+const ALONE: Grouping = { fields: [], waitMs: 0, intervalMs: 0 };
 /** Members that are read at a time when a process starts. */
 const READ_AT_ONCE = 1000;
 
@@ -28,19 +31,14 @@ export interface GroupsOptions {
   readonly targets: ReadonlyMap<string, Target>;
   /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
   readonly released: (targets: Iterable<string>, first: string) => void;
-}
-
-/** A transition that is to be written, its deliveries in their groups. */
-interface Grouped {
-  readonly operation: TransitionOperation;
-  /** It was not written: memory goes back. */
-  undo(isConflict: boolean): void;
+  /** The open incidents that told a target of a pipeline that it is unreachable. */
+  readonly outages: Outages['toldTo'];
 }
 
 /**
- * Lets deliveries of a notification wait for others that agree with them, and alarms for the end of a mute window. The first member of a group waits `groupWait`;
- * after a flush the group rests for `groupInterval`, and what comes meanwhile waits for its end. Memory runs ahead of the
- * disk: it knows members from the moment they are handed to the writer, which keeps their order and that of flushes.
+ * Lets deliveries of a notification wait for others that agree with them, and alarms for the end of a mute window or of an
+ * outage their target is told of. The first member of a group waits `groupWait`; after a flush the group rests for
+ * `groupInterval`, and what comes meanwhile waits for its end. Memory runs ahead of the disk: it knows members from the moment they are handed to the writer, which keeps their order and that of flushes.
  */
 export interface Groups {
   /** `before` is the incident as it was. */
@@ -50,6 +48,8 @@ export interface Groups {
       readonly event: HeadgateEvent;
       readonly before: IncidentRow | undefined;
       readonly grouping: Grouping | undefined;
+      /** The one its subject is a part of. */
+      readonly pipeline?: string | undefined;
     },
   ): Grouped;
   /** Groups whose notification groups otherwise now, or not at all, are sent at once, unless they are muted. */
@@ -58,44 +58,6 @@ export interface Groups {
   start(): Promise<void>;
   /** Flushes nothing more and waits for flushes under way. */
   stop(): Promise<void>;
-}
-
-type GroupRules = Pick<Notification, 'grouping' | 'muteWindows'>;
-
-interface Member {
-  readonly id: string;
-  readonly target: string;
-  readonly incident: string;
-  readonly group: string;
-  readonly status: DeliveryRow['status'];
-  /** Its target was told nothing of the incident before. */
-  readonly isFirst: boolean;
-}
-
-interface Group {
-  readonly id: string;
-  readonly members: Map<string, Member>;
-  notification: string;
-  /** How it is grouped, as text; undefined while nobody has said so since the start of the process. */
-  rule: string | undefined;
-  intervalMs: number;
-  /** When its members are sent, on the monotonic clock; undefined without members. */
-  due: number | undefined;
-  /** Until when it rests, on the monotonic clock. */
-  restsUntil: number;
-}
-
-interface Joining {
-  readonly before: IncidentRow | undefined;
-  readonly grouping: Grouping;
-  /** Nothing of it may be told now, to no target. */
-  readonly isHeld: boolean;
-}
-
-/** A group's place in the line. One that is not its group's time any more is passed over. */
-interface Turn {
-  readonly at: number;
-  readonly group: Group;
 }
 
 export function createGroups(options: GroupsOptions): Groups {
@@ -109,6 +71,9 @@ export function createGroups(options: GroupsOptions): Groups {
     message: 'groups cannot be sent',
     over: 'groups can be sent again',
   });
+  const holds = createHolds(options.outages, (incident, target) =>
+    [...(waiting.get(incident) ?? [])].some(member => member.isFirst && member.target === target),
+  );
   let configured: ReadonlyMap<string, GroupRules> = new Map();
   /** Answers of this minute. */
   const muted = new Map<string, boolean>();
@@ -128,6 +93,9 @@ export function createGroups(options: GroupsOptions): Groups {
     return answer;
   }
 
+  const ruleFor = (notification: string): GroupRules['rule'] | undefined =>
+    configured.get(notification)?.rule;
+
   function groupOf(id: string, notification: string): Group {
     const present = groups.get(id);
     if (present !== undefined) {
@@ -142,6 +110,7 @@ export function createGroups(options: GroupsOptions): Groups {
       intervalMs: 0,
       due: undefined,
       restsUntil: -Infinity,
+      toldAt: clock.monotonic(),
     };
     groups.set(id, made);
     return made;
@@ -198,7 +167,21 @@ export function createGroups(options: GroupsOptions): Groups {
     if (others?.size === 0) waiting.delete(member.incident);
   }
 
+  /** What is held back is no end, and has no other pipeline and target beside it. */
+  function isHeld(group: Group, now: number): boolean {
+    const hold = group.members.values().next().value?.hold;
+    if (hold === undefined) return false;
+    if (!holds.isTold(hold)) return now - group.toldAt < (outageMsOf(ruleFor(group.notification)) ?? 0);
+    group.toldAt = now;
+    return true;
+  }
+
   function flush(group: Group, now: number): void {
+    if (isHeld(group, now)) {
+      group.due = undefined;
+      wait(group, now + AGAIN_MS);
+      return;
+    }
     const onlyEnds = isMutedNow(group.notification);
     const members = [...group.members.values()].filter(({ status }) => !onlyEnds || status === 'OK');
     for (const member of members) {
@@ -249,7 +232,11 @@ export function createGroups(options: GroupsOptions): Groups {
     return { kept: deliveries.filter(({ target }) => !passed.has(target)), dropped };
   }
 
-  function join(row: DeliveryRow, group: Group, isFirst: boolean): DeliveryRow {
+  function join(
+    row: DeliveryRow,
+    group: Group,
+    { isFirst, hold }: Pick<Member, 'isFirst' | 'hold'>,
+  ): DeliveryRow {
     add(group, {
       id: row.id,
       target: row.target,
@@ -257,7 +244,9 @@ export function createGroups(options: GroupsOptions): Groups {
       group: group.id,
       status: row.status,
       isFirst,
+      hold,
     });
+    if (hold !== undefined) return { ...row, state: 'grouped', group_id: group.id, held_for: hold.pipeline };
     const inMs = Math.max(0, (group.due ?? 0) - clock.monotonic());
     return { ...row, state: 'grouped', group_id: group.id, next_at: clock.now() + Math.ceil(inMs) };
   }
@@ -274,7 +263,22 @@ export function createGroups(options: GroupsOptions): Groups {
     group.intervalMs = grouping.intervalMs;
     wait(group, group.restsUntil > now ? group.restsUntil : now + grouping.waitMs);
     const told = before === undefined ? [] : toldTargets(before);
-    return rows.map(row => (takes(row.target) ? join(row, group, !told.includes(row.target)) : row));
+    return rows.map(row =>
+      takes(row.target) ? join(row, group, { isFirst: !told.includes(row.target), hold: undefined }) : row,
+    );
+  }
+
+  /** Each target's for itself, as each may be told of the outage at another time. */
+  function holdBack(
+    row: DeliveryRow,
+    pipeline: string,
+    { event, before, grouping = ALONE, incident }: HeldAlarm,
+  ): DeliveryRow {
+    const hold = { pipeline, target: row.target };
+    const group = groupOf(heldGroupId(event, incident, grouping, hold), row.notification);
+    wait(group, clock.monotonic() + AGAIN_MS);
+    const isFirst = before === undefined || !toldTargets(before).includes(row.target);
+    return join(row, group, { isFirst, hold });
   }
 
   /** After a conflict what was dropped may have been sent: it is flushed, and no end waits for it any more. */
@@ -305,45 +309,52 @@ export function createGroups(options: GroupsOptions): Groups {
   }
 
   /** Whatever the wall clock says by now, it waits no longer than its notification lets it. */
-  function takeUp({
-    id,
-    target,
-    incident_id,
-    group_id,
-    notification,
-    status,
-    seq,
-    next_at,
-  }: DeliveryRow): void {
+  function takeUp(row: DeliveryRow): void {
+    const { id, target, incident_id, group_id, notification, status, seq, next_at } = row;
     if (group_id === null) return;
     const grouping = configured.get(notification)?.grouping;
     const group = groupOf(group_id, notification);
     group.notification = notification;
     group.intervalMs = grouping?.intervalMs ?? 0;
     group.rule = grouping && ruleOf(grouping);
-    add(group, { id, target, incident: incident_id, group: group_id, status, isFirst: seq === 1 });
+    const hold = row.held_for === null ? undefined : { pipeline: row.held_for, target };
+    add(group, { id, target, incident: incident_id, group: group_id, status, isFirst: seq === 1, hold });
     const most = grouping === undefined ? 0 : Math.max(grouping.waitMs, grouping.intervalMs);
     wait(group, clock.monotonic() + Math.min(Math.max(0, (next_at ?? 0) - clock.now()), most));
   }
 
   return {
-    enter(operation, { event, before, grouping: own }) {
+    enter(operation, { event, before, grouping: own, pipeline }) {
       const { kept, dropped } = drop(operation);
-      const isHeld = operation.incident.state === 'open' && isMutedNow(operation.incident.notification);
-      const grouping = own ?? (isHeld ? MUTED_ALONE : undefined);
-      if (dropped.length === 0 && grouping === undefined && kept === operation.deliveries)
+      const { incident } = operation;
+      const isOpen = incident.state === 'open';
+      const isMutedAlarm = isOpen && isMutedNow(incident.notification);
+      const grouping = own ?? (isMutedAlarm ? ALONE : undefined);
+      const rule = ruleFor(incident.notification);
+      const held = isOpen ? holds.of(rule, pipeline, kept) : NONE;
+      if (dropped.length === 0 && grouping === undefined && held.size === 0 && kept === operation.deliveries)
         return { operation, undo: () => {} };
       for (const member of dropped) take(member);
-      const { incident } = operation;
       const id = grouping && groupIdOf(event, incident, grouping);
-      const deliveries =
+      const free = kept.filter(({ target }) => !held.has(target));
+      const joined =
         grouping === undefined || id === undefined
-          ? kept
-          : joinAll(kept, groupOf(id, incident.notification), { before, grouping, isHeld });
+          ? free
+          : joinAll(free, groupOf(id, incident.notification), { before, grouping, isHeld: isMutedAlarm });
+      const back = kept.flatMap(row =>
+        pipeline === undefined || !held.has(row.target)
+          ? []
+          : [holdBack(row, pipeline, { event, before, grouping: own, incident })],
+      );
+      const [outage] = held.values();
       const changed = {
         ...operation,
-        deliveries,
-        incident: { ...incident, group_id: id ?? incident.group_id },
+        deliveries: [...joined, ...back],
+        incident: {
+          ...incident,
+          group_id: id ?? incident.group_id,
+          held_by: outage?.id ?? incident.held_by,
+        },
         dropped: dropped.map(member => member.id),
       };
       return { operation: changed, undo: isConflict => undo(changed, dropped, isConflict) };
@@ -380,13 +391,6 @@ export function createGroups(options: GroupsOptions): Groups {
   };
 }
 
-const ruleOf = (grouping: Grouping): string => JSON.stringify(grouping);
+const NONE: ReadonlyMap<string, IncidentRow> = new Map();
 
-/** An end goes where its alarm went, whatever its own fields say. */
-const groupIdOf = (event: HeadgateEvent, incident: IncidentRow, { fields }: Grouping): string =>
-  incident.state === 'closed' && incident.group_id !== null
-    ? incident.group_id
-    : createHash('sha256')
-        .update(JSON.stringify([incident.notification, fields.map(name => [name, event[name] ?? null])]))
-        .digest('base64url')
-        .slice(0, 27);
+const ruleOf = (grouping: Grouping): string => JSON.stringify(grouping);

@@ -11,6 +11,7 @@ import { routedTo } from '../targets/routed.ts';
 import type { Target } from '../targets/target.ts';
 import { bulletinRow } from './bulletin.ts';
 import { createGroups, type Groups } from './groups.ts';
+import type { Outages } from './outages.ts';
 import { type Change, toldTargets, transition } from './transition.ts';
 import type { Book, OpenIncident } from './watch.ts';
 
@@ -29,6 +30,8 @@ export interface IncidentsOptions {
   readonly instanceName: () => string;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
+  /** The open incidents that told a target of a pipeline that it is unreachable. */
+  readonly outages: Outages['toldTo'];
 }
 
 /** What is to be told of a subject. */
@@ -140,7 +143,12 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     const made = transition(changeOf(book, news));
     const { event } = made;
     const { grouping } = book.origin;
-    const { operation, undo } = groups.enter(made.operation, { event, before: before?.row, grouping });
+    const { operation, undo } = groups.enter(made.operation, {
+      event,
+      before: before?.row,
+      grouping,
+      pipeline: news.subject.component?.pipeline,
+    });
     const now = clock.monotonic();
     const after = { row: operation.incident, watchedSince: before?.watchedSince ?? now, toldAt: now };
     remember(book, key, news.status === 'OK' ? undefined : after);

@@ -151,9 +151,13 @@ export function configureNotification(raw: unknown): Notification {
   };
 }
 
-/** Whoever leaves out the resolution's message is told once a window instead. */
-const ownRepeatMs = (rule: Rule): number | null =>
-  rule.source === 'posted' || rule.conf.notifyOnResolution ? null : rule.conf.timeWindow.ms;
+const DAY_MS = 86_400_000;
+
+/** Whoever leaves out the resolution's message is told once a window instead, where there is one. */
+function ownRepeatMs(rule: Rule): number | null {
+  if (rule.source === 'posted' || rule.conf.notifyOnResolution) return null;
+  return rule.source === 'fact' ? DAY_MS : rule.conf.timeWindow.ms;
+}
 
 const GROUP_TIMES = ['groupWait', 'groupInterval'] as const;
 

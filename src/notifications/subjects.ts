@@ -31,6 +31,11 @@ const exactly =
   (component: Component): boolean =>
     (name.endsWith(component.engineId) || name.endsWith(component.id)) && namesOf(component).includes(name);
 
+/** Whether a conf means what has this one name. */
+export function nameMatcher(conf: Pick<ComponentConf, 'name'>): (name: string) => boolean {
+  return isExact(conf) ? name => name === conf.name : pattern(conf.name);
+}
+
 function like(glob: string): (component: Component) => boolean {
   const matches = pattern(glob);
   return component => namesOf(component).some(matches);

@@ -1,7 +1,8 @@
 import type { Description, Subject } from '../conditions/condition.ts';
+import type { FactKind } from '../conditions/fact.ts';
 import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { ComponentKind } from '../pipelines/component.ts';
+import type { ComponentKind, PipelineState } from '../pipelines/component.ts';
 import { freshDelivery } from '../storage/fresh-delivery.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
 import { type MetadataField, withMetadata } from './metadata.ts';
@@ -12,7 +13,7 @@ export interface Origin {
   readonly notification: string;
   readonly condition: string;
   /** What its subjects are; `key` for what others post. */
-  readonly kind: ComponentKind | 'target' | 'key';
+  readonly kind: ComponentKind | FactKind | 'pipeline' | 'target' | 'key';
   readonly windowMs: number;
   readonly severity: Severity;
   readonly fingerprint: string;
@@ -25,11 +26,17 @@ export interface Origin {
   readonly targetConfigs?: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** What a transition is about. */
+export interface About extends Pick<Subject, 'key' | 'name' | 'component'> {
+  /** Where it is a pipeline itself, as long as that is configured. */
+  readonly pipeline?: Pick<PipelineState, 'id' | 'engine' | 'group'>;
+}
+
 /** A change of an incident that is to be written and told. */
 export interface Change {
   readonly workspace: string;
   readonly origin: Origin;
-  readonly subject: Pick<Subject, 'key' | 'name' | 'component'>;
+  readonly subject: About;
   readonly status: 'ALARM' | 'OK';
   readonly description: Description;
   /** The event's id; left out for a new one. */
@@ -98,6 +105,7 @@ function incidentAfter(change: Change, id: string, recipients: readonly string[]
     told: JSON.stringify(closes ? told : [...new Set([...told, ...recipients])]),
     last_event_at: now,
     group_id: incident?.group_id ?? null,
+    held_by: incident?.held_by ?? null,
   };
 }
 
@@ -109,7 +117,7 @@ export function toldTargets(incident: IncidentRow): readonly string[] {
 
 function eventOf(change: Change, incidentId: string): HeadgateEvent {
   const { origin, subject, now } = change;
-  const component = subject.component;
+  const { component, pipeline } = subject;
   const seconds = Math.floor(now / 1000);
   return {
     id: change.eventId ?? change.ids.next(),
@@ -118,6 +126,7 @@ function eventOf(change: Change, incidentId: string): HeadgateEvent {
     cribl_notification: origin.notification,
     [origin.kind]: subject.name,
     ...(component && { origin_metadata: { type: origin.kind, id: component.id, subType: component.type } }),
+    ...(pipeline && { origin_metadata: { type: origin.kind, id: pipeline.id, subType: pipeline.engine } }),
     _time: seconds,
     starttime: Math.floor((now - origin.windowMs) / 1000),
     endtime: seconds,
@@ -131,6 +140,7 @@ function eventOf(change: Change, incidentId: string): HeadgateEvent {
     // As it is now: mail that is sent later, or again, goes to whom it was meant for.
     ...(origin.targetConfigs && { __targetConfigs: origin.targetConfigs }),
     ...(component && { __worker_group: component.group, __pipeline: component.pipeline }),
+    ...(pipeline && { __worker_group: pipeline.group, __pipeline: pipeline.id }),
   };
 }
 

@@ -1,9 +1,11 @@
 import type { ComponentRule, Subject } from '../conditions/condition.ts';
+import type { FactRule } from '../conditions/fact.ts';
+import type { PipelineRule } from '../conditions/pipeline.ts';
 import type { PostedRule } from '../conditions/posted.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Notification } from './notification.ts';
 import { type SubjectTable, subjectReader } from './subject-table.ts';
-import { declaredKey, declaredSubject, isExact } from './subjects.ts';
+import { declaredKey, declaredSubject, isExact, nameMatcher } from './subjects.ts';
 import type { Origin } from './transition.ts';
 
 /** An open incident as the engine holds it. */
@@ -27,15 +29,33 @@ export interface Book {
 }
 
 /** A notification in force. */
-export type Watch = ComponentWatch | PostedWatch;
+export type Watch = ComponentWatch | PipelineWatch | FactWatch | PostedWatch;
 
-/** One on components, which is evaluated. */
-export interface ComponentWatch extends Book {
-  readonly source: 'component';
+/** One that is evaluated. */
+export interface EvaluatedWatch extends Book {
   readonly notification: Notification;
-  readonly rule: ComponentRule;
   /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
   readonly holding: Map<string, number>;
+}
+
+/** One on pipelines. */
+export interface PipelineWatch extends EvaluatedWatch {
+  readonly source: 'pipeline';
+  readonly rule: PipelineRule;
+  readonly isNamed: (id: string) => boolean;
+}
+
+/** One on what expires. */
+export interface FactWatch extends EvaluatedWatch {
+  readonly source: 'fact';
+  readonly rule: FactRule;
+  readonly isNamed: (key: string) => boolean;
+}
+
+/** One on components. */
+export interface ComponentWatch extends EvaluatedWatch {
+  readonly source: 'component';
+  readonly rule: ComponentRule;
   /** When subjects were last seen to be disabled, on the monotonic clock. */
   readonly rested: Map<string, number>;
   /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
@@ -64,11 +84,14 @@ export function createWatch(notification: Notification, now: number): Watch {
     writing: new Map(),
   };
   if (rule.source === 'posted') return { ...book, source: 'posted', rule, reminding: new Set() };
+  const evaluated = { ...book, holding: new Map() };
+  if (rule.source === 'pipeline')
+    return { ...evaluated, source: 'pipeline', rule, isNamed: nameMatcher(rule.conf) };
+  if (rule.source === 'fact') return { ...evaluated, source: 'fact', rule, isNamed: nameMatcher(rule.conf) };
   return {
-    ...book,
+    ...evaluated,
     source: 'component',
     rule,
-    holding: new Map(),
     rested: new Map(),
     unmatchedSince: now,
     subjects: [],
@@ -90,7 +113,7 @@ function originOf(notification: Notification): Origin {
     notification: notification.id,
     condition: rule.condition.id,
     kind: rule.source === 'posted' ? 'key' : rule.condition.kind,
-    windowMs: rule.source === 'posted' ? 0 : rule.conf.timeWindow.ms,
+    windowMs: windowOf(rule),
     severity: notification.severity,
     fingerprint: notification.fingerprint,
     grouping: notification.grouping,
@@ -100,6 +123,9 @@ function originOf(notification: Notification): Origin {
     targetConfigs: targetConfigsOf(notification),
   };
 }
+
+const windowOf = (rule: Notification['rule']): number =>
+  rule.source === 'component' || rule.source === 'pipeline' ? rule.conf.timeWindow.ms : 0;
 
 function targetConfigsOf({ settings }: Notification): Origin['targetConfigs'] {
   const told = settings.targetConfigs.filter(({ conf }) => conf !== undefined);

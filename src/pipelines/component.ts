@@ -59,6 +59,10 @@ export interface PipelineState {
   /** Epoch ms since when it cannot be read; null while it can. */
   readonly unreachableSince: number | null;
   readonly error: string | null;
+  /** How often it was tried to read it, or how often it sent, since this process watches it. */
+  readonly readings: number;
+  /** Observed milliseconds since it was last read, or last sent; since it is watched when it never was. */
+  readonly unreachedMs: number;
   readonly instances: number;
   readonly components: number;
   /** What an event counts as where bytes are not told; null when nobody said so. */

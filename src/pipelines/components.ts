@@ -85,7 +85,8 @@ interface Standing {
 
 function replicaHealth({ instance, finding }: Replica, monotonic: number): Standing {
   const { feed } = instance;
-  if (feed.unreachable !== null) return { health: 'Red', reason: feed.unreachable };
+  if (feed.unreachable !== null)
+    return { health: 'Red', reason: `pipeline unreachable: ${feed.unreachable}` };
   if (feed.partial && monotonic - instance.lifeAt >= STALE_PUSH_MS)
     return { health: 'Unknown', reason: `nothing came from ${instance.name} for a while` };
   if (!feed.partial && instance.page !== feed.page)

@@ -16,7 +16,7 @@ export function recordOf(
     readonly feeds: Iterable<Feed>;
     readonly clock: Clock;
   },
-): PipelineRecord {
+): Omit<PipelineRecord, 'unreachedMs'> {
   const monotonic = parts.clock.monotonic();
   return {
     ...identity,

@@ -13,6 +13,7 @@ import { recordOf, restoreFeed, restoreRows } from './memory.ts';
 import { createPageReader } from './page.ts';
 import { createPointReader } from './points.ts';
 import type { PushedValue } from './pushed-value.ts';
+import { createReach } from './reach.ts';
 import { settleFailure } from './replica.ts';
 import type { Rows } from './rows.ts';
 import { type Page, startScraping } from './scrape.ts';
@@ -72,9 +73,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     readers: new Map<string, RsyslogReader>(),
   };
   const valuesOfPoints = createPointReader(settings);
-  let lastAt: number | null = null;
-  let unreachableSince: number | null = null;
-  let error: string | null = null;
+  const reach = createReach({ clock, logger });
   let stopScraping = (): void => {};
 
   function feedOf(name: string): Feed {
@@ -91,18 +90,8 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     return feed;
   }
 
-  function reached(): void {
-    lastAt = clock.now();
-    if (error !== null) logger.info({}, 'The pipeline can be read again');
-    error = null;
-    unreachableSince = null;
-  }
-
   function failed(feed: Feed, reason: string): void {
-    lastAt = clock.now();
-    unreachableSince ??= lastAt;
-    if (error !== reason) logger.warn({ reason }, 'The pipeline cannot be read');
-    error = reason;
+    reach.failed(reason);
     feed.unreachable = reason;
     settleFailure(feed.instances.values(), clock.monotonic());
   }
@@ -114,9 +103,10 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     let warned = false;
     return page => {
       if ('error' in page) return failed(feed, page.error);
+      const at = clock.monotonic();
       const reading = read(feed, page.text, page.openMetrics);
       if (reading.error !== undefined) return failed(feed, `${origin}: ${reading.error}`);
-      reached();
+      reach.reached(at);
       if (reading.bad > 0 && !warned)
         logger.warn({ lines: reading.bad }, 'Lines of the page cannot be read and are skipped');
       warned = reading.bad > 0;
@@ -136,6 +126,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
 
   function push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number {
     const feed = feedOf(instance ?? settings.id);
+    const at = clock.monotonic();
     let taken = 0;
     for (const round of rounds) {
       intake.begin(feed);
@@ -150,7 +141,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       }
       intake.end(feed);
     }
-    reached();
+    reach.reached(at);
     return taken;
   }
 
@@ -197,18 +188,19 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       group: settings.group,
       mode: settings.push ? 'push' : 'pull',
       url: settings.push ? null : settings.url,
-      state: error !== null ? 'unreachable' : lastAt === null ? 'waiting' : 'reachable',
-      lastAt,
-      unreachableSince,
-      error,
+      ...reach.state(),
       instances: settings.push
         ? feeds.size
         : [...feeds.values()].reduce((sum, { active }) => sum + active, 0),
       components: rows.countIn(settings.id),
       bytesPerEvent: settings.bytesPerEvent ?? null,
     }),
-    record: () => recordOf(identity, { rows, slots, feeds: feeds.values(), clock }),
+    record: () => ({
+      ...recordOf(identity, { rows, slots, feeds: feeds.values(), clock }),
+      unreachedMs: reach.state().unreachedMs,
+    }),
     restore(record) {
+      reach.restore(record.unreachedMs);
       restoreRows(record, rows, clock);
       const own = settings.push ? undefined : new URL(settings.url).host;
       for (const one of record.feeds)

@@ -55,6 +55,8 @@ const record = z.strictObject({
   pipeline: z.string(),
   group: z.string(),
   engine: z.string(),
+  /** Observed ms since it was last read, or since it last sent, when it was written. */
+  unreachedMs: numbers.default(0),
   components: z.array(component),
   feeds: z.array(feed),
 });

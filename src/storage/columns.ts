@@ -29,6 +29,7 @@ export const INCIDENT_COLUMNS = [
   'told',
   'last_event_at',
   'group_id',
+  'held_by',
   'id',
 ] as const satisfies readonly (keyof IncidentRow)[];
 
@@ -60,6 +61,7 @@ export const DELIVERY_COLUMNS = [
   'instead_of',
   'batch',
   'group_id',
+  'held_for',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 export const ATTEMPT_COLUMNS = [

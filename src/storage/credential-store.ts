@@ -1,5 +1,5 @@
 import type { WorkspaceRoleRow } from './organization-store.ts';
-import type { Page, PageRequest } from './storage.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { CredentialRoleTable, CredentialSecretTable, CredentialTable } from './tenant-tables.ts';
 
 export type CredentialRow = CredentialTable;
@@ -18,10 +18,9 @@ export interface CredentialStore {
   roles(clientIds: readonly string[]): Promise<readonly CredentialRoleRow[]>;
 }
 
-/** When something was last used, epoch ms. */
-export interface Use {
-  readonly clientId: string;
-  readonly secretId: string;
+/** When a secret was last used, epoch ms. */
+export interface SecretUse {
+  readonly id: string;
   readonly at: number;
 }
 
@@ -45,6 +44,6 @@ export interface CredentialTransaction {
   /** Refuses it from `notAfter` (epoch ms) on. */
   endCredentialSecret(clientId: string, id: string, notAfter: number): Promise<void>;
   removeCredentialSecret(clientId: string, id: string): Promise<void>;
-  /** Keeps the latest for each. No change that anybody is told of: it lets nobody in or out. */
-  noteUses(uses: readonly Use[]): Promise<void>;
+  /** Keeps the latest for each secret and its credential. No change that anybody is told of: it lets nobody in or out. */
+  noteUses(uses: readonly SecretUse[]): Promise<void>;
 }

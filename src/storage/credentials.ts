@@ -6,7 +6,7 @@ import type {
   CredentialSecretRow,
   CredentialStore,
   CredentialTransaction,
-  Use,
+  SecretUse,
 } from './credential-store.ts';
 import type { OfInstallation } from './facts.ts';
 import type { WorkspaceRoleRow } from './organization-store.ts';
@@ -119,20 +119,21 @@ async function removeSecret(db: Kysely<Database>, clientId: string, id: string):
   await db.deleteFrom('credential_secrets').where('client_id', '=', clientId).where('id', '=', id).execute();
 }
 
-async function noteUses(db: Kysely<Database>, uses: readonly Use[]): Promise<void> {
-  for (const { clientId, secretId, at } of uses) {
+async function noteUses(db: Kysely<Database>, uses: readonly SecretUse[]): Promise<void> {
+  for (const { id, at } of uses) {
     const later = sql<boolean>`coalesce(last_used_at, 0) < ${at}`;
-    await db
-      .updateTable('credentials')
-      .set({ last_used_at: at })
-      .where('client_id', '=', clientId)
-      .where(later)
-      .execute();
     await db
       .updateTable('credential_secrets')
       .set({ last_used_at: at })
-      .where('client_id', '=', clientId)
-      .where('id', '=', secretId)
+      .where('id', '=', id)
+      .where(later)
+      .execute();
+    await db
+      .updateTable('credentials')
+      .set({ last_used_at: at })
+      .where('client_id', 'in', owner =>
+        owner.selectFrom('credential_secrets').where('id', '=', id).select('client_id'),
+      )
       .where(later)
       .execute();
   }

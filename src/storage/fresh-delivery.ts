@@ -29,5 +29,6 @@ export function freshDelivery(facts: Facts, insteadOf: string | null = null): De
     instead_of: insteadOf,
     batch: null,
     group_id: null,
+    held_for: null,
   };
 }

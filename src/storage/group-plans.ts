@@ -9,9 +9,11 @@ const UPSERT_GROUP =
   'on conflict (workspace, id) do update set rests_until = excluded.rests_until';
 const FORGET_RESTED = 'delete from groups where workspace = ? and rests_until < ?';
 const DROP_MEMBER =
-  "update deliveries set state = 'skipped', next_at = null, settled_at = ?, last_error = ? " +
+  "update deliveries set state = 'skipped', next_at = null, settled_at = ?, " +
+  'last_error = case when held_for is null then ? else ? end ' +
   "where workspace = ? and id = ? and state = 'grouped'";
 const DROPPED_BECAUSE = 'its incident was over before its group was sent';
+const DROPPED_HELD = 'its incident was over before its pipeline could be read again';
 
 /** What a flush does: every member on disk, or every end among them, is to be sent, and the group rests. */
 export const flushSteps = ({ workspace, group, onlyEnds, now }: FlushOperation) => [
@@ -24,6 +26,6 @@ export const flushSteps = ({ workspace, group, onlyEnds, now }: FlushOperation) 
 export const dropSteps = ({ workspace, incident, dropped = [] }: TransitionOperation) =>
   dropped.map(id => ({
     sql: DROP_MEMBER,
-    parameters: [incident.last_event_at, DROPPED_BECAUSE, workspace, id],
+    parameters: [incident.last_event_at, DROPPED_BECAUSE, DROPPED_HELD, workspace, id],
     expect: 1,
   }));

@@ -1,11 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Database, KeyTable } from './tables.ts';
 
-/** Of what goes into the digests of issued secrets. */
-export const PEPPER = 'credential_pepper';
-
-/** Names of instance values that the key ring encrypted. */
-const SEALED_VALUES = [PEPPER] as const;
+/** Name of the one value that the key ring encrypts: what goes into the digests of issued secrets. */
+export const PEPPER = 'issued_secret_pepper';
 
 /** Signing keys, oldest first. */
 export function readKeys(db: Kysely<Database>): Promise<readonly KeyTable[]> {
@@ -29,10 +26,10 @@ export async function writeInstanceValue(db: Kysely<Database>, name: string, val
 export async function holdsSealed(db: Kysely<Database>): Promise<boolean> {
   const found = await Promise.all([
     db.selectFrom('keys').select('kid').limit(1).executeTakeFirst(),
+    readInstanceValue(db, PEPPER),
     db.selectFrom('secrets').select('name').limit(1).executeTakeFirst(),
     db.selectFrom('kept_targets').select('id').limit(1).executeTakeFirst(),
     db.selectFrom('config_documents').select('revision').limit(1).executeTakeFirst(),
-    db.selectFrom('instance').where('name', 'in', SEALED_VALUES).select('name').executeTakeFirst(),
   ]);
   return found.some(row => row !== undefined);
 }

@@ -105,6 +105,8 @@ export interface IncidentTable {
   last_event_at: number;
   /** The group its messages travel in; null when they were never grouped. */
   group_id: string | null;
+  /** The incident on its pipeline for whose sake alarms of it were last held back; null when none ever was. */
+  held_by: string | null;
 }
 
 export interface EventTable {
@@ -151,6 +153,8 @@ export interface DeliveryTable {
    * `next_at`.
    */
   group_id: string | null;
+  /** The pipeline its target was told to be unreachable, so that it was held back; null when it never was. */
+  held_for: string | null;
 }
 
 /** A group that was sent and rests before it is sent again. */

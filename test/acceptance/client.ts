@@ -24,6 +24,7 @@ export const incidentItem = z.object({
   subject: z.string(),
   state: z.string(),
   text: z.string(),
+  heldBy: z.string().optional(),
 });
 export const deliveryItem = z.object({
   target: z.string(),

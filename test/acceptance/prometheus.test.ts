@@ -168,11 +168,7 @@ it.each([
     expect(hook.events().map(({ status, input: name, _raw }) => [status, name, _raw])).toEqual([
       ['ALARM', input, `Source ${input} had no data for 4s`],
       ['OK', input, expect.stringContaining('is receiving data again after')],
-      [
-        'ALARM',
-        input,
-        `Source ${input} had no data for 4s: pipeline edge cannot be read (${origin}: answered 500)`,
-      ],
+      ['ALARM', input, `Source ${input} had no data for 4s: pipeline unreachable: ${origin}: answered 500`],
       ['OK', input, expect.stringContaining('is receiving data again after')],
     ]);
     expect(hook.taken).toHaveLength(4);

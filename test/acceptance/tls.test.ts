@@ -3,7 +3,17 @@ import { expect, it, onTestFinished } from 'vitest';
 import { certificateAuthority } from '../helpers/certificates.ts';
 import { type AskOptions, ask, showing, trusting } from '../helpers/https.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
-import { ADMIN_PASSWORD, headgate, installation, serve, stop, temporaryFolder, until } from './harness.ts';
+import {
+  ADMIN_PASSWORD,
+  headgate,
+  installation,
+  serve,
+  sink,
+  stop,
+  temporaryFolder,
+  until,
+  webhook,
+} from './harness.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 
@@ -63,4 +73,25 @@ it('lets processes answer for each other over TLS, each with its own certificate
   const { token } = JSON.parse(login.text);
   const inputs = await call('/api/v1/system/inputs', { headers: { authorization: token } });
   expect(JSON.parse(inputs.text).items).toMatchObject([{ id: 'app', status: { metrics: { in_events: 7 } } }]);
+});
+
+it('tells that its own certificate ends soon', async () => {
+  const authority = certificateAuthority();
+  const { cert, key } = authority.issue('server');
+  const hook = await sink();
+  const folders = installation({
+    settings: { api: { tls: { certPath: cert, privKeyPath: key } } },
+    notifications: {
+      targets: [webhook('hook', hook)],
+      notifications: [
+        { id: 'certificates', condition: 'certificate-expiration', targets: ['hook'], conf: {} },
+      ],
+    },
+  });
+  const server = await serve(folders);
+  await until(() => hook.events().length > 0, 'the alarm of the certificate');
+  expect(hook.events().map(({ _raw }) => _raw)).toEqual([
+    expect.stringMatching(/^Certificate server expires in 1d \d+h$/),
+  ]);
+  await stop(server);
 });

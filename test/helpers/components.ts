@@ -7,8 +7,10 @@ export interface TestComponents extends Components {
   add(engineId: string, options?: { readonly pipeline?: string; readonly group?: string }): Component;
   /** Data arrives. */
   data(component: Component): void;
-  /** The pipeline cannot be read. */
+  /** The pipeline cannot be read from now on. */
   lose(pipeline: string, error: string): void;
+  /** It can be read again; `readings` is how often it was tried since it is watched. */
+  regain(pipeline: string, readings?: number): void;
   /** The pipeline and its components are gone from the configuration. */
   remove(pipeline: string): void;
 }
@@ -18,6 +20,8 @@ export function testComponents(clock: TestClock): TestComponents {
   const silentSince = new Map<Component, number>();
   const hadData = new Set<Component>();
   const pipelines = new Map<string, PipelineState>();
+  /** On the monotonic clock: since when a pipeline is not read any more. */
+  const lostAt = new Map<string, number>();
   let revision = 0;
 
   const status = (component: Component): ComponentStatus => ({
@@ -31,6 +35,12 @@ export function testComponents(clock: TestClock): TestComponents {
     silentMs: clock.monotonic() - (silentSince.get(component) ?? 0),
   });
 
+  function stateOf(id: string): PipelineState | undefined {
+    const state = pipelines.get(id);
+    const since = lostAt.get(id);
+    return state && { ...state, unreachedMs: since === undefined ? 0 : clock.monotonic() - since };
+  }
+
   return {
     get revision() {
       return revision;
@@ -42,8 +52,8 @@ export function testComponents(clock: TestClock): TestComponents {
     knows: () => false,
     measure: () => undefined,
     queueUsage: () => undefined,
-    pipeline: id => pipelines.get(id),
-    pipelines: () => [...pipelines.values()],
+    pipeline: stateOf,
+    pipelines: () => [...pipelines.keys()].flatMap(id => stateOf(id) ?? []),
     add(engineId, { pipeline = 'edge', group = 'default' } = {}) {
       const component: Component = {
         group,
@@ -65,6 +75,8 @@ export function testComponents(clock: TestClock): TestComponents {
         lastAt: clock.now(),
         unreachableSince: null,
         error: null,
+        readings: 10,
+        unreachedMs: 0,
         instances: 1,
         components: 1,
         bytesPerEvent: null,
@@ -80,6 +92,13 @@ export function testComponents(clock: TestClock): TestComponents {
       const state = pipelines.get(id);
       if (state !== undefined)
         pipelines.set(id, { ...state, state: 'unreachable', unreachableSince: clock.now(), error });
+      lostAt.set(id, clock.monotonic());
+    },
+    regain(id, readings = 10) {
+      const state = pipelines.get(id);
+      if (state !== undefined)
+        pipelines.set(id, { ...state, state: 'reachable', unreachableSince: null, error: null, readings });
+      lostAt.delete(id);
     },
     remove(id) {
       pipelines.delete(id);

@@ -37,6 +37,7 @@ export function opening(wanted: Wanted = {}): MadeTransition {
     told: JSON.stringify(wanted.targets ?? ['hook']),
     last_event_at: now,
     group_id: null,
+    held_by: null,
   };
   return made(incident, 'ALARM', wanted.targets ?? ['hook'], now);
 }

@@ -36,6 +36,7 @@ export function incidentRow(facts: Partial<IncidentRow> = {}): IncidentRow {
     told: '["hook"]',
     last_event_at: TIME,
     group_id: null,
+    held_by: null,
     ...facts,
   };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PEPPER } from '../../src/storage/instance.ts';
 import type { Fact, Storage } from '../../src/storage/storage.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase, TestDialect } from './contract.ts';
@@ -163,7 +164,7 @@ export function describeTenants(dialect: TestDialect): void {
       it('have secrets, which end and go', async () => {
         const [first, second] = [secretOf('ci-acme', 's1'), secretOf('ci-acme', 's2')];
         await storage.transaction(async tx => {
-          for (const row of [first, second, secretOf('other', 's1')]) await tx.addCredentialSecret(row);
+          for (const row of [first, second, secretOf('other', 's3')]) await tx.addCredentialSecret(row);
           await tx.endCredentialSecret('ci-acme', 's1', 77);
           expect(await tx.credentialSecrets('ci-acme')).toEqual([{ ...first, not_after: 77 }, second]);
           await tx.removeCredentialSecret('ci-acme', 's1');
@@ -195,8 +196,8 @@ export function describeTenants(dialect: TestDialect): void {
         await storage.transaction(async tx => {
           await tx.addCredential(ci);
           await tx.addCredentialSecret(secretOf('ci-acme', 's1'));
-          await tx.noteUses([{ clientId: 'ci-acme', secretId: 's1', at: 20 }]);
-          await tx.noteUses([{ clientId: 'ci-acme', secretId: 's1', at: 10 }]);
+          await tx.noteUses([{ id: 's1', at: 20 }]);
+          await tx.noteUses([{ id: 's1', at: 10 }]);
           await tx.updateCredential({ ...ci, description: 'new' });
         });
         expect(await storage.credentials.get('ci-acme')).toEqual({
@@ -217,7 +218,7 @@ export function describeTenants(dialect: TestDialect): void {
         await tx.addMember(memberRow('acme', 'u-1', 'owner'));
         await tx.addCredential(ci);
       });
-      await storage.transaction(tx => tx.noteUses([{ clientId: 'ci-acme', secretId: 's1', at: 20 }]));
+      await storage.transaction(tx => tx.noteUses([{ id: 's1', at: 20 }]));
       await storage.transaction(tx => tx.addWorkspace(workspaceRow('beta', 'main')));
       expect(heard).toEqual([
         { workspace: '*', noun: 'organizations', id: 'acme' },
@@ -229,7 +230,7 @@ export function describeTenants(dialect: TestDialect): void {
 
     it('says that it holds something encrypted once it has the pepper of credentials', async () => {
       expect(await storage.holdsSealed()).toBe(false);
-      await storage.transaction(tx => tx.setInstanceValue('credential_pepper', 'v1.key.nonce.text.tag'));
+      await storage.transaction(tx => tx.setInstanceValue(PEPPER, 'v1.key.nonce.text.tag'));
       expect(await storage.holdsSealed()).toBe(true);
     });
   });

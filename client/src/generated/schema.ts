@@ -2468,6 +2468,8 @@ export interface components {
             severity: string;
             /** @description What people were told last. */
             text: string;
+            /** @description The incident on its pipeline whose targets were told nothing of this one as long as it was open. */
+            heldBy?: string;
         };
         IngestToken: {
             id: string;
@@ -2690,8 +2692,8 @@ export interface components {
         };
         Me: {
             id: string;
-            /** @constant */
-            kind: "user";
+            /** @enum {string} */
+            kind: "user" | "credential" | "member";
             name: string;
             /** @enum {string} */
             role: "admin" | "editor" | "notification_admin" | "reader" | "user";
@@ -2808,7 +2810,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -2913,7 +2915,7 @@ export interface components {
         NotificationChange: {
             id?: string | null;
             disabled?: boolean | null;
-            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts") | null;
+            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "license-expiration" | "search" | "monitor-alerts") | null;
             targets?: string[] | null;
             targetConfigs?: {
                 /** @description Id of the target. */
@@ -2981,7 +2983,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -4460,6 +4462,31 @@ export interface components {
                  */
                 components: number;
             };
+            /** @description Many workspaces in one installation, with a login service; without it there is one workspace. */
+            hosted?: {
+                /** @description The domain below which workspaces are reached, as `https://<workspace>-<organization>.<cloudDomain>`. Needs a restart. */
+                cloudDomain: string;
+                /** @description Where the login service is reached. It issues every token in this name, so a change ends all of them. Needs a restart. */
+                authUrl: string;
+                /** @description What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart. */
+                audience: string[];
+                /**
+                 * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
+                 * @default {}
+                 */
+                tokenRateLimit: {
+                    /**
+                     * @description Token requests a second that go on being answered; 0 switches the limit off.
+                     * @default 5
+                     */
+                    perSecond: number;
+                    /**
+                     * @description Token requests that are answered at once after a pause.
+                     * @default 20
+                     */
+                    burst: number;
+                };
+            };
             /**
              * @description Metrics of Headgate itself.
              * @default {}
@@ -4896,6 +4923,15 @@ export interface components {
             } | null;
             history?: {
                 components?: number | null;
+            } | null;
+            hosted?: {
+                cloudDomain?: string | null;
+                authUrl?: string | null;
+                audience?: string[] | null;
+                tokenRateLimit?: {
+                    perSecond?: number | null;
+                    burst?: number | null;
+                } | null;
             } | null;
             metrics?: {
                 token?: string | null;

@@ -15,6 +15,12 @@ const incident = z.object({
   closeReason: z.string().optional().describe('Why it was closed without its condition having ended.'),
   severity: z.string(),
   text: z.string().describe('What people were told last.'),
+  heldBy: z
+    .string()
+    .optional()
+    .describe(
+      'The incident on its pipeline whose targets were told nothing of this one as long as it was open.',
+    ),
 });
 export const incidentShape: Shape = { name: 'Incident', schema: incident };
 
@@ -30,4 +36,5 @@ export const wireIncident = (row: IncidentRow): z.output<typeof incident> => ({
   ...(row.close_reason !== null && { closeReason: row.close_reason }),
   severity: row.severity,
   text: row.text,
+  ...(row.held_by !== null && { heldBy: row.held_by }),
 });

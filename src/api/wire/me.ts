@@ -4,7 +4,7 @@ import type { Shape } from '../shape.ts';
 
 const me = z.object({
   id: z.string(),
-  kind: z.literal('user'),
+  kind: z.enum(['user', 'credential', 'member']),
   name: z.string(),
   role: z.enum(ROLES),
   permissions: z.array(z.string()).readonly().describe('As in `read:inputs`.'),

@@ -24,14 +24,14 @@ beforeEach(() => {
 
 function accounts(): Accounts {
   const clock = testClock();
-  const directory = {
+  const feed = {
     async takenOver() {
       told += 1;
     },
   };
   return createAccounts({
     storage: store.storage,
-    directory,
+    feed,
     clock,
     ids: monotonicIds(clock),
     audit,

@@ -4,8 +4,8 @@ import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Storage, Transaction, UserRow } from '../../storage/storage.ts';
 import type { Audit } from '../audit.ts';
+import type { ChangeFeed } from '../change-feed.ts';
 import type { Role } from '../permissions.ts';
-import type { UserDirectory } from '../user-directory.ts';
 import { newUserRow, parseUsername, roleOf } from '../users.ts';
 import type { Claims } from './provider.ts';
 import { SignInRefused } from './refusal.ts';
@@ -29,14 +29,14 @@ export interface Accounts {
 
 interface Dependencies {
   readonly storage: Pick<Storage, 'transaction' | 'users'>;
-  readonly directory: Pick<UserDirectory, 'takenOver'>;
+  readonly feed: Pick<ChangeFeed, 'takenOver'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Ids;
   readonly audit: Pick<Audit, 'record'>;
   readonly logger: Logger;
 }
 
-export function createAccounts({ storage, directory, clock, ids, audit, logger }: Dependencies): Accounts {
+export function createAccounts({ storage, feed, clock, ids, audit, logger }: Dependencies): Accounts {
   function roleFor(told: Identified, present: Role | undefined, settings: OpenidSettings): Role {
     const claim = groupsIn(told.claims[settings.groupField]);
     const decision = decideRole(claim, present, settings);
@@ -104,7 +104,7 @@ export function createAccounts({ storage, directory, clock, ids, audit, logger }
       const after = await setRole(user.id, role);
       if (after === undefined) throw new SignInRefused('not-allowed');
       if (after.version === user.version) return after;
-      await directory.takenOver();
+      await feed.takenOver();
       return recorded('users.update', after);
     },
   };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { permissionsOf } from '../../auth/permissions.ts';
+import { grantsOf } from '../../auth/permissions.ts';
 import { defineVerb } from '../verb.ts';
 
 /** Whoever calls, as the store knows them at this moment, and what they may do. */
@@ -7,5 +7,5 @@ export const getMe = defineVerb({
   permission: 'any actor',
   isOpenBeforePasswordChange: true,
   input: z.object({}),
-  run: ({ actor }) => ({ actor, permissions: [...permissionsOf(actor.role)].sort() }),
+  run: ({ actor }) => ({ actor, permissions: [...grantsOf(actor)].sort() }),
 });

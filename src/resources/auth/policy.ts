@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { permissionsOf, RESOURCES } from '../../auth/permissions.ts';
+import { grantsOf, RESOURCES } from '../../auth/permissions.ts';
 import { listedFrom, pageQuery } from '../paging.ts';
 import { defineVerb } from '../verb.ts';
 
@@ -8,7 +8,7 @@ export const listPolicy = defineVerb({
   permission: 'any actor',
   input: z.object(pageQuery),
   run({ actor }, query) {
-    const granted = permissionsOf(actor.role);
+    const granted = grantsOf(actor);
     const rules = RESOURCES.map(object => ({
       object,
       actions: (['read', 'update'] as const).filter(action => granted.has(`${action}:${object}`)),

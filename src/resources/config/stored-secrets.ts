@@ -1,4 +1,4 @@
-import { permissionsOf } from '../../auth/permissions.ts';
+import { grantsOf } from '../../auth/permissions.ts';
 import { type RuledWrite, ruleSecrets, type SecretWrite } from '../../config/secret-rules.ts';
 import type { Call } from '../verb.ts';
 import type { Present } from './noun.ts';
@@ -16,5 +16,5 @@ export const withStoredSecrets = ({ actor }: Call, { schema, owner, item, presen
     item,
     inFile: present?.inFile,
     inForce: present?.inForce,
-    mayRefer: permissionsOf(actor.role).has('update:settings'),
+    mayRefer: grantsOf(actor).has('update:settings'),
   });

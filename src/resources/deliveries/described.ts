@@ -12,10 +12,14 @@ export function describedDelivery(
   { configuration }: Pick<House, 'configuration'>,
   row: DeliveryRow,
 ): DescribedDelivery {
+  if (row.state === 'grouped' && row.held_for !== null) return { row, heldBecause: outageBecause(row) };
   const isHeld =
     row.state === 'waiting' && !configuration().targets.some(({ settings }) => settings.id === row.target);
   return { row, heldBecause: isHeld ? heldBecause(row) : undefined };
 }
+
+const outageBecause = ({ held_for: pipeline, target }: DeliveryRow): string =>
+  `pipeline '${pipeline}' is unreachable, and target '${target}' was told; it is sent if its incident outlasts that`;
 
 const heldBecause = ({ status, target }: DeliveryRow): string =>
   status === 'OK'

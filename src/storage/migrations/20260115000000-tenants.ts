@@ -70,13 +70,17 @@ export const tenants: Migration = {
       .execute();
     await db.schema
       .createTable('credential_secrets')
-      .addColumn('id', 'text', column => column.notNull())
+      .addColumn('id', 'text', column => column.primaryKey().notNull())
       .addColumn('client_id', 'text', column => column.notNull())
       .addColumn('hash', 'text', column => column.notNull())
       .addColumn('created_at', 'bigint', column => column.notNull())
       .addColumn('not_after', 'bigint')
       .addColumn('last_used_at', 'bigint')
-      .addPrimaryKeyConstraint('credential_secrets_key', ['client_id', 'id'])
+      .execute();
+    await db.schema
+      .createIndex('credential_secrets_by_client')
+      .on('credential_secrets')
+      .columns(['client_id', 'created_at'])
       .execute();
     await db.schema
       .createTable('credential_roles')

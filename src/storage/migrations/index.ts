@@ -16,6 +16,7 @@ import { ingestTokens } from './20260114020000-ingest-tokens.ts';
 import { minutes } from './20260114030000-minutes.ts';
 import { tenants } from './20260115000000-tenants.ts';
 import { documents } from './20260116000000-documents.ts';
+import { heldBack } from './20260117000000-held-back.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -36,4 +37,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260114030000-minutes': minutes,
   '20260115000000-tenants': tenants,
   '20260116000000-documents': documents,
+  '20260117000000-held-back': heldBack,
 };

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Fact, UserRow } from '../storage/storage.ts';
-import { openUserDirectory } from './user-directory.ts';
+import { openChangeFeed } from './change-feed.ts';
+import { createUserDirectory } from './user-directory.ts';
 import { newUserRow } from './users.ts';
 
 const ANN = newUserRow({
@@ -24,26 +25,27 @@ async function setup({ isShared }: { isShared: boolean }) {
   let renewed = 0;
   let hear: (fact: Fact) => void = () => {};
   const unused = () => Promise.reject(new Error('unused'));
-  const directory = await openUserDirectory({
-    storage: {
-      users: {
-        count: unused,
-        byName: unused,
-        byIdentity: unused,
-        list: unused,
-        byId: async () => {
-          reads += 1;
-          return row;
-        },
-        isRevoked: async () => false,
-        changes: async () => (isDown ? Promise.reject(new Error('down')) : changes),
+  const storage = {
+    users: {
+      count: unused,
+      byName: unused,
+      byIdentity: unused,
+      list: unused,
+      byId: async () => {
+        reads += 1;
+        return row;
       },
-      sessions: { byId: unused },
-      subscribe(listener) {
-        hear = listener;
-        return () => {};
-      },
+      isRevoked: async () => false,
+      changes: async () => (isDown ? Promise.reject(new Error('down')) : changes),
     },
+    sessions: { byId: unused },
+    subscribe(listener: (fact: Fact) => void) {
+      hear = listener;
+      return () => {};
+    },
+  };
+  const feed = await openChangeFeed({
+    storage,
     isShared,
     clock,
     logger: silentLogger,
@@ -51,6 +53,7 @@ async function setup({ isShared }: { isShared: boolean }) {
       renewed += 1;
     },
   });
+  const directory = { ...feed, ...createUserDirectory(feed, storage) };
   return {
     clock,
     directory,

@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { type FastifyInstance, fastify } from 'fastify';
+import type { Ids } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { TlsServers } from '../lib/tls-servers.ts';
+import type { TrustedProxies } from '../lib/trusted-proxies.ts';
+
+interface BaseOptions {
+  readonly proxies: TrustedProxies;
+  /** Makes what speaks https; without it http is spoken. */
+  readonly createListener?: TlsServers['create'] | undefined;
+  readonly bodyLimit: number;
+  /** Answers what never became a request. */
+  readonly refuseUnreadable: (error: Error, socket: Socket, ids: Ids) => void;
+  /** Headers of every answer besides ours; asked each time. */
+  readonly headers: () => Readonly<Record<string, string>>;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** A server without routes and without readers of bodies, as every door of ours begins. */
+export function createBaseServer(options: BaseOptions): FastifyInstance {
+  const { proxies, createListener, bodyLimit, refuseUnreadable, headers, ids, logger } = options;
+  const server = fastify({
+    trustProxy: proxies.has,
+    ...(createListener && { serverFactory: createListener }),
+    logger: false,
+    bodyLimit,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    rewriteUrl: request => decodable(request.url ?? '/'),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    genReqId: request => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && GIVEN_REQUEST_ID.test(given) ? given : ids.next();
+    },
+  });
+  server.removeAllContentTypeParsers();
+  server.addHook('onRequest', (request, reply, done) => {
+    believe(request.raw, proxies);
+    reply.headers(headers());
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('referrer-policy', 'no-referrer');
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    logger.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        path: request.routeOptions.url ?? '(unknown)',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    );
+    done();
+  });
+  return server;
+}
+
+/** Leaves in `X-Forwarded-For` of a trusted proxy whom the request is from, which `request.ip` is then everywhere. */
+function believe({ headers, socket }: IncomingMessage, proxies: TrustedProxies): void {
+  const forwardedFor = headers['x-forwarded-for'];
+  const connected = socket.remoteAddress ?? '';
+  if (forwardedFor === undefined || !proxies.has(connected)) return;
+  headers['x-forwarded-for'] = proxies.callerOf(connected, String(forwardedFor));
+}
+
+/** Escapes that stand for no text are taken literally: the router would refuse them in a form of its own. */
+function decodable(url: string): string {
+  const [path = '', ...query] = url.split('?');
+  if (!path.includes('%')) return url;
+  try {
+    decodeURIComponent(path);
+    return url;
+  } catch {
+    return [path.replaceAll('%', '%25'), ...query].join('?');
+  }
+}

@@ -1,0 +1,91 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError, codeOf, type ErrorCode, reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { STATUS } from '../errors.ts';
+
+/** RFC 6749, section 5.2, and what it leaves to others. */
+type OAuthCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unsupported_grant_type'
+  | 'invalid_scope'
+  | 'access_denied'
+  | 'slow_down'
+  | 'temporarily_unavailable'
+  | 'server_error';
+
+const STATUSES: Partial<Record<OAuthCode, number>> = { invalid_client: 401, access_denied: 403 };
+
+/** A refusal in the form of OAuth. The description is one of a fixed list: nothing that was sent comes back. */
+export class OAuthError extends Error {
+  readonly error: OAuthCode;
+
+  constructor(error: OAuthCode, description: string) {
+    super(description);
+    this.name = 'OAuthError';
+    this.error = error;
+  }
+}
+
+const DESCRIBED: Partial<Record<ErrorCode, readonly [OAuthCode, string]>> = {
+  'invalid-request': ['invalid_request', 'The request is malformed'],
+  'not-found': ['invalid_request', 'There is nothing at this path'],
+  'method-not-allowed': ['invalid_request', 'This path takes another method, see the Allow header'],
+  'body-too-large': ['invalid_request', 'The body is over 8 KiB'],
+  'unsupported-media-type': [
+    'invalid_request',
+    'The body must be application/json or application/x-www-form-urlencoded in UTF-8',
+  ],
+  'rate-limited': ['slow_down', 'Too many requests, wait as Retry-After says'],
+  unavailable: ['temporarily_unavailable', 'The service cannot do this just now, wait as Retry-After says'],
+};
+
+const REFUSED_BY_FASTIFY: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid-request',
+};
+
+const RETRY_SECONDS = 5;
+/** While the service cannot do its work everybody is refused alike: one line in so much time says it. */
+const TOLD_FOR_MS = 10_000;
+
+/** The one writer of the service's error bodies: `{error, error_description}`. */
+export type OAuthErrorWriter = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+export function createOAuthErrorWriter(logger: Logger, clock: Pick<Clock, 'monotonic'>): OAuthErrorWriter {
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  function tell(code: ErrorCode, error: unknown, request: FastifyRequest): void {
+    const fields = { requestId: request.id, path: request.routeOptions.url, reason: reasonOf(error) };
+    if (code === 'internal') logger.error(fields, 'request failed');
+    if (code !== 'unavailable' || clock.monotonic() - toldAt < TOLD_FOR_MS) return;
+    toldAt = clock.monotonic();
+    logger.warn(fields, 'requests cannot be answered just now');
+  }
+
+  return (error, request, reply) => {
+    void reply.header('pragma', 'no-cache').type('application/json; charset=utf-8');
+    if (error instanceof OAuthError) {
+      if (error.error === 'invalid_client' && triesBasic(request))
+        void reply.header('www-authenticate', 'Basic realm="headgate", charset="UTF-8"');
+      return reply.code(STATUSES[error.error] ?? 400).send(bodyOf(error.error, error.message));
+    }
+    const known = error instanceof AppError ? error : undefined;
+    const code = known?.code ?? REFUSED_BY_FASTIFY[codeOf(error)] ?? 'internal';
+    tell(code, error, request);
+    const [oauth, description] = DESCRIBED[code] ?? ['server_error', 'Something went wrong on our side'];
+    const isOver = code === 'rate-limited' || code === 'unavailable';
+    if (isOver) void reply.header('retry-after', String(known?.retryAfterSeconds ?? RETRY_SECONDS));
+    return reply.code(STATUS[code]).send(bodyOf(oauth, description));
+  };
+}
+
+export const bodyOf = (error: OAuthCode, description: string): object => ({
+  error,
+  error_description: description,
+});
+
+const triesBasic = ({ headers }: FastifyRequest): boolean => /^basic\b/i.test(headers.authorization ?? '');

@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import { parseJson } from '../../lib/json.ts';
+import { assertUtf8, decoded } from '../bodies.ts';
+import { OAuthError } from './oauth-errors.ts';
+
+/** What was sent, by name; what has no value counts as left out (RFC 6749, section 3.2). */
+export type Parameters = ReadonlyMap<string, string>;
+
+const MOST_BYTES = 8 * 1024;
+
+const flat = z.record(z.string(), z.string());
+const parameters = z.instanceof(Map).pipe(z.map(z.string(), z.string()));
+
+/** Reads JSON and forms, both as a flat list of texts in which no name stands twice. */
+export function readParameters(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  const readers = { 'application/json': fromJson, 'application/x-www-form-urlencoded': fromForm };
+  for (const [type, read] of Object.entries(readers))
+    scope.addContentTypeParser(
+      type,
+      { parseAs: 'buffer', bodyLimit: MOST_BYTES },
+      async (request: FastifyRequest, body: Buffer) => {
+        assertUtf8(request);
+        return read(textOf(body));
+      },
+    );
+}
+
+/** Those of a request whose body was read by `readParameters`. */
+export const parametersOf = ({ body }: Pick<FastifyRequest, 'body'>): Parameters =>
+  body === undefined || body === null ? new Map() : parameters.parse(body);
+
+const malformed = (description: string): OAuthError => new OAuthError('invalid_request', description);
+
+function textOf(body: Buffer): string {
+  try {
+    return decoded(body);
+  } catch {
+    throw malformed('The body is not valid UTF-8');
+  }
+}
+
+function fromJson(text: string): Parameters {
+  if (text === '') return new Map();
+  const read = flat.safeParse(parsed(text));
+  if (!read.success) throw malformed('The body must be a flat JSON object of texts');
+  return withoutEmpty(Object.entries(read.data));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw malformed('The body is not JSON in which each member stands once');
+  }
+}
+
+function fromForm(text: string): Parameters {
+  const pairs = text
+    .split('&')
+    .filter(pair => pair !== '')
+    .map(pair => {
+      const at = pair.indexOf('=');
+      const [name, value] = at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+      return [unescaped(name), unescaped(value)] as const;
+    });
+  const names = pairs.map(([name]) => name);
+  if (new Set(names).size < names.length) throw malformed('A parameter stands twice in the body');
+  if (names.includes('__proto__')) throw malformed('The body has a parameter that is not allowed');
+  return withoutEmpty(pairs);
+}
+
+function unescaped(text: string): string {
+  const plain = formDecoded(text);
+  if (plain === undefined) throw malformed('The body is not a valid form');
+  return plain;
+}
+
+/** application/x-www-form-urlencoded; undefined for escapes that stand for no text. */
+export function formDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+const withoutEmpty = (pairs: readonly (readonly [string, string])[]): Parameters =>
+  new Map(pairs.filter(([, value]) => value !== ''));

@@ -1,0 +1,137 @@
+import type { Tenant } from '../api/tenant.ts';
+import { createIdentity, type Identity } from '../auth/identity.ts';
+import { createHandOver } from '../auth/sso/hand-over.ts';
+import { createTenantDirectory } from '../auth/tenant-directory.ts';
+import { createTenantIdentity } from '../auth/tenant-identity.ts';
+import { hostOf, labelOf } from '../auth/tenant-name.ts';
+import { createWorkspaceAccess } from '../auth/workspace-access.ts';
+import type { HostedSettings } from '../config/hosted-settings.ts';
+import { AppError, notFound } from '../lib/errors.ts';
+import { holdDocument } from './held.ts';
+import { ConfigurationInvalid } from './invalid.ts';
+import { identitySettings } from './own.ts';
+import type { DeploymentOptions, Serving } from './serving.ts';
+import { sweepSessions } from './session-sweep.ts';
+import { createTeardown } from './teardown.ts';
+import { tenantUrlOf } from './tenant-url.ts';
+import { createTenants } from './tenants.ts';
+import { type RunningWorkspace, startWorkspace } from './workspace.ts';
+
+/** The workspaces of many organizations, each found by the host that a request was sent to. */
+export async function startHosted(
+  options: DeploymentOptions & { readonly hosted: HostedSettings },
+): Promise<Serving> {
+  const { shared, hosted, audit, settings, teardown } = options;
+  const { storage, isShared, keyRing, clock, ids, logger } = shared;
+  const { http, dial, meters, node, facts } = options;
+  const identity = await createIdentity({
+    ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
+    settings: () => identitySettings(settings()),
+  });
+  teardown.add('identity', identity.stop);
+  identity.keys.start();
+  teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
+  const access = createWorkspaceAccess({
+    tenants: createTenantIdentity({
+      ...{ storage, feed: identity.feed, keys: identity.keys.tokenKeys, clock, ids },
+      settings: hosted,
+    }),
+    sessions: identity.authenticate,
+    directory: createTenantDirectory(identity.feed, storage),
+  });
+  const { delivery, instance } = settings();
+
+  async function start(workspace: string): Promise<RunningWorkspace> {
+    const ends = createTeardown(logger);
+    const externalUrl = tenantUrlOf(workspace, hosted, instance.externalUrl);
+    const tenant = { delivery: { ...delivery, privateAddresses: 'refuse' as const }, externalUrl };
+    const held = await holdDocument(shared, { workspace, tenant });
+    ends.add('configuration', held.configuration.stop);
+    ends.add('audit', held.audit.stop);
+    try {
+      const loaded = held.configuration.load();
+      if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
+      const running = await startWorkspace(shared, {
+        ...{ held, node, http, dial, meters, facts },
+        authenticate: access.in(workspace),
+        common: { users: identity.users, keys: identity.keys },
+      });
+      ends.add('workspace', running.stop);
+      running.follow();
+      return { ...running, stop: ends.run };
+    } catch (error) {
+      await ends.run();
+      throw error;
+    }
+  }
+
+  const tenants = createTenants({
+    names: async () =>
+      (await storage.organizations.allWorkspaces())
+        .filter(({ state }) => state === 'Active')
+        .map(({ id, organization }) => labelOf({ workspace: id, organization })),
+    start,
+    subscribe: listener =>
+      storage.subscribe(({ noun }) => {
+        if (noun === 'organizations') listener();
+      }),
+    clock,
+    logger: logger.child({ component: 'tenants' }),
+  });
+  teardown.add('workspaces', tenants.stop);
+  await tenants.start();
+
+  function labelIn(host: string): string {
+    const tenant = hostOf(host, hosted.cloudDomain);
+    if (tenant === undefined) throw new AppError('not-found', `There is no workspace at the host '${host}'`);
+    return labelOf(tenant);
+  }
+
+  function tenantAt(host: string): Tenant {
+    const label = labelIn(host);
+    const running = tenants.find(label);
+    if (running === undefined) throw notFound('workspace', label);
+    return running.tenant;
+  }
+
+  return {
+    identity,
+    signInOf: ({ host }) =>
+      signInTo(identity, { workspace: labelIn(host), house: tenantAt(host).house, options }),
+    tenantOf: ({ host }) => tenantAt(host),
+    described: undefined,
+    isHosted: true,
+    generatedPassword: undefined,
+    assertMayBecome: async () => {},
+    follow() {},
+    checkSettings: async () => {},
+  };
+}
+
+/** The page of a workspace knows no passwords: whoever signs in has done so at the login service. */
+function signInTo(
+  identity: Identity,
+  {
+    workspace,
+    house,
+    options,
+  }: {
+    readonly workspace: string;
+    readonly house: Tenant['house'];
+    readonly options: DeploymentOptions & { readonly hosted: HostedSettings };
+  },
+) {
+  const { storage, keyRing, clock } = options.shared;
+  const { sessions, localLogin } = identity;
+  return {
+    sessions,
+    localLogin: { ...localLogin, state: async () => 'off' as const },
+    signIn: async () => {
+      throw new AppError('local-login-disabled', 'Sign in at the login service');
+    },
+    sso: createHandOver({
+      ...{ storage, sessions, keyRing, clock, workspace, audit: house.audit },
+      authUrl: () => options.hosted.authUrl,
+    }),
+  };
+}

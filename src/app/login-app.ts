@@ -1,0 +1,107 @@
+import { resolve } from 'node:path';
+import { createAudits } from '../auth/audits.ts';
+import { openChangeFeed } from '../auth/change-feed.ts';
+import { openKeyLife } from '../auth/key-life.ts';
+import { readDocument } from '../config/document.ts';
+import { SETTINGS_FILE } from '../config/load.ts';
+import { readSettings } from '../config/read-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import type { MonotonicIds } from '../lib/ids.ts';
+import { openKeyRing } from '../lib/keyring.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createMetrics } from '../lib/metrics.ts';
+import { openStorage } from '../storage/open.ts';
+import { ConfigurationInvalid } from './invalid.ts';
+import { type LoginService, startLoginService } from './login-service.ts';
+import { createTeardown } from './teardown.ts';
+import { startTls } from './tls.ts';
+
+export interface LoginAppOptions {
+  readonly configFolder: string;
+  readonly dataFolder: string;
+  /** In place of `api.host`. */
+  readonly host: string | undefined;
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly ids: MonotonicIds;
+  readonly logger: Logger;
+}
+
+/**
+ * The login service in a process of its own. Of the configuration it reads headgate.yml only, once. Throws
+ * `ConfigurationInvalid`, or an `AppError` that names what stands in the way.
+ */
+export async function startLoginApp(options: LoginAppOptions): Promise<LoginService> {
+  const { clock, ids, logger, port } = options;
+  const folder = resolve(options.configFolder);
+  const dataFolder = resolve(options.dataFolder);
+  const settings = settingsIn(folder, options.environment);
+  const { hosted, api, auth } = settings;
+  if (hosted === undefined)
+    throw new AppError(
+      'invalid-request',
+      `the login service is of hosted installations only: set hosted.cloudDomain, authUrl and audience in ${SETTINGS_FILE}`,
+    );
+  const teardown = createTeardown(logger);
+  try {
+    const { url } = settings.storage;
+    const isShared = typeof url !== 'string';
+    const storage = await openStorage({ url, dataFolder, logger, clock });
+    teardown.add('storage', () => storage.close());
+    const keyRing = await openKeyRing({
+      path: resolve(dataFolder, settings.storage.keyRing),
+      mayCreate: !(await storage.holdsSealed()),
+    });
+    const audits = createAudits({ storage, clock, ids, logger });
+    teardown.add('audit', audits.stop);
+    let takenOver = async (): Promise<void> => {};
+    const keys = await openKeyLife({
+      storage,
+      keyRing,
+      clock,
+      logger,
+      audit: audits.of(undefined),
+      isShared,
+      settings: () => ({ signingAlgorithm: auth.signingAlgorithm, keyLifetimeMs: auth.keyLifetime.ms }),
+      takenOver: () => takenOver(),
+    });
+    teardown.add('keys', keys.stop);
+    const feed = await openChangeFeed({ storage, isShared, clock, logger, changed: keys.reload });
+    takenOver = feed.takenOver;
+    teardown.add('feed', async () => feed.stop());
+    keys.start();
+    const tls = startTls({ folder, settings: () => api.tls, clock, logger, metrics: createMetrics() });
+    if (tls !== undefined) teardown.add('certificate', tls.stop);
+    const service = await startLoginService({
+      storage,
+      keyRing,
+      feed,
+      keys,
+      tls,
+      hosted,
+      api: () => api,
+      host: options.host ?? api.host,
+      port,
+      clock,
+      ids,
+      logger,
+    });
+    teardown.add('login service', service.stop);
+    return { url: service.url, stop: teardown.run };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+function settingsIn(folder: string, environment: LoginAppOptions['environment']): Settings {
+  const document = readDocument(folder, SETTINGS_FILE);
+  const { settings, problems } = readSettings(document, { environment, flags: {} });
+  const all = [...document.problems, ...problems];
+  if (settings === undefined || all.length > 0) throw new ConfigurationInvalid(all);
+  return settings;
+}

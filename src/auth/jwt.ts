@@ -1,0 +1,129 @@
+import { hash } from 'node:crypto';
+import { CompactSign, compactVerify } from 'jose';
+import * as z from 'zod';
+import type { Clock } from '../lib/clock.ts';
+import { createLru } from '../lib/lru.ts';
+import { asciiJson } from './ascii-json.ts';
+import type { TokenKeys, VerifyingKey } from './keys.ts';
+
+const LONGEST_TOKEN = 4096;
+/** How far in the future a token may have been issued: the clock may have been set back since. */
+const MOST_AHEAD_SECONDS = 60;
+const REMEMBERED_TOKENS = 10_000;
+
+/** What every token says; times are seconds since the epoch. */
+export interface Dated {
+  readonly iat: number;
+  readonly exp: number;
+}
+
+/**
+ * A kind of token. The types of two kinds have nothing in common, so that one never passes for the other (RFC 8725,
+ * section 3.11).
+ */
+export interface JwtProfile<Claims extends Dated> {
+  /** Of the header's `typ`; the first is written. */
+  readonly types: readonly [string, ...string[]];
+  /** Takes nothing but what is written. */
+  readonly claims: z.ZodType<Claims>;
+  readonly longestSeconds: number;
+}
+
+type Refusal = 'malformed' | 'unknown-key' | 'bad-signature' | 'wrong-claims' | 'expired';
+export type Verification<Claims> =
+  | { readonly kind: 'valid'; readonly claims: Claims }
+  | { readonly kind: 'refused'; readonly reason: Refusal };
+
+/** Signed tokens (RFC 7519) of one kind. */
+export interface Jwts<Claims extends Dated> {
+  sign(claims: Claims): Promise<string>;
+  /** Never throws for a bad token. Accepts nothing that `sign` would not have written (RFC 8725). */
+  verify(token: string): Promise<Verification<Claims>>;
+}
+
+const SEGMENT = /^[A-Za-z0-9_-]+$/;
+
+const refused = (reason: Refusal): { readonly kind: 'refused'; readonly reason: Refusal } => ({
+  kind: 'refused',
+  reason,
+});
+
+export function createJwts<Claims extends Dated>(
+  profile: JwtProfile<Claims>,
+  { keys, clock }: { readonly keys: TokenKeys; readonly clock: Pick<Clock, 'now'> },
+): Jwts<Claims> {
+  const headerSchema = z.strictObject({
+    alg: z.string(),
+    typ: z.enum(profile.types),
+    kid: z.string().min(1).max(64),
+  });
+  /** By SHA-256 of the whole token: nothing shorter stands for it. */
+  const verified = createLru<string, { readonly kid: string; readonly claims: Claims }>(REMEMBERED_TOKENS);
+
+  function judgeTimes(claims: Claims): Verification<Claims> {
+    const now = secondsOf(clock);
+    const lifetime = claims.exp - claims.iat;
+    if (lifetime <= 0 || lifetime > profile.longestSeconds) return refused('wrong-claims');
+    if (claims.iat > now + MOST_AHEAD_SECONDS) return refused('wrong-claims');
+    return claims.exp <= now ? refused('expired') : { kind: 'valid', claims };
+  }
+
+  return {
+    async sign(claims) {
+      const { algorithm, kid, privateKey } = keys.signing;
+      return await new CompactSign(Buffer.from(asciiJson(claims)))
+        .setProtectedHeader({ alg: algorithm, typ: profile.types[0], kid })
+        .sign(privateKey);
+    },
+
+    async verify(token) {
+      if (token.length > LONGEST_TOKEN) return refused('malformed');
+      const digest = hash('sha256', token, 'base64');
+      const remembered = verified.get(digest);
+      if (remembered !== undefined)
+        return keys.verifying.has(remembered.kid) ? judgeTimes(remembered.claims) : refused('unknown-key');
+
+      const header = headerSchema.safeParse(readHeader(token));
+      if (!header.success) return refused('malformed');
+      if (!keys.verifying.has(header.data.kid)) await keys.askAgain();
+      const key = keys.verifying.get(header.data.kid);
+      if (key === undefined || key.algorithm !== header.data.alg) return refused('unknown-key');
+      const payload = await readSigned(token, key);
+      if (payload === undefined) return refused('bad-signature');
+      const claims = profile.claims.safeParse(parseJson(payload));
+      if (!claims.success) return refused('wrong-claims');
+      const verdict = judgeTimes(claims.data);
+      if (verdict.kind === 'valid') verified.set(digest, { kid: key.kid, claims: claims.data });
+      return verdict;
+    },
+  };
+}
+
+export const secondsOf = (clock: Pick<Clock, 'now'>): number => Math.floor(clock.now() / 1000);
+
+/** The header as JSON, undefined unless the token is three segments of canonical base64url. */
+function readHeader(token: string): unknown {
+  const segments = token.split('.', 4);
+  if (segments.length !== 3 || !segments.every(isCanonical)) return undefined;
+  return parseJson(Buffer.from(segments[0] ?? '', 'base64url'));
+}
+
+/** The unused bits of a last letter could be anything, which would give one token many spellings. */
+const isCanonical = (segment: string): boolean =>
+  SEGMENT.test(segment) && Buffer.from(segment, 'base64url').toString('base64url') === segment;
+
+async function readSigned(token: string, key: VerifyingKey): Promise<Uint8Array | undefined> {
+  try {
+    return (await compactVerify(token, key.publicKey, { algorithms: [key.algorithm] })).payload;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

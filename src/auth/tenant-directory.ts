@@ -1,0 +1,75 @@
+import type { CredentialRow, CredentialSecretRow } from '../storage/credential-store.ts';
+import type { OrganizationRow, WorkspaceRoleRow } from '../storage/organization-store.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { OrganizationRole } from '../storage/tenant-tables.ts';
+import type { ChangeFeed } from './change-feed.ts';
+
+/** A credential with all that a request needs to know of it. */
+export interface KnownCredential {
+  readonly row: CredentialRow;
+  /** Oldest first. */
+  readonly secrets: readonly CredentialSecretRow[];
+  readonly roles: readonly WorkspaceRoleRow[];
+}
+
+/** What a user is in one organization. */
+export interface Membership {
+  readonly organization: string;
+  readonly role: OrganizationRole;
+  readonly roles: readonly WorkspaceRoleRow[];
+}
+
+/** Organizations, credentials and members as every request needs them; all throw as `Memory.get` does. */
+export interface TenantDirectory {
+  organization(id: string): Promise<OrganizationRow | undefined>;
+  credential(clientId: string): Promise<KnownCredential | undefined>;
+  /** Whether `credential` would answer without asking the store; never so for one that is not there. */
+  isRemembered(clientId: string): boolean;
+  /** Asks the store as `credential` does, whatever is remembered. */
+  readCredential(clientId: string): Promise<KnownCredential | undefined>;
+  memberships(userId: string): Promise<readonly Membership[]>;
+}
+
+export function createTenantDirectory(
+  feed: Pick<ChangeFeed, 'memory'>,
+  storage: Pick<Storage, 'organizations' | 'credentials'>,
+): TenantDirectory {
+  /** All at once, whether it is there or not: how long it takes must not tell. */
+  async function readCredential(clientId: string): Promise<KnownCredential | undefined> {
+    const [row, secrets, roles] = await Promise.all([
+      storage.credentials.get(clientId),
+      storage.credentials.secrets(clientId),
+      storage.credentials.roles([clientId]),
+    ]);
+    return row && { row, secrets, roles };
+  }
+
+  async function readMemberships(userId: string): Promise<readonly Membership[]> {
+    const rows = await storage.organizations.membershipsOf(userId);
+    return Promise.all(
+      rows.map(async ({ organization, role }) => ({
+        organization,
+        role,
+        roles: await storage.organizations.memberRoles(organization, [userId]),
+      })),
+    );
+  }
+
+  const organizations = feed.memory({ by: 'organizations', read: id => storage.organizations.get(id) });
+  const credentials = feed.memory({
+    by: 'credentials',
+    // With a workspace the roles go that were in it.
+    alsoOn: ['organizations'],
+    read: readCredential,
+    // Whoever makes ids up must not push out those that are in use.
+    isKept: credential => credential !== undefined,
+  });
+  const members = feed.memory({ by: 'members', alsoOn: ['organizations'], read: readMemberships });
+  return {
+    organization: organizations.get,
+    credential: credentials.get,
+    isRemembered: clientId => credentials.known(clientId) !== undefined,
+    readCredential,
+    memberships: members.get,
+  };
+}

@@ -1,0 +1,69 @@
+import type { OrganizationRow, WorkspaceRoleRow } from '../storage/organization-store.ts';
+import type { OrganizationRole } from '../storage/tenant-tables.ts';
+import { isRole, type Permission, permissionsOf, RESOURCES, type Role } from './permissions.ts';
+
+/** How somebody stands to an organization, and to its workspaces one by one. */
+export interface Standing {
+  readonly role: OrganizationRole;
+  readonly roles: readonly WorkspaceRoleRow[];
+}
+
+const RANKS: Readonly<Record<OrganizationRole, number>> = { user: 0, admin: 1, owner: 2 };
+
+/** Whether who holds `own` may give `given` to others. */
+export const mayGrant = (own: OrganizationRole, given: OrganizationRole): boolean =>
+  RANKS[own] >= RANKS[given];
+
+/** Where the plan has no role selector every token of a credential is Admin, whatever the credential says. */
+export const ofToken = (
+  organization: Pick<OrganizationRow, 'role_selector'>,
+  standing: Standing,
+): Standing => (organization.role_selector === 1 ? standing : { role: 'admin', roles: [] });
+
+/** What it comes to in a workspace, by its id in the organization; undefined for no access. */
+export function roleIn({ role, roles }: Standing, workspace: string): Role | undefined {
+  if (role !== 'user') return 'admin';
+  const found = roles.find(row => row.workspace === workspace)?.role;
+  return found !== undefined && isRole(found) ? found : undefined;
+}
+
+/** What it comes to in all workspaces together. */
+export function grantedBy({ role, roles }: Standing): ReadonlySet<Permission> {
+  if (role !== 'user') return permissionsOf('admin');
+  const known = roles.map(row => row.role).filter(isRole);
+  return new Set(known.flatMap(each => [...permissionsOf(each)]));
+}
+
+/** Whether anything of `before` is missing in `after`. */
+export function isLower(after: Standing, before: Standing): boolean {
+  if (RANKS[after.role] < RANKS[before.role]) return true;
+  if (before.role !== 'user' || after.role !== 'user') return false;
+  return before.roles.some(({ workspace }) => {
+    const [now, then] = [roleIn(after, workspace), roleIn(before, workspace)];
+    return then !== undefined && (now === undefined || ![...permissionsOf(then)].every(has(now)));
+  });
+}
+
+const has =
+  (role: Role) =>
+  (permission: Permission): boolean =>
+    permissionsOf(role).has(permission);
+
+const PREFIX = 'user:';
+const ALL: readonly Permission[] = RESOURCES.flatMap(resource => [
+  `read:${resource}` as const,
+  `update:${resource}` as const,
+]);
+
+/** The permissions as OAuth writes them: `user:<action>:<resource>`, separated by spaces (RFC 6749, section 3.3). */
+export const scopeOf = (permissions: ReadonlySet<Permission>): string =>
+  ALL.filter(permission => permissions.has(permission))
+    .map(permission => `${PREFIX}${permission}`)
+    .join(' ');
+
+/** What a scope asks for; undefined when it names something that nobody has. */
+export function permissionsIn(scope: string): ReadonlySet<Permission> | undefined {
+  const asked = scope.split(' ').filter(word => word !== '');
+  const found = asked.map(word => ALL.find(permission => `${PREFIX}${permission}` === word));
+  return found.every(permission => permission !== undefined) ? new Set(found) : undefined;
+}

@@ -1,0 +1,96 @@
+import { addressPrefix } from '../lib/address-prefix.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import { type BucketSize, createTokenBuckets } from '../lib/token-buckets.ts';
+import { type BackOff, createFailureBackOff } from './failure-back-off.ts';
+import { createFailureCount } from './failure-count.ts';
+
+const MOST_KEYS = 10_000;
+/** After an hour all programs of a site may ask for a token at the same moment: nearly all of them are right. */
+const MOST_WAITING = 2000;
+/** Whoever makes client ids up costs a look into the store each time. */
+const FAILURES_OF_ADDRESS = { count: 50, perMs: 1000 };
+const LONGEST_RETRY_SECONDS = 5;
+
+/** A reserved attempt to show who one is. One of the three is called, once. */
+export interface TokenAttempt {
+  /** Throws `rate-limited` when the client asks too often, wherever from. */
+  succeeded(): void;
+  failed(): Promise<void>;
+  /** Nothing was compared. */
+  abandoned(): void;
+}
+
+export interface TokenLimits {
+  /**
+   * Throws `rate-limited` when the client asks too often or fails too often, from this address, or the address fails too
+   * often, and `unavailable` when too many wait for the outcome of others. Whether there is such a client makes no
+   * difference, and what others do elsewhere in a client's name does not hold it up.
+   */
+  reserve(address: string, clientId: string): Promise<TokenAttempt>;
+}
+
+/** Settings are asked at each call; 0 per second switches the limit of requests off. */
+export function createTokenLimits(options: {
+  readonly clock: Clock;
+  readonly size: () => BucketSize;
+  readonly backOff: () => BackOff;
+}): TokenLimits {
+  const { clock, size, backOff } = options;
+  const asked = createTokenBuckets(clock, MOST_KEYS);
+  const granted = createTokenBuckets(clock, MOST_KEYS);
+  const ofPair = createFailureBackOff(clock, MOST_KEYS);
+  const ofAddress = createFailureCount(MOST_KEYS, MOST_WAITING);
+
+  function take(buckets: typeof asked, key: string): void {
+    const now = size();
+    const waitMs = now.perSecond === 0 ? 0 : buckets.take(key, now);
+    if (waitMs > 0) throw rateLimited(waitMs, LONGEST_RETRY_SECONDS);
+  }
+
+  return {
+    async reserve(from, clientId) {
+      const address = addressPrefix(from);
+      const pair = `${address} ${clientId}`;
+      take(asked, pair);
+      const limit = backOff();
+      const addressMs = await ofAddress.reserve(address, FAILURES_OF_ADDRESS);
+      if (addressMs > 0) throw rateLimited(addressMs, LONGEST_RETRY_SECONDS);
+      const pairMs = await ofPair.reserve(pair, limit).catch((error: unknown) => {
+        ofAddress.release(address);
+        throw error;
+      });
+      const release = (): void => {
+        ofPair.release(pair);
+        ofAddress.release(address);
+      };
+      if (pairMs > 0) {
+        ofAddress.release(address);
+        throw rateLimited(pairMs, Math.ceil(limit.longestMs / 1000));
+      }
+      return {
+        succeeded() {
+          ofPair.forgive(pair);
+          release();
+          take(granted, clientId);
+        },
+        async failed() {
+          const booked = Promise.all([
+            ofPair.fail(pair, limit),
+            ofAddress.fail(address, FAILURES_OF_ADDRESS),
+          ]);
+          release();
+          await booked;
+        },
+        abandoned: release,
+      };
+    },
+  };
+}
+
+function rateLimited(waitMs: number, longestTold: number): AppError {
+  const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), longestTold);
+  return new AppError('rate-limited', 'Too many requests for tokens; try again shortly', {
+    retryAfterSeconds,
+  });
+}

@@ -1,0 +1,79 @@
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { EXIT, type Finish } from './exit.ts';
+import { explain } from './explain.ts';
+import { configOption, dataOption } from './folders.ts';
+import type { Folders } from './offline.ts';
+import { print } from './output.ts';
+
+interface CreateFlags extends Folders {
+  readonly owner: string;
+  readonly workspace: string;
+  readonly json?: boolean;
+}
+
+interface UpdateFlags extends Folders {
+  readonly roleSelector: boolean;
+  readonly json?: boolean;
+}
+
+export const orgCommand = (finish: Finish): Command =>
+  new Command('org')
+    .description('organizations of a hosted installation, in the store itself')
+    .addCommand(createCommand(finish))
+    .addCommand(updateCommand(finish));
+
+const onStore = (command: Command): Command =>
+  command
+    .addArgument(new Argument('<id>', 'id of the organization'))
+    .addOption(configOption())
+    .addOption(dataOption())
+    .option('--json', 'answer JSON');
+
+const createCommand = (finish: Finish): Command =>
+  onStore(new Command('create').description('add an organization with its first workspace and its owner'))
+    .requiredOption('--owner <email>', 'who owns it')
+    .requiredOption('--workspace <id>', 'its first workspace')
+    .addHelpText('after', "\nThe owner's password is shown once, and must be changed at the first sign-in.\n")
+    .action(async (id: string, { owner, workspace, json, ...folders }: CreateFlags) => {
+      try {
+        const { createOrganizationInStore } = await import('./tenants-in-store.ts');
+        const created = await createOrganizationInStore(folders, { id, owner, workspace });
+        const { username } = created.owner;
+        const password = created.password?.reveal();
+        if (json === true)
+          print(
+            JSON.stringify({ organization: id, workspace, owner: username, ...(password && { password }) }),
+          );
+        else {
+          print(`organization ${id} has the workspace ${workspace} and the owner ${username}`);
+          print(password === undefined ? 'who signs in as before' : `One-time password: ${password}`);
+        }
+        finish(EXIT.ok);
+      } catch (error) {
+        finish(explain(error));
+      }
+    });
+
+const updateCommand = (finish: Finish): Command =>
+  onStore(new Command('update').description('change an organization'))
+    .addOption(
+      new Option('--role-selector <on|off>', 'whether credentials have roles, or every token is Admin')
+        .argParser(switchOf)
+        .makeOptionMandatory(),
+    )
+    .action(async (id: string, { roleSelector, json, ...folders }: UpdateFlags) => {
+      try {
+        const { setRoleSelectorInStore } = await import('./tenants-in-store.ts');
+        await setRoleSelectorInStore(folders, id, roleSelector);
+        if (json === true) print(JSON.stringify({ organization: id, roleSelector }));
+        else print(`the role selector of ${id} is ${roleSelector ? 'on' : 'off'}`);
+        finish(EXIT.ok);
+      } catch (error) {
+        finish(explain(error));
+      }
+    });
+
+function switchOf(text: string): boolean {
+  if (text === 'on' || text === 'off') return text === 'on';
+  throw new InvalidArgumentError('It must be on or off.');
+}

@@ -1,0 +1,69 @@
+import { setMaxListeners } from 'node:events';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../lib/logger.ts';
+import { EXIT, type ExitCode } from './exit.ts';
+import { explain } from './explain.ts';
+import { complain } from './output.ts';
+
+/** Something that runs until the process is told to stop. */
+interface Running {
+  /** Called once it runs; its end does not end the process. */
+  ready(): Promise<void>;
+  /** Reads the configuration files again. */
+  reload(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Runs something until SIGTERM or SIGINT, then stops it gracefully; a second signal ends the process at once. */
+export async function runProcess(
+  environment: Readonly<Record<string, string | undefined>>,
+  start: (logger: Logger) => Promise<Running>,
+): Promise<ExitCode> {
+  const level = logLevel(environment.HEADGATE_LOG_LEVEL);
+  if (level === undefined) {
+    complain(`HEADGATE_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
+    return EXIT.usage;
+  }
+  const logger = createLogger(level);
+  const stop = stopSignal();
+  let started: Running | undefined;
+  process.on('SIGHUP', () => void started?.reload());
+  try {
+    const running = await start(logger);
+    started = running;
+    await running.ready();
+    await stop;
+    logger.info({}, 'stopping');
+    await running.stop();
+    return EXIT.ok;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+function logLevel(text = 'info'): LogLevel | undefined {
+  return LOG_LEVELS.find(level => level === text);
+}
+
+/** The same signal again within this is no second one: npm and timeout send theirs to the whole group besides. */
+const SAME_SIGNAL_MS = 300;
+
+/** The first asks for a graceful stop; after it, another one ends the process as if nobody listened. */
+function stopSignal(): Promise<void> {
+  setMaxListeners(0, process);
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  return new Promise(resolve => {
+    let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
+    function hear(signal: NodeJS.Signals): void {
+      const now = systemClock.monotonic();
+      if (first === undefined) {
+        first = { signal, at: now };
+        resolve();
+      } else if (signal !== first.signal || now - first.at > SAME_SIGNAL_MS) {
+        for (const each of signals) process.off(each, hear);
+        process.kill(process.pid, signal);
+      }
+    }
+    for (const signal of signals) process.on(signal, hear);
+  });
+}

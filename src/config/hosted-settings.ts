@@ -1,0 +1,47 @@
+import * as z from 'zod';
+import { httpUrl } from '../lib/schemas.ts';
+
+/** Names with dots between them, as a host has them; `localhost` for trials. */
+const DOMAIN = /^(?=.{1,189}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+
+/** `hosted`: with it the installation has many workspaces, and a login service issues the tokens. */
+export const hostedSchema = z.strictObject({
+  cloudDomain: z
+    .string()
+    .regex(DOMAIN, 'must be a domain such as cloud.example')
+    .describe(
+      'The domain below which workspaces are reached, as `https://<workspace>-<organization>.<cloudDomain>`. Needs a restart.',
+    ),
+  authUrl: httpUrl
+    .refine(url => !/[/?#]$/.test(url) && !/[?#]/.test(url), 'must not end in / and must hold no query')
+    .describe(
+      'Where the login service is reached. It issues every token in this name, so a change ends all of them. Needs a restart.',
+    ),
+  audience: z
+    .array(z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without spaces'))
+    .min(1)
+    .max(100)
+    .describe(
+      'What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart.',
+    ),
+  tokenRateLimit: z
+    .strictObject({
+      perSecond: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .default(5)
+        .describe('Token requests a second that go on being answered; 0 switches the limit off.'),
+      burst: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(20)
+        .describe('Token requests that are answered at once after a pause.'),
+    })
+    .prefault({})
+    .describe(
+      'Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.',
+    ),
+});
+export type HostedSettings = z.output<typeof hostedSchema>;

@@ -39,7 +39,14 @@ async function measure(name: string, storage: Storage, filled: () => Promise<voi
   await fill(storage);
   await filled();
   let removed = 0;
-  const day = { deliveries: DAY_MS, incidents: DAY_MS, versions: DAY_MS, messages: DAY_MS, audit: DAY_MS };
+  const day = {
+    deliveries: DAY_MS,
+    incidents: DAY_MS,
+    versions: DAY_MS,
+    messages: DAY_MS,
+    audit: DAY_MS,
+    minutes: DAY_MS,
+  };
   const sweep = createSweep({
     workspace: 'default',
     storage,

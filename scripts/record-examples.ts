@@ -207,6 +207,8 @@ const SHIPPED_LIMIT = { perSecond: 50, burst: 200 };
 /** What differs from machine to machine and from run to run, by operation and key. */
 const SETTLED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'auth.login': { token: 'Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6…' },
+  'ingestTokens.create': { secret: 'hgi_5vNq8Xw2…_0aB3dE' },
+  'ingestTokens.rotate': { secret: 'hgi_Zk71RmTy…_1F9xQ2' },
   'keys.list': { id: 'tHvN9Yr1b0LrXxk2Jq7sT5mZc8wA3uVdE4oKpRgQi6M', totalCount: 2 },
   'keys.rotate': {
     id: 'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2bC3dE4f',

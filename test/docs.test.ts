@@ -37,6 +37,7 @@ const house: House = {
   get components() {
     return untouched();
   },
+  minutes: { last: untouched, recorded: untouched },
   configuration: untouched,
   configurationStatus: untouched,
   configurationTexts: untouched,
@@ -46,6 +47,9 @@ const house: House = {
   checkTexts: untouched,
   requeue: untouched,
   get secrets() {
+    return untouched();
+  },
+  get ingestTokens() {
     return untouched();
   },
   get users() {

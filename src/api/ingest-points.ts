@@ -13,7 +13,7 @@ import { ingestPoints } from '../resources/samples/ingest.ts';
 import { operatorsToken } from './authorization.ts';
 import { readBinaryBodies } from './bodies.ts';
 import type { Operation } from './operation.ts';
-import type { TenantOf } from './tenant.ts';
+import { doorOf, type TenantOf } from './tenant.ts';
 
 const PROTOBUF = 'application/x-protobuf';
 /** What remote write 2.0 calls itself; a sender that is refused with 415 falls back to 1.0. */
@@ -121,7 +121,7 @@ export async function addPoints(
   const take = (request: Request, points: readonly Point[]): object => {
     const { instance } = request.query;
     const sender = typeof instance === 'string' && instance !== '' ? instance : undefined;
-    return ingestPoints(tenantOf(request).monitor(), operatorsToken(request), sender, points);
+    return ingestPoints(doorOf(tenantOf(request)), operatorsToken(request), sender, points);
   };
   readBinaryBodies(scope, ['application/json', PROTOBUF]);
 

@@ -5,7 +5,8 @@ import type { Metrics } from '../lib/metrics.ts';
 import { postedEventsSchema } from '../notifications/posted-events.ts';
 import { samplesSchema } from '../pipelines/formats/samples.ts';
 import { ingestEvents } from '../resources/events/ingest.ts';
-import { ingestImpstats, ingestSamples, senderOf } from '../resources/samples/ingest.ts';
+import { ingestImpstats, ingestSamples } from '../resources/samples/ingest.ts';
+import { senderOf } from '../resources/samples/sender.ts';
 import { operatorsToken } from './authorization.ts';
 import { readJsonBodies, readTextBodies } from './bodies.ts';
 import type { CallLimits } from './call-limits.ts';
@@ -13,7 +14,7 @@ import { asAppError } from './errors.ts';
 import { type Forwarding, forwardLive } from './forward.ts';
 import { addPoints, otlpOperation, remoteWriteOperation } from './ingest-points.ts';
 import type { Operation } from './operation.ts';
-import type { TenantOf } from './tenant.ts';
+import { doorOf, type TenantOf } from './tenant.ts';
 
 export const INGEST_PREFIX = '/ingest';
 
@@ -139,13 +140,14 @@ export async function addIngest(
   const senders = new WeakMap<FastifyRequest, string>();
 
   function refuseStrangers(request: FastifyRequest): void {
-    const { monitor, house } = tenantOf(request);
+    const tenant = tenantOf(request);
     try {
-      senders.set(request, senderOf(monitor(), operatorsToken(request)).id);
+      senders.set(request, senderOf(doorOf(tenant), operatorsToken(request)).id);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') {
         const { ip: address, id: requestId } = request;
-        house.audit.refused({ actor: '', action: 'ingest.token', reason: error.message, address, requestId });
+        const { audit } = tenant.house;
+        audit.refused({ actor: '', action: 'ingest.token', reason: error.message, address, requestId });
         limits.stranger(address);
       }
       throw error;
@@ -163,11 +165,11 @@ export async function addIngest(
   await scope.register(async json => {
     readJsonBodies(json);
     json.post(below(samplesOperation), OPTIONS, async request =>
-      ingestSamples(tenantOf(request).monitor(), operatorsToken(request), request.body),
+      ingestSamples(doorOf(tenantOf(request)), operatorsToken(request), request.body),
     );
     json.post(below(eventsOperation), OPTIONS, async request => {
-      const { monitor, post } = tenantOf(request);
-      return ingestEvents(monitor(), post, operatorsToken(request), request.body);
+      const tenant = tenantOf(request);
+      return ingestEvents(doorOf(tenant), tenant.post, operatorsToken(request), request.body);
     });
   });
   await scope.register(points => addPoints(points, { tenantOf, below, config: OPTIONS.config }));
@@ -180,7 +182,7 @@ export async function addIngest(
         const { instance } = request.query;
         const body = typeof request.body === 'string' ? request.body : '';
         return ingestImpstats(
-          tenantOf(request).monitor(),
+          doorOf(tenantOf(request)),
           operatorsToken(request),
           typeof instance === 'string' ? instance : undefined,
           body,

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Authenticate } from '../auth/authenticate.ts';
 import type { Posts } from '../notifications/posts.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
+import type { Door } from '../resources/samples/sender.ts';
 import type { House } from '../resources/verb.ts';
 
 /** A workspace as the API serves it. */
@@ -19,3 +20,9 @@ export interface Tenant {
 
 /** The workspace that a request is about, by the host it was sent to. Throws `not-found` where there is none. */
 export type TenantOf = (request: Pick<FastifyRequest, 'host'>) => Tenant;
+
+/** Where the workspace lets senders in. Throws `unavailable` in a process that does not lead. */
+export const doorOf = ({ monitor, house }: Pick<Tenant, 'monitor' | 'house'>): Door => ({
+  monitor: monitor(),
+  ingestTokens: house.ingestTokens,
+});

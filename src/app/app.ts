@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
+import { openPepper } from '../auth/pepper.ts';
 import { writeFirstFiles } from '../config/first-start.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -84,7 +85,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       path: resolve(dataFolder, storageSettings.keyRing),
       mayCreate: !(await storage.holdsSealed()),
     });
-    const shared = { storage, isShared, keyRing, dataFolder, clock, ids, random, logger };
+    const pepper = await openPepper({ storage, keyRing });
+    const shared = { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
     let serving: Serving | undefined;
     const held = await holdFiles(shared, {
       workspace: WORKSPACE,

@@ -1,5 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
+import type { MinuteRecorder } from '../pipelines/minutes.ts';
 
 /** What a process answers that asks for what only the leading one has; its callers come back in a moment. */
 export const notLeading = (): AppError =>
@@ -21,4 +22,10 @@ export const NO_COMPONENTS: Components = {
   queueUsage: () => undefined,
   pipeline: () => undefined,
   pipelines: () => [],
+};
+
+/** It records none either. */
+export const NO_MINUTES: Pick<MinuteRecorder, 'last' | 'recorded'> = {
+  last: () => undefined,
+  recorded: () => 0,
 };

@@ -1,4 +1,5 @@
 import { type Audit, createAudit } from '../auth/audit.ts';
+import { type IngestTokens, openIngestTokens } from '../auth/ingest-tokens.ts';
 import {
   type ConfigurationHolder,
   type ConfigurationOptions,
@@ -14,13 +15,14 @@ import { auditFileEdit } from './file-edits.ts';
 import { type LeadersVersions, leadersVersions } from './leaders-versions.ts';
 import type { Shared } from './shared.ts';
 
-/** What a workspace says of itself: its configuration, the secrets in it, what became of them, and who did what. */
+/** What a workspace says of itself: its configuration, the secrets in it, what became of them, who may push to it, and who did what. */
 export interface Held {
   readonly workspace: string;
   /** What paths in its settings are relative to; undefined where they may name no file. */
   readonly folder: string | undefined;
   readonly audit: Audit;
   readonly secrets: SecretStore;
+  readonly ingestTokens: IngestTokens;
   readonly versions: LeadersVersions;
   /** Not loaded yet. */
   readonly configuration: ConfigurationHolder;
@@ -71,13 +73,14 @@ export async function holdDocument(
 }
 
 async function openAround(
-  { storage, keyRing, clock, ids, logger }: Shared,
+  { storage, keyRing, pepper, clock, ids, logger }: Shared,
   workspace: string,
 ): Promise<Omit<Held, 'configuration' | 'folder'>> {
   return {
     workspace,
     audit: createAudit({ storage, workspace, clock, ids, logger }),
     secrets: await openSecretStore({ storage, workspace, keyRing, clock, logger }),
+    ingestTokens: await openIngestTokens({ storage, workspace, pepper, clock, ids, logger }),
     versions: leadersVersions(createVersions({ storage, workspace, ids, clock, logger })),
   };
 }

@@ -11,6 +11,7 @@ import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createEngine, type Engine } from '../notifications/engine.ts';
 import { failingTargets } from '../notifications/target-health.ts';
+import { createMinuteRecorder, type MinuteRecorder } from '../pipelines/minutes.ts';
 import { createMonitor, type Monitor } from '../pipelines/monitor.ts';
 import type { Storage } from '../storage/storage.ts';
 import { continueIds } from './continue-ids.ts';
@@ -48,6 +49,7 @@ export interface LeadingOptions {
 /** What only one process does for a workspace: it reads pipelines, evaluates, sends and forgets. */
 export interface Led extends Leading {
   readonly monitor: Monitor;
+  readonly minutes: MinuteRecorder;
   /** Takes events that others post. */
   readonly post: Engine['post'];
   /** Takes over another configuration. */
@@ -143,6 +145,15 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
   });
   teardown.add('retention', () => sweep.stop());
 
+  const minutes = createMinuteRecorder({
+    components: monitor.components,
+    clock,
+    logger: logger.child({ component: 'history' }),
+    most: () => settings().history.components,
+    append: rows => storage.transaction(tx => tx.in(workspace).appendMinutes(rows)),
+  });
+  teardown.add('history', () => minutes.stop());
+
   function apply(now: Configuration): void {
     isDisabled = disabledIn(now);
     monitor.configure(now.settings.pipelines);
@@ -162,10 +173,12 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     await dropStaleSnapshot(dataFolder, tenure.lease.epoch);
     await monitor.start();
     await engine.start();
+    minutes.start();
     sweep.start();
   } catch (error) {
     await stop(false);
     throw error;
   }
-  return { monitor, post: engine.post, apply, stop, requeue: createRequeue({ workspace, storage, lanes }) };
+  const requeue = createRequeue({ workspace, storage, lanes });
+  return { monitor, minutes, post: engine.post, apply, stop, requeue };
 }

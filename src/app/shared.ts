@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Secret } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** What all workspaces of a process have in common. */
@@ -10,6 +11,8 @@ export interface Shared {
   /** Whether other processes have the same store. */
   readonly isShared: boolean;
   readonly keyRing: KeyRing;
+  /** Of the digests of issued secrets. */
+  readonly pepper: Secret;
   /** Absolute. */
   readonly dataFolder: string;
   readonly clock: Clock;

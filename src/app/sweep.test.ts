@@ -19,6 +19,7 @@ const KEEPING: Keeping = {
   versions: DAY_MS,
   messages: DAY_MS,
   audit: DAY_MS,
+  minutes: DAY_MS,
 };
 
 let store: TestStorage;

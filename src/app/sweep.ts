@@ -13,6 +13,7 @@ export const keepingOf = (settings: Settings['retention']): Keeping => ({
   versions: settings.versions.ms,
   messages: settings.messages.ms,
   audit: settings.audit.ms,
+  minutes: settings.minutes.ms,
 });
 
 export interface SweepOptions {
@@ -42,7 +43,15 @@ const BATCH = 250;
 const PAUSE_MS = 10;
 
 /** Deliveries before the events they hold on to, and incidents last, when nothing refers to them any more. */
-const ORDER: readonly Ageing[] = ['deliveries', 'events', 'incidents', 'versions', 'messages', 'audit'];
+const ORDER: readonly Ageing[] = [
+  'deliveries',
+  'events',
+  'incidents',
+  'versions',
+  'messages',
+  'audit',
+  'minutes',
+];
 
 export function createSweep(options: SweepOptions): Sweep {
   const { clock, logger, storage, workspace } = options;

@@ -7,7 +7,7 @@ import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { House } from '../resources/verb.ts';
 import type { FactSource } from './facts.ts';
-import { NO_COMPONENTS, notLeading } from './follower.ts';
+import { NO_COMPONENTS, NO_MINUTES, notLeading } from './follower.ts';
 import type { Held } from './held.ts';
 import { leaderUrl } from './leader.ts';
 import { createLeadership } from './leadership.ts';
@@ -46,10 +46,11 @@ export async function startWorkspace(
   { held, node, http, dial, meters, facts, authenticate, common }: WorkspaceOptions,
 ): Promise<RunningWorkspace> {
   const { storage, isShared, keyRing, dataFolder, clock, ids, random, logger } = shared;
-  const { workspace, folder, audit, secrets, versions, configuration } = held;
+  const { workspace, folder, audit, secrets, ingestTokens, versions, configuration } = held;
   const lease = `engine:${workspace}`;
   const teardown = createTeardown(logger);
   let led: Led | undefined;
+  teardown.add('ingest tokens', ingestTokens.stop);
 
   const leadership = createLeadership({
     storage,
@@ -59,7 +60,7 @@ export async function startWorkspace(
     clock,
     logger,
     async lead(tenure) {
-      await secrets.reread();
+      await Promise.all([secrets.reread(), ingestTokens.reread()]);
       const started = await startLeading(
         {
           ...{ workspace, storage, keyRing, http, dial, secretOf: secrets.get, clock, ids, random, logger },
@@ -95,6 +96,9 @@ export async function startWorkspace(
     get components() {
       return led?.monitor.components ?? NO_COMPONENTS;
     },
+    get minutes() {
+      return led?.minutes ?? NO_MINUTES;
+    },
     configuration: configuration.get,
     configurationStatus: configuration.status,
     configurationTexts: configuration.texts,
@@ -109,6 +113,7 @@ export async function startWorkspace(
     }),
     checkTexts: configuration.check,
     secrets,
+    ingestTokens,
     audit,
     async requeue(filter, now) {
       if (led === undefined) throw notLeading();
@@ -142,11 +147,15 @@ export async function startWorkspace(
         configuration.subscribe(now => void led?.apply(now)),
       );
       const cannotReread = (error: unknown): void =>
-        logger.warn({ reason: reasonOf(error) }, 'secrets that another process has changed cannot be read');
+        logger.warn(
+          { reason: reasonOf(error) },
+          'secrets or tokens that another process has changed cannot be read',
+        );
       teardown.add(
         'facts',
         storage.subscribe(({ noun }) => {
           if (noun === 'secrets') secrets.reread().catch(cannotReread);
+          if (noun === 'ingest-tokens') ingestTokens.reread().catch(cannotReread);
         }),
       );
       teardown.add(

@@ -10,6 +10,7 @@ import { deliveriesCommand } from './deliveries.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT, type ExitCode, type Finish } from './exit.ts';
 import { incidentsCommand } from './incidents.ts';
+import { ingestTokensCommand } from './ingest-tokens.ts';
 import { keysCommand } from './keys.ts';
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
@@ -53,6 +54,7 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     deliveriesCommand,
     messagesCommand,
     secretsCommand,
+    ingestTokensCommand,
     configCommand,
     usersCommand,
     keysCommand,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { timeOf } from './time-of.ts';
+import { timeAhead, timeOf } from './time-of.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 8);
 
@@ -18,3 +18,9 @@ it.each(['yesterday', '2026-01-30', '2026-01-30T23:30', '2026-13-45T99:99:99Z', 
     expect(() => timeOf(text, NOW)).toThrow('such as 2h');
   },
 );
+
+it('a time to come is one from how far away it is, or itself', () => {
+  expect(timeAhead('90d', NOW)).toBe('2026-05-01T08:00:00.000Z');
+  expect(timeAhead('2027-01-01T00:00:00Z', NOW)).toBe('2027-01-01T00:00:00.000Z');
+  expect(() => timeAhead('soon', NOW)).toThrow('such as 90d');
+});

@@ -182,6 +182,23 @@ const retention = z.strictObject({
     .prefault('90d')
     .describe('How long messages of the bulletin stay; those of open incidents stay until these close.'),
   audit: age.prefault('400d').describe('How long is kept who did what.'),
+  minutes: age
+    .prefault('8d')
+    .describe(
+      'How long is kept what inputs and outputs did minute by minute: a week, and the day it is compared with.',
+    ),
+});
+
+const history = z.strictObject({
+  components: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(10_000)
+    .describe(
+      'With more inputs and outputs than this, nothing is recorded minute by minute; 0 for never. One takes about 200 KB ' +
+        'in 8 days.',
+    ),
 });
 
 const metrics = z.strictObject({
@@ -200,6 +217,7 @@ export const settingsSchema = z.strictObject({
   pipelines: z.array(pipelineSchema).default([]).describe('The pipelines to read.'),
   delivery: delivery.prefault({}).describe('How messages are delivered.'),
   retention: retention.prefault({}).describe('How long is kept what is over; looked at every 10 minutes.'),
+  history: history.prefault({}).describe('What inputs and outputs did, minute by minute, for charts.'),
   hosted: hostedSchema
     .optional()
     .describe(

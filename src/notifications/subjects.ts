@@ -14,7 +14,10 @@ export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
   id === engineId ? [`${type}:${id}`, id] : [`${type}:${engineId}`, `${type}:${id}`, engineId, id];
 
 /** The components a conf means: its name is one of theirs, or a pattern with `*` for one. */
-export function matcher(conf: ComponentConf, kind: ComponentKind): (component: Component) => boolean {
+export function matcher(
+  conf: Pick<ComponentConf, 'name' | '__workerGroup'>,
+  kind: ComponentKind,
+): (component: Component) => boolean {
   const isNamed = isExact(conf) ? exactly(conf.name) : like(conf.name);
   return component =>
     component.kind === kind &&

@@ -49,7 +49,10 @@ export interface Monitor {
   start(): Promise<void>;
   /** Stops reading and writes the snapshot. */
   stop(): Promise<void>;
+  /** The pipeline whose token in the configuration that is. */
   pipelineOfToken(presented: string): PushSettings | undefined;
+  /** Settings of a pipeline that sends by itself; undefined when there is none of that id. */
+  pushing(id: string): PushSettings | undefined;
   /** Throws `invalid-request` naming each bad place; then nothing was taken. */
   ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number };
   /**
@@ -213,6 +216,10 @@ export function createMonitor(options: MonitorOptions): Monitor {
       await saveSnapshot();
     },
     pipelineOfToken: presented => tokens(presented),
+    pushing(id) {
+      const settings = pipelines.get(id)?.settings;
+      return settings?.push ? settings : undefined;
+    },
     ingestSamples(pipelineId, body) {
       const pipeline = required(pipelineId);
       const pushed = parseSamples(body);

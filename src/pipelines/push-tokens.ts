@@ -1,12 +1,14 @@
 import { digestOf, isSameDigest } from '../lib/digest.ts';
 import type { PipelineSettings, PushSettings } from './settings.ts';
 
-/** Finds the pipeline a presented token belongs to. Every token is compared, each in the same time, so that timing tells nothing. */
+/** Finds the pipeline whose token in the configuration was presented. Every token is compared, each in the same time, so that timing tells nothing. */
 export function createTokenLookup(
   pipelines: readonly PipelineSettings[],
 ): (presented: string) => PushSettings | undefined {
   const tokens = pipelines.flatMap(settings =>
-    settings.push ? [{ settings, hash: digestOf(settings.token.reveal()) }] : [],
+    settings.push && settings.token !== undefined
+      ? [{ settings, hash: digestOf(settings.token.reveal()) }]
+      : [],
   );
   return presented => {
     const hash = digestOf(presented);

@@ -160,7 +160,11 @@ const pull = {
 const push = {
   ...both,
   push: z.literal(true, 'must be true').describe('The pipeline sends by itself.'),
-  token: token.describe('What the sender shows as Authorization: Bearer.'),
+  token: token
+    .optional()
+    .describe(
+      'What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.',
+    ),
 };
 
 const ENGINE = 'The program whose metrics are read.';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Audit } from '../auth/audit.ts';
+import type { IngestTokens } from '../auth/ingest-tokens.ts';
 import type { KeyLife } from '../auth/key-life.ts';
 import { type Actor, assertPasswordIsOwn, authorise, type Permission } from '../auth/permissions.ts';
 import type { Users } from '../auth/user-administration.ts';
@@ -12,6 +13,7 @@ import type { TestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Components } from '../pipelines/component.ts';
+import type { MinuteRecorder } from '../pipelines/minutes.ts';
 import type { Fact, RequeueFilter, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
 import { audited, type Called, type Origin } from './audited.ts';
 import { groupsOf } from './groups/groups.ts';
@@ -20,6 +22,8 @@ import { groupsOf } from './groups/groups.ts';
 export interface House {
   readonly stores: WorkspaceStorage;
   readonly components: Components;
+  /** What components did in the last minute. */
+  readonly minutes: Pick<MinuteRecorder, 'last' | 'recorded'>;
   readonly configuration: () => Configuration;
   readonly configurationStatus: () => ConfigurationStatus;
   /** The texts of the configuration that was read last, secrets masked. */
@@ -33,6 +37,7 @@ export interface House {
   /** What the configuration would be if these texts stood on disk. */
   readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
+  readonly ingestTokens: IngestTokens;
   readonly users: Users;
   readonly keys: Pick<KeyLife, 'list' | 'rotate'>;
   readonly audit: Pick<Audit, 'record' | 'refused'>;

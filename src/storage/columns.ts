@@ -1,4 +1,5 @@
 import type { GroupRow } from './group-store.ts';
+import type { IngestTokenRow } from './ingest-token-store.ts';
 import type {
   AttemptRow,
   AuditRow,
@@ -99,6 +100,20 @@ export const SECRET_COLUMNS = [
   'updated_at',
   'updated_by',
 ] as const satisfies readonly (keyof SecretRow)[];
+
+export const INGEST_TOKEN_COLUMNS = [
+  'id',
+  'pipeline',
+  'description',
+  'enabled',
+  'created_at',
+  'expires_at',
+  'last_used_at',
+  'digest',
+  'issued_at',
+  'former_digest',
+  'former_ends_at',
+] as const satisfies readonly (keyof IngestTokenRow)[];
 
 export const DOCUMENT_COLUMNS = [
   'revision',

@@ -15,12 +15,14 @@ import { documentStore } from './documents.ts';
 import { eventStore } from './events.ts';
 import { groupStore } from './groups.ts';
 import { incidentStore } from './incidents.ts';
+import { ingestTokenStore } from './ingest-tokens.ts';
 import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
 import { keptTargetStore } from './kept-targets.ts';
 import { endOthers, leaseStore } from './leases.ts';
 import { messageStore } from './messages.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { minuteStore } from './minutes.ts';
 import { nodeStore } from './nodes.ts';
 import { organizationStore } from './organizations.ts';
 import { placeOf } from './place.ts';
@@ -103,6 +105,8 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       keptTargets: keptTargetStore(reader, workspace),
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
+      ingestTokens: ingestTokenStore(reader, workspace),
+      minutes: minuteStore(reader, workspace),
       document: documentStore(reader, workspace),
       versions: versionStore(reader, workspace),
       audit: auditStore(reader, workspace),

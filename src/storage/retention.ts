@@ -85,7 +85,22 @@ const audit: Rule = {
   isOld: before => sql`r.created_at < ${before}`,
 };
 
-const RULES: Readonly<Record<Ageing, Rule>> = { deliveries, events, incidents, versions, messages, audit };
+const minutes: Rule = {
+  table: 'minutes',
+  columns: ['hour'],
+  isOrdered: true,
+  isOld: before => sql`r.hour < ${before}`,
+};
+
+const RULES: Readonly<Record<Ageing, Rule>> = {
+  deliveries,
+  events,
+  incidents,
+  versions,
+  messages,
+  audit,
+  minutes,
+};
 
 /** Within a `case`, PostgreSQL asks each row by index instead of joining whole tables by what it believes of their size. */
 const asNumber = (condition: RawBuilder<boolean>): RawBuilder<number> =>

@@ -1,12 +1,15 @@
+import type { AuditFilter, AuditRow, AuditStore } from './audit-store.ts';
 import type { CredentialStore, CredentialTransaction } from './credential-store.ts';
 import type { FlushOperation, GroupStore } from './group-store.ts';
+import type { IngestTokenRow, IngestTokenStore, IngestTokenTransaction } from './ingest-token-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
+import type { MinuteStore, MinutesRow, MinuteTransaction } from './minute-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
 import type { OrganizationStore, OrganizationTransaction } from './organization-store.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
   AttemptTable,
-  AuditTable,
   ConfigVersionTable,
   DeliveryState,
   DeliveryTable,
@@ -23,18 +26,20 @@ import type {
 } from './tables.ts';
 import type { UserStore } from './user-store.ts';
 
-export type { Lease, LeaseStore, NodeRow, NodeStore, UserStore };
-
-/** A page of rows; `total` counts all that match. */
-export interface Page<Row> {
-  readonly rows: readonly Row[];
-  readonly total: number;
-}
-
-export interface PageRequest {
-  readonly offset: number;
-  readonly limit: number;
-}
+export type {
+  AuditFilter,
+  AuditRow,
+  AuditStore,
+  IngestTokenRow,
+  Lease,
+  LeaseStore,
+  MinutesRow,
+  NodeRow,
+  NodeStore,
+  Page,
+  PageRequest,
+  UserStore,
+};
 
 type Scoped<Row> = Omit<Row, 'workspace'>;
 export type IncidentRow = Scoped<IncidentTable>;
@@ -42,7 +47,6 @@ export type EventRow = Scoped<EventTable>;
 export type DeliveryRow = Scoped<DeliveryTable>;
 export type AttemptRow = Scoped<AttemptTable>;
 export type MessageRow = Scoped<MessageTable>;
-export type AuditRow = Scoped<AuditTable>;
 export type SecretRow = Scoped<SecretTable>;
 export type KeptTargetRow = Scoped<KeptTargetTable>;
 export type DocumentRow = Scoped<DocumentTable>;
@@ -237,25 +241,8 @@ export interface VersionStore {
   count(): Promise<number>;
 }
 
-export interface AuditFilter {
-  readonly actor?: string;
-  readonly action?: string;
-  readonly target?: string;
-  readonly result?: AuditRow['result'];
-  /** Epoch ms: then or later. */
-  readonly since?: number;
-  /** Epoch ms: before. */
-  readonly until?: number;
-}
-
-/** What was done and refused. There is no way to change it. */
-export interface AuditStore {
-  /** Newest first. */
-  list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;
-}
-
 /** What is kept for a time only; `deliveries` with their attempts. */
-export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages' | 'audit';
+export type Ageing = 'deliveries' | 'events' | 'incidents' | 'versions' | 'messages' | 'audit' | 'minutes';
 
 export interface AgeingStore {
   /**
@@ -277,6 +264,8 @@ export interface WorkspaceStorage {
   readonly keptTargets: KeptTargetStore;
   readonly messages: MessageStore;
   readonly secrets: SecretsStore;
+  readonly ingestTokens: IngestTokenStore;
+  readonly minutes: MinuteStore;
   readonly document: DocumentStore;
   readonly versions: VersionStore;
   readonly audit: AuditStore;
@@ -288,6 +277,7 @@ export const FACT_NOUNS = [
   'deliveries',
   'messages',
   'secrets',
+  'ingest-tokens',
   'documents',
   'versions',
   'leases',
@@ -310,7 +300,7 @@ export interface Fact {
 }
 
 /** What a transaction does in one workspace. */
-export interface WorkspaceTransaction {
+export interface WorkspaceTransaction extends IngestTokenTransaction, MinuteTransaction {
   /** Adds the secret or replaces it, in which case it keeps its `created_at`. Answers the row as it is now. */
   putSecret(row: SecretRow): Promise<SecretRow>;
   /** Whether it was there. */

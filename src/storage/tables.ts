@@ -213,6 +213,38 @@ export interface SecretTable {
   updated_by: string;
 }
 
+/** What a sender of a pipeline's metrics shows. */
+export interface IngestTokenTable {
+  workspace: string;
+  id: string;
+  /** Id of the pipeline it is for. */
+  pipeline: string;
+  description: string;
+  enabled: number;
+  created_at: number;
+  expires_at: number | null;
+  /** To the minute. */
+  last_used_at: number | null;
+  /** Of the secret: HMAC-SHA-256 with the pepper, in base64url. */
+  digest: string;
+  /** When that secret was made. */
+  issued_at: number;
+  /** Of the secret before, which counts until `former_ends_at`; both null when there is none. */
+  former_digest: string | null;
+  former_ends_at: number | null;
+}
+
+/** What was recorded of one component in one hour. */
+export interface MinutesTable {
+  workspace: string;
+  /** The hour and a hash of the component: grows with time. */
+  id: string;
+  /** Epoch ms of its beginning. */
+  hour: number;
+  /** Records of minutes, one behind the other. */
+  data: string;
+}
+
 /** The configuration of a workspace that has no files. */
 export interface DocumentTable {
   workspace: string;
@@ -288,6 +320,8 @@ export interface Database extends TenantTables {
   messages: MessageTable;
   kept_targets: KeptTargetTable;
   secrets: SecretTable;
+  ingest_tokens: IngestTokenTable;
+  minutes: MinutesTable;
   config_versions: ConfigVersionTable;
   config_documents: DocumentTable;
   sessions: SessionTable;

@@ -5,10 +5,12 @@ import type { Backend } from './backend.ts';
 import { credentialTransaction } from './credentials.ts';
 import { putDocument } from './documents.ts';
 import { coalesce, MANY, type OfInstallation } from './facts.ts';
+import { ingestTokensIn } from './ingest-tokens.ts';
 import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
 import { dropTarget, keepTarget } from './kept-targets.ts';
 import { assertInForce } from './leases.ts';
 import { addMessage, removeMessage } from './messages.ts';
+import { minutesIn } from './minutes.ts';
 import { organizationTransaction } from './organizations.ts';
 import { requeue } from './requeue.ts';
 import { removeOld } from './retention.ts';
@@ -45,6 +47,8 @@ function transactionIn(db: Kysely<Database>, workspace: string, note: Note): Wor
     putSecret: row => noted('secrets', row.name, putSecret(db, workspace, row)),
     removeSecret: name => noted('secrets', name, removeSecret(db, workspace, name)),
     countSecrets: () => countSecrets(db, workspace),
+    ...ingestTokensIn(db, workspace, noted),
+    ...minutesIn(db, workspace),
     putDocument: row => noted('documents', String(row.revision), putDocument(db, workspace, row)),
     lastVersion: () => lastVersion(db, workspace),
     addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),

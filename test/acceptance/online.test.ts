@@ -287,3 +287,55 @@ describe('test-send', () => {
     });
   });
 });
+
+describe('ingest-tokens', () => {
+  const push = async (token: string): Promise<number> => {
+    const sample = { kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: 5 };
+    const answer = await server.call('POST', '/ingest/samples', {
+      headers: [
+        ['authorization', `Bearer ${token}`],
+        ['content-type', 'application/json'],
+      ],
+      body: JSON.stringify({ samples: [sample] }),
+    });
+    return answer.status;
+  };
+
+  it('are made, rotated, changed and removed, and their secret is shown when it is made', async () => {
+    const { run, logIn } = home();
+    await logIn();
+    const made = await run([
+      'ingest-tokens',
+      'create',
+      '--pipeline',
+      'edge',
+      '--id',
+      'shop',
+      '--expires',
+      '90d',
+    ]);
+    expect([made.code, made.stderr]).toEqual([0, 'Keep the secret now: nobody can read it again.\n']);
+    const secret = /^secret +(hgi_\w+)$/m.exec(made.stdout)?.[1] ?? '';
+    expect(await push(secret)).toBe(200);
+    const rotated = await run(['ingest-tokens', 'rotate', 'shop', '--grace', '0s', '--json']);
+    const issued = JSON.parse(rotated.stdout);
+    expect([await push(secret), await push(issued.secret)]).toEqual([401, 200]);
+    const listed = await run(['ingest-tokens', 'list', '--pipeline', 'edge']);
+    expect(listed.stdout).toMatch(/^shop +edge +20/m);
+    expect(listed.stdout).not.toContain(issued.secret.slice(4, 12));
+    await run(['ingest-tokens', 'update', 'shop', '--file', '-'], '{"enabled":false}');
+    expect((await run(['ingest-tokens', 'list'])).stdout).toMatch(/^shop +edge +disabled/m);
+    expect(await push(issued.secret)).toBe(401);
+    expect((await run(['ingest-tokens', 'remove', 'shop'])).code).toBe(0);
+    expect((await run(['ingest-tokens', 'get', 'shop'])).stderr).toContain("'shop' not found");
+  });
+
+  it('of nobody are not made, and a time that is none is wrong usage', async () => {
+    const { run, logIn } = home();
+    await logIn();
+    const nobody = await run(['ingest-tokens', 'create', '--pipeline', 'nobody']);
+    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("'nobody' is not configured") });
+    const soon = await run(['ingest-tokens', 'create', '--pipeline', 'edge', '--expires', 'soon']);
+    expect(soon).toMatchObject({ code: 2, stderr: expect.stringContaining('such as 90d') });
+  });
+});

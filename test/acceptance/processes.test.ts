@@ -54,9 +54,9 @@ async function send(server: Served, path: string, init: RequestInit & { readonly
   return { status: answer.status, body: z.looseObject({}).parse(await answer.json()) };
 }
 
-const push = (server: Served, value: number) =>
+const push = (server: Served, value: number, secret = TOKEN) =>
   send(server, '/ingest/samples', {
-    token: `Bearer ${TOKEN}`,
+    token: `Bearer ${secret}`,
     method: 'POST',
     body: JSON.stringify({
       temporality: 'delta',
@@ -117,6 +117,38 @@ it('knows a browser at each process that signed in at one, until it signs out at
   const headers = { ...own, cookie, 'x-csrf-token': csrfToken };
   await fetch(`${second.url}/session`, { method: 'DELETE', headers });
   expect([await isSignedIn(first), await isSignedIn(second)]).toEqual([false, false]);
+});
+
+it('lets senders in with an ingest token at each process until it ends at one, also after a kill -9', async () => {
+  const { start } = await cluster({});
+  const [first, second] = [await start('first'), await start('second')];
+  await until(async () => (await push(second, 1)).status === 200, 'the second asks the first');
+  const { token } = await login(second.url);
+  const path = '/api/v1/system/ingest-tokens';
+  const ask = async (server: Served, method: string, at: string, body: object) => {
+    const answer = await send(server, path + at, { token, method, body: JSON.stringify(body) });
+    expect(answer.status).toBe(200);
+    return z
+      .object({ items: z.tuple([z.looseObject({ secret: z.string().default('') })]) })
+      .parse(answer.body).items[0].secret;
+  };
+  const taken = async (secret: string) => [
+    (await push(first, 1, secret)).status,
+    (await push(second, 1, secret)).status,
+  ];
+  const made = await ask(second, 'POST', '', { id: 'one', pipeline: 'edge' });
+  const other = await ask(first, 'POST', '', { id: 'other', pipeline: 'edge' });
+  for (const secret of [made, other]) expect(await taken(secret)).toEqual([200, 200]);
+  const next = await ask(first, 'POST', '/one/rotate', { grace: '0s' });
+  expect([await taken(made), await taken(next)]).toEqual([
+    [401, 401],
+    [200, 200],
+  ]);
+  await ask(second, 'PATCH', '/other', { enabled: false });
+  expect(await taken(other)).toEqual([401, 401]);
+  await first.kill();
+  await until(async () => (await push(second, 1, next)).status === 200, 'the second leads', TAKEOVER_MS);
+  for (const secret of [made, other]) expect((await push(second, 1, secret)).status).toBe(401);
 });
 
 it('takes events that are posted to a process that does not lead', async () => {

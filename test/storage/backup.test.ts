@@ -21,6 +21,7 @@ import {
   attemptRow,
   deliveryOf,
   incidentRow,
+  ingestTokenRow,
   keyRow,
   messageRow,
   secretRow,
@@ -77,6 +78,7 @@ async function fill(storage: Storage): Promise<void> {
     await tx.addKey(keyRow('one', 1));
     await tx.setInstanceValue('name', text);
     await tx.in('default').putSecret(secretRow('hook'));
+    await tx.in('default').addIngestToken(ingestTokenRow('edge', { description: text, expires_at: 5 }));
     await tx.in('default').addMessage(messageRow('noon', { text }));
     await tx
       .in('default')
@@ -101,6 +103,7 @@ async function seen(storage: Storage) {
     keys: await storage.keys(),
     name: await storage.instanceValue('name'),
     secrets: await stores.secrets.list(),
+    ingestTokens: await stores.ingestTokens.list(),
     messages: await stores.messages.list(ALL),
     version: await stores.versions.last(),
     otherVersion: await storage.in('other').versions.last(),

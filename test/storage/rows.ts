@@ -6,6 +6,7 @@ import type {
   ConfigVersionRow,
   DeliveryRow,
   IncidentRow,
+  IngestTokenRow,
   KeyRow,
   MessageRow,
   SecretRow,
@@ -176,6 +177,21 @@ export const secretRow = (name: string, facts: Partial<SecretRow> = {}): SecretR
   created_at: TIME,
   updated_at: TIME,
   updated_by: 'admin',
+  ...facts,
+});
+
+export const ingestTokenRow = (id: string, facts: Partial<IngestTokenRow> = {}): IngestTokenRow => ({
+  id,
+  pipeline: 'edge',
+  description: '',
+  enabled: 1,
+  created_at: TIME,
+  expires_at: null,
+  last_used_at: null,
+  digest: `digest of ${id}`,
+  issued_at: TIME,
+  former_digest: null,
+  former_ends_at: null,
   ...facts,
 });
 

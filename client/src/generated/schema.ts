@@ -418,6 +418,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/system/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what inputs and outputs do now: a row for each, keyed by metric */
+        get: operations["metrics.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/system/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what inputs and outputs do now: a row for each, keyed by metric, in a group */
+        get: operations["metrics.listInGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/metrics/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get what inputs and outputs did, minute by minute or in longer steps, as series
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes`.
+         */
+        post: operations["metrics.query"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/m/{group}/system/metrics/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get what inputs and outputs did, minute by minute or in longer steps, as series, in a group
+         * @description Steps add up counters, and of `health`, `up`, `blocked` and `queue_size` have the worst. Minutes are kept for `retention.minutes`.
+         */
+        post: operations["metrics.queryInGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/notifications": {
         parameters: {
             query?: never;
@@ -865,6 +939,66 @@ export interface paths {
         get: operations["secrets.list"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/ingest-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the ingest tokens by id, never their secrets */
+        get: operations["ingestTokens.list"];
+        put?: never;
+        /** Make a token with which a sender may push the metrics of a pipeline; its secret is shown this once */
+        post: operations["ingestTokens.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/system/ingest-tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what is known of an ingest token */
+        get: operations["ingestTokens.get"];
+        put?: never;
+        post?: never;
+        /** Remove an ingest token, with which nobody gets in any more */
+        delete: operations["ingestTokens.remove"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an ingest token: what is left out stays
+         * @description Senders that show one that is disabled or over are refused from the answer on.
+         */
+        patch: operations["ingestTokens.update"];
+        trace?: never;
+    };
+    "/system/ingest-tokens/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an ingest token another secret, which is shown this once
+         * @description The secret before counts for `grace` more, a day unless said otherwise; the one before that no more.
+         */
+        post: operations["ingestTokens.rotate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1929,6 +2063,24 @@ export interface components {
             effective?: boolean;
             files?: string[];
         };
+        ComponentMetrics: {
+            [key: string]: {
+                /** @description What the value is of. */
+                model: {
+                    /** @description Its `type:id`. */
+                    input?: string;
+                    output?: string;
+                    group: string;
+                    /** @description What it is called in paths. */
+                    id: string;
+                    pipeline: string;
+                };
+                /** @description Of a counter what the last minute brought, else how it is now. */
+                val: number;
+                /** @description Of a counter: a second, over the last minute. */
+                rate?: number;
+            }[];
+        };
         Condition: {
             id: string;
             /** @description For people. */
@@ -2319,6 +2471,45 @@ export interface components {
             /** @description The incident on its pipeline whose targets were told nothing of this one as long as it was open. */
             heldBy?: string;
         };
+        IngestToken: {
+            id: string;
+            /** @description The pipeline whose metrics its sender may push. */
+            pipeline: string;
+            description: string;
+            enabled: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Null for never. */
+            expiresAt: string | null;
+            /** @description When a sender last showed it; null when none did. */
+            lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When its secret was made.
+             */
+            rotatedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before counts as well; only while it does.
+             */
+            formerEndsAt?: string;
+        };
+        IngestTokenChange: {
+            id?: string | null;
+            description?: (string | null) | null;
+            enabled?: boolean | null;
+            expiresAt?: (string | null) | null;
+            pipeline?: string | null;
+        };
+        /** @default {} */
+        IngestTokenRotation: {
+            /**
+             * @description How long the secret before counts beside the new one; 0s ends it at once.
+             * @default 24h
+             * @example 30s
+             */
+            grace?: string;
+        };
         Input: {
             /** @description Unique identifier within its file. */
             id: string;
@@ -2344,8 +2535,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;
@@ -2415,8 +2606,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;
@@ -2428,6 +2619,31 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        IssuedIngestToken: {
+            id: string;
+            /** @description The pipeline whose metrics its sender may push. */
+            pipeline: string;
+            description: string;
+            enabled: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Null for never. */
+            expiresAt: string | null;
+            /** @description When a sender last showed it; null when none did. */
+            lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When its secret was made.
+             */
+            rotatedAt: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before counts as well; only while it does.
+             */
+            formerEndsAt?: string;
+            /** @description What the sender shows as Authorization: Bearer. It is shown this once. */
+            secret: string;
         };
         Key: {
             /** @description Its kid, which the header of each token that it signed names. */
@@ -2495,6 +2711,45 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             }[];
+        };
+        MetricsQuery: {
+            /** @description Which: `type:id`, an id, or a pattern with `*`. */
+            components: string[];
+            /**
+             * @description Left out, inputs and outputs.
+             * @enum {string}
+             */
+            kind?: "input" | "output";
+            /** @description Which of their metrics. */
+            metrics: ("health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up")[];
+            /**
+             * Format: date-time
+             * @description Counts from the beginning of its minute.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Left out, until now.
+             */
+            to?: string;
+            /**
+             * @description Whole minutes, which become one value.
+             * @default 1m
+             * @example 30s
+             */
+            step?: string;
+        };
+        NewIngestToken: {
+            /** @description Left out, one is made. */
+            id?: string;
+            /** @description For people: which sender has it. */
+            description?: string | null;
+            /** @description While it is false, senders that show it are refused. */
+            enabled?: boolean;
+            /** @description From when on senders that show it are refused; null for never. */
+            expiresAt?: string | null;
+            /** @description The pipeline whose metrics its sender may push. */
+            pipeline: string;
         };
         NewMessage: {
             id: string;
@@ -2960,8 +3215,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;
@@ -3031,8 +3286,8 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; null before the first. */
-                timestamp: number | null;
+                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
                     [key: string]: number;
@@ -3613,6 +3868,23 @@ export interface components {
         SecretValue: {
             value: string;
         };
+        Series: {
+            /** @description Its `type:id`. */
+            component: string;
+            /** @enum {string} */
+            kind: "input" | "output";
+            /** @description What it is called in paths. */
+            id: string;
+            group: string;
+            pipeline: string;
+            /** @enum {string} */
+            metric: "health" | "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up";
+            /** @description Epoch ms of the beginning of each step, and its value; null where nothing is known of it. */
+            points: [
+                number,
+                number | null
+            ][];
+        };
         Settings: {
             /**
              * @description This installation.
@@ -3976,9 +4248,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             }) | {
                 /**
                  * @description The program whose metrics are read.
@@ -4093,9 +4365,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -4238,9 +4510,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
                 /** @description Which series of remote write and OTLP say what. */
                 rules?: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */
@@ -4346,6 +4618,23 @@ export interface components {
                  * @example 30s
                  */
                 audit: string;
+                /**
+                 * @description How long is kept what inputs and outputs did minute by minute: a week, and the day it is compared with.
+                 * @default 8d
+                 * @example 30s
+                 */
+                minutes: string;
+            };
+            /**
+             * @description What inputs and outputs did, minute by minute, for charts.
+             * @default {}
+             */
+            history: {
+                /**
+                 * @description With more inputs and outputs than this, nothing is recorded minute by minute; 0 for never. One takes about 200 KB in 8 days.
+                 * @default 10000
+                 */
+                components: number;
             };
             /** @description Many workspaces in one installation, with a login service; without it there is one workspace. */
             hosted?: {
@@ -4671,9 +4960,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             }) | {
                 /**
                  * @description The program whose metrics are read.
@@ -4788,9 +5077,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -4933,9 +5222,9 @@ export interface components {
                 push: true;
                 /**
                  * Format: password
-                 * @description What the sender shows as Authorization: Bearer.
+                 * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
-                token: string;
+                token?: string;
                 /** @description Which series of remote write and OTLP say what. */
                 rules?: {
                     /** @description Regular expression for metric names; anchor it with ^ and $. */
@@ -4978,6 +5267,10 @@ export interface components {
                 versions?: string | null;
                 messages?: string | null;
                 audit?: string | null;
+                minutes?: string | null;
+            } | null;
+            history?: {
+                components?: number | null;
             } | null;
             hosted?: {
                 cloudDomain?: string | null;
@@ -7958,6 +8251,170 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "metrics.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                kind?: "input" | "output";
+                /** @description Only those of that name: `type:id`, an id, or a pattern with `*`. */
+                component?: string;
+                /** @description Regular expressions for the names of metrics, of which one must match. */
+                metricNameFilter?: string | string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ComponentMetrics"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "metrics.listInGroup": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                kind?: "input" | "output";
+                /** @description Only those of that name: `type:id`, an id, or a pattern with `*`. */
+                component?: string;
+                /** @description Regular expressions for the names of metrics, of which one must match. */
+                metricNameFilter?: string | string[];
+            };
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["ComponentMetrics"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "metrics.query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MetricsQuery"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Series"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "metrics.queryInGroup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group the call is about. */
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MetricsQuery"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Series"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "notifications.list": {
         parameters: {
             query?: {
@@ -9359,6 +9816,218 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.list": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+                pipeline?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewIngestToken"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IssuedIngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.get": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IngestTokenChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "ingestTokens.rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["IngestTokenRotation"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IssuedIngestToken"][];
+                        count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

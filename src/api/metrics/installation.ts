@@ -104,6 +104,14 @@ function describePipelines(metrics: Metrics, house: House): void {
       set({ kind: 'output' }, kinds.output);
     },
   );
+  metrics.gauge(
+    {
+      name: 'headgate_history_components',
+      help: 'Inputs and outputs that are recorded minute by minute; 0 while there are more than history.components.',
+      labels: [],
+    },
+    set => set({}, house.minutes.recorded()),
+  );
 }
 
 /** What waits for each target, which is named only while it is configured. */

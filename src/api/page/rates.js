@@ -20,7 +20,7 @@ function measure(kind, { timestamp, metrics }, before = { trend: [] }) {
   const way = kind === 'input' ? 'in' : 'out';
   const reading = { at: timestamp, events: metrics[`${way}_events`], bytes: metrics[`${way}_bytes`] };
   const ms = timestamp - before.last?.at;
-  if (timestamp === null || ms === 0) return before;
+  if (timestamp === 0 || ms === 0) return before;
   if (!(ms > 0)) return { ...before, last: reading };
   const events = perSecond(reading.events - before.last.events, ms);
   const bytes = perSecond(reading.bytes - before.last.bytes, ms);

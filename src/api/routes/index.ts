@@ -6,8 +6,10 @@ import { conditionRoutes } from './conditions.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { groupRoutes } from './groups.ts';
 import { incidentRoutes } from './incidents.ts';
+import { ingestTokenRoutes } from './ingest-tokens.ts';
 import { keyRoutes } from './keys.ts';
 import { messageRoutes } from './messages.ts';
+import { metricRoutes } from './metrics.ts';
 import { notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
 import { systemRoutes } from './system.ts';
@@ -19,6 +21,7 @@ import { versionRoutes } from './version.ts';
 export const routes: readonly Route[] = [
   ...authRoutes,
   ...componentRoutes,
+  ...metricRoutes,
   ...notificationRoutes,
   ...conditionRoutes,
   ...targetRoutes,
@@ -27,6 +30,7 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...groupRoutes,
   ...secretRoutes,
+  ...ingestTokenRoutes,
   ...userRoutes,
   ...keyRoutes,
   ...auditRoutes,

@@ -12,7 +12,11 @@ const status = z.object({
   healthCounts: z
     .object({ Green: count, Yellow: count, Red: count, Unknown: count })
     .describe('Replicas by health.'),
-  timestamp: z.number().nullable().describe('Epoch ms of the last sign of life; null before the first.'),
+  timestamp: z
+    .number()
+    .describe(
+      'Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only.',
+    ),
   metrics: z
     .record(z.string(), z.number())
     .describe('Totals since it was first seen, and gauges as they are now.'),
@@ -51,7 +55,7 @@ export const outputStatusShape: Shape = { name: 'OutputStatus', schema: componen
 const wireStatus = ({ status: now }: DescribedComponent): z.output<typeof status> => ({
   health: now.health,
   healthCounts: now.healthCounts,
-  timestamp: now.timestamp,
+  timestamp: now.timestamp ?? 0,
   metrics: now.metrics,
   error: now.error === null ? undefined : { message: now.error },
 });

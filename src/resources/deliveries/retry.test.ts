@@ -21,6 +21,7 @@ function house(requeue: House['requeue']): House {
   return {
     stores: test.storage.in('default'),
     components: testComponents(clock),
+    minutes: { last: notUsed, recorded: notUsed },
     configuration: notUsed,
     configurationStatus: notUsed,
     configurationTexts: notUsed,
@@ -35,6 +36,9 @@ function house(requeue: House['requeue']): House {
       remove: notUsed,
       reread: notUsed,
       subscribe: notUsed,
+    },
+    get ingestTokens() {
+      return notUsed();
     },
     get users() {
       return notUsed();

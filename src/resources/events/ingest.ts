@@ -2,8 +2,7 @@ import * as z from 'zod';
 import type { Secret } from '../../lib/secret.ts';
 import { type PostedEvent, readPostedEvents } from '../../notifications/posted-events.ts';
 import type { Posts } from '../../notifications/posts.ts';
-import type { Monitor } from '../../pipelines/monitor.ts';
-import { senderOf } from '../samples/ingest.ts';
+import { type Door, senderOf } from '../samples/sender.ts';
 import { invalidInput } from '../verb.ts';
 
 const MOST_PROBLEMS = 20;
@@ -13,12 +12,12 @@ const MOST_PROBLEMS = 20;
  * `unauthenticated`, `invalid-request`, and `unavailable` when the disk refuses.
  */
 export async function ingestEvents(
-  monitor: Monitor,
+  door: Door,
   post: Posts['post'],
   token: Secret | undefined,
   body: unknown,
 ): Promise<{ readonly accepted: number }> {
-  const sender = senderOf(monitor, token);
+  const sender = senderOf(door, token);
   const events = read(body);
   await post(sender.id, events);
   return { accepted: events.length };

@@ -12,6 +12,8 @@ import { keyStates } from './20260110000000-key-states.ts';
 import { standIns } from './20260112000000-stand-ins.ts';
 import { targetPauses } from './20260112010000-target-pauses.ts';
 import { groups } from './20260113000000-groups.ts';
+import { ingestTokens } from './20260114020000-ingest-tokens.ts';
+import { minutes } from './20260114030000-minutes.ts';
 import { tenants } from './20260115000000-tenants.ts';
 import { documents } from './20260116000000-documents.ts';
 import { heldBack } from './20260117000000-held-back.ts';
@@ -31,6 +33,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260112000000-stand-ins': standIns,
   '20260112010000-target-pauses': targetPauses,
   '20260113000000-groups': groups,
+  '20260114020000-ingest-tokens': ingestTokens,
+  '20260114030000-minutes': minutes,
   '20260115000000-tenants': tenants,
   '20260116000000-documents': documents,
   '20260117000000-held-back': heldBack,

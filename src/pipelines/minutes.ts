@@ -1,0 +1,145 @@
+import type { Clock } from '../lib/clock.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import { idFloor, idOf } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { MinutesRow } from '../storage/storage.ts';
+import type { Component, Components } from './component.ts';
+import { isCounter, METRICS } from './metric.ts';
+import { HEALTH_NUMBERS, type MinuteValues, writeMinute } from './minute.ts';
+
+const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+/** What is written in one transaction, while nothing else is written. */
+const BATCH = 250;
+/** Between two batches, for whoever waits for the writer or the processor. */
+const PAUSE_MS = 50;
+
+/** Names the row of a component and an hour (epoch ms of its beginning): ids grow with time. */
+export const minutesId = (hour: number, { kind, pipeline, type, engineId }: Component): string =>
+  `${idFloor(hour)}-${idOf(kind, pipeline, type, engineId)}`;
+
+/** The last minute that was over, of one component; epoch ms of its beginning. */
+interface LastMinute {
+  readonly startedAt: number;
+  readonly values: MinuteValues;
+}
+
+/** Writes down what each component did, minute by minute. */
+export interface MinuteRecorder {
+  start(): void;
+  /** Begins no further batch and waits for the one under way. */
+  stop(): Promise<void>;
+  /** Undefined before the first minute is over, and of what was not seen in it. */
+  last(component: Component): LastMinute | undefined;
+  /** How many components there were in the last minute, each looked at; 0 while there are more than may be. */
+  recorded(): number;
+}
+
+export interface MinuteRecorderOptions {
+  readonly components: Pick<Components, 'all' | 'status'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** With more components than this nothing is recorded; asked each minute. */
+  readonly most: () => number;
+  /** Each row is new, or goes behind the one of its id. */
+  readonly append: (rows: readonly MinutesRow[]) => Promise<void>;
+}
+
+interface Known {
+  /** By counter, when it was last recorded. */
+  readonly totals: Readonly<Record<string, number>>;
+  readonly last: LastMinute | undefined;
+}
+
+export function createMinuteRecorder(options: MinuteRecorderOptions): MinuteRecorder {
+  const { components, clock, logger, most, append } = options;
+  const abort = new AbortController();
+  const faults = createFaultLog(logger, {
+    fields: {},
+    message: 'what components did cannot be recorded',
+    over: 'what components did is recorded again',
+  });
+  let known: WeakMap<Component, Known> | undefined;
+  let count = 0;
+  let running: Promise<void> | undefined;
+
+  /** What the minute brought; undefined of a component that nothing is known of. */
+  function look(component: Component, startedAt: number): MinuteValues | undefined {
+    const { health, timestamp, metrics } = components.status(component);
+    const before = known?.get(component)?.totals ?? {};
+    const number = HEALTH_NUMBERS[health];
+    const values: MinuteValues = number === undefined ? {} : { health: number };
+    // What nobody has told in this minute is left to the one in which somebody does.
+    const isSeen = timestamp !== null && timestamp >= startedAt;
+    if (isSeen)
+      for (const name of METRICS) {
+        const now = metrics[name];
+        if (now !== undefined) values[name] = isCounter(name) ? increase(before[name] ?? 0, now) : now;
+      }
+    const isKnown = Object.keys(values).length > 0;
+    const last = isKnown ? { startedAt, values } : undefined;
+    known?.set(component, { totals: isSeen ? metrics : before, last });
+    return isKnown ? values : undefined;
+  }
+
+  async function record(startedAt: number): Promise<void> {
+    const all = components.all();
+    const isTooMany = all.length > most();
+    count = isTooMany ? 0 : all.length;
+    if (isTooMany) {
+      if (most() > 0)
+        faults.failed(
+          new Error(`there are more than ${most()} inputs and outputs; raise history.components`),
+        );
+      known = undefined;
+      return;
+    }
+    if (known === undefined) return begin(all);
+    const hour = Math.floor(startedAt / HOUR_MS) * HOUR_MS;
+    const minute = (startedAt - hour) / MINUTE_MS;
+    for (let at = 0; at < all.length && !abort.signal.aborted; at += BATCH) {
+      const rows = all.slice(at, at + BATCH).flatMap(component => {
+        const values = look(component, startedAt);
+        return values === undefined
+          ? []
+          : [{ id: minutesId(hour, component), hour, data: writeMinute(minute, values) }];
+      });
+      await append(rows);
+      await clock.sleep(PAUSE_MS, abort.signal);
+    }
+    faults.passed();
+  }
+
+  /** What was counted before somebody recorded belongs to no minute. */
+  function begin(all: readonly Component[]): void {
+    known = new WeakMap(
+      all.map(component => [component, { totals: components.status(component).metrics, last: undefined }]),
+    );
+  }
+
+  async function run(): Promise<void> {
+    if (components.all().length <= most()) begin(components.all());
+    for (;;) {
+      await clock.sleep(MINUTE_MS - (clock.now() % MINUTE_MS), abort.signal);
+      if (abort.signal.aborted) return;
+      // Timers follow another clock, and may be a little early.
+      const over = Math.round(clock.now() / MINUTE_MS) * MINUTE_MS;
+      await record(over - MINUTE_MS).catch(faults.failed);
+    }
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      abort.abort();
+      await running;
+    },
+    last: component => known?.get(component)?.last,
+    recorded: () => count,
+  };
+}
+
+/** A total that is less than before began anew. */
+const increase = (before: number, now: number): number => (now < before ? now : now - before);

@@ -7,6 +7,7 @@ import { noDial } from '../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
+import type { Outcome } from './outcome.ts';
 import { webhook } from './webhook.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -35,7 +36,10 @@ interface Sent {
 }
 
 /** What a real receiver got of both events, and what was warned of. */
-async function sentBy(settings: object): Promise<{ sent: readonly Sent[]; warnings: readonly string[] }> {
+async function sentBy(
+  settings: object,
+  kind: Outcome['kind'] = 'sent',
+): Promise<{ sent: readonly Sent[]; warnings: readonly string[]; outcome: Outcome }> {
   const sent: Sent[] = [];
   const warnings: string[] = [];
   const server = createServer((request, response) => {
@@ -68,8 +72,8 @@ async function sentBy(settings: object): Promise<{ sent: readonly Sent[]; warnin
     logFolder: '/nowhere',
     warn: reason => void warnings.push(reason),
   });
-  expect(outcome.kind).toBe('sent');
-  return { sent, warnings };
+  expect(outcome.kind).toBe(kind);
+  return { sent, warnings, outcome };
 }
 
 async function bodyBy(settings: object): Promise<string | undefined> {
@@ -109,9 +113,11 @@ test.each([
   expect(await bodyBy(settings)).toBe(body);
 });
 
-test('a request whose events are all left out is not made', async () => {
-  const { sent } = await sentBy({ srcExpression: 'null', customDropWhenNull: true });
+test('a request whose events are all left out is not made, and a test says so', async () => {
+  const dropping = { srcExpression: 'null', customDropWhenNull: true };
+  const { sent, outcome } = await sentBy(dropping, 'refused');
   expect(sent).toEqual([]);
+  expect(outcome).toMatchObject({ kind: 'refused', reason: 'dropped by srcExpression' });
 });
 
 test('a request in format custom has its own content type', async () => {

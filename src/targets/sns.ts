@@ -8,7 +8,7 @@ import type { Outcome } from './outcome.ts';
 import type { Publisher } from './sns-client.ts';
 import { ownKeys } from './sns-keys.ts';
 import { shortText, snsMessage } from './sns-message.ts';
-import { NameMissing, nameFor } from './sns-names.ts';
+import { NameMissing, nameFor, topicFor } from './sns-names.ts';
 import { isExpired, outcomeOfSnsFailure } from './sns-outcome.ts';
 import { fits, numbersOf, type SnsSettings, snsSettings } from './sns-settings.ts';
 import { defineTarget, type SendContext } from './target.ts';
@@ -51,9 +51,6 @@ interface Way {
   readonly deliveryId: string;
 }
 
-/** An ARN, or how a service that only speaks as SNS does calls its topics. */
-const TOPIC = /^(arn:[\w:.+=@/-]+|https?:\/\/[\x21-\x7e]+)$/;
-
 async function toTopic(
   events: readonly HeadgateEvent[],
   event: HeadgateEvent,
@@ -88,8 +85,7 @@ function namesFor(event: HeadgateEvent, { topicArn, messageGroupId }: SnsSetting
   const refused = (reason: string): Outcome => ({ kind: 'refused', reason, isAboutMessage: true });
   const { __topicArn: wanted } = steeringOf(event);
   try {
-    const topic = typeof wanted === 'string' && wanted !== '' ? wanted : nameFor('topicArn', topicArn, event);
-    if (!TOPIC.test(topic)) return refused(`topicArn: '${topic.slice(0, MOST_SHOWN)}' is no ARN of a topic`);
+    const topic = topicFor(topicArn, event, wanted);
     if (!topic.endsWith('.fifo')) return { topic, group: undefined };
     const hasGroup = messageGroupId.text !== '';
     const group = hasGroup ? nameFor('messageGroupId', messageGroupId, event) : event.cribl_notification;
@@ -99,8 +95,6 @@ function namesFor(event: HeadgateEvent, { topicArn, messageGroupId }: SnsSetting
     throw error;
   }
 }
-
-const MOST_SHOWN = 200;
 
 /** Letters, digits and marks, at most 128. */
 const idText = (text: string): string => text.replace(/[^\x21-\x7e]/gu, '-').slice(0, 128);

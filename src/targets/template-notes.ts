@@ -1,4 +1,4 @@
-import { EVENT_FIELDS } from '../events/event-fields.ts';
+import { WHOLE_EVENT_FIELDS } from '../events/event-fields.ts';
 import type { Rendered } from '../expressions/template.ts';
 
 /** Told what came of the template of a setting. */
@@ -25,6 +25,6 @@ export const notesOf =
     };
     if (failure !== undefined) once(`${setting}: ${failure}`, `${failure}; nothing stands there`);
     for (const name of missing)
-      if (!EVENT_FIELDS.includes(name))
+      if (!WHOLE_EVENT_FIELDS.includes(name))
         once(name, `unknown variable '${name.slice(0, MOST_SHOWN)}'; it is empty text`);
   };

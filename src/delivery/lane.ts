@@ -301,4 +301,5 @@ const afterAttempt = (row: DeliveryRow, settlement: SettleOperation): DeliveryRo
   last_status: settlement.lastStatus,
   last_error: settlement.lastError,
   batch: settlement.batch,
+  rest: settlement.rest ?? null,
 });

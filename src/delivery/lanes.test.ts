@@ -5,6 +5,7 @@ import { closing, opening } from '../../test/helpers/transitions.ts';
 import { AppError } from '../lib/errors.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
+import type { Target } from '../targets/target.ts';
 import { webhook } from '../targets/webhook.ts';
 
 const world = lanesWorld();
@@ -89,6 +90,31 @@ it('skips what srcExpression of a webhook drops, beside what is sent together wi
   for (const one of made) await world.settled(one, one.event._raw.includes('noise') ? 'skipped' : 'sent');
   const texts = world.received.flatMap(({ events }) => events.map(event => event._raw));
   expect(texts.toSorted()).toEqual(['Source a had no data for 60s', 'Source c had no data for 60s']);
+});
+
+it('tells the target after a restart what the attempt before has left to do, until it is sent', async () => {
+  const rests: (string | undefined)[] = [];
+  const mail: Target = {
+    ...world.target('hook', () => SENT),
+    async send(_, { rest }) {
+      rests.push(rest);
+      if (rests.length === 1) return { ...RETRY, rest: 'slow@example.com' };
+      return rests.length === 2 ? RETRY : SENT;
+    },
+  };
+  world.lanes.configure([mail]);
+  const made = await world.commit(opening());
+  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await world.restart();
+  world.lanes.configure([mail]);
+  for (const waitMs of [6000, 40_000]) await world.clock.advance(waitMs);
+  await eventually(async () => {
+    await world.clock.advance(10_000);
+    return rests.length === 3;
+  });
+  await world.settled(made, 'sent');
+  expect(rests).toEqual([undefined, 'slow@example.com', 'slow@example.com']);
+  expect(await world.stored(made)).toMatchObject({ rest: null });
 });
 
 it('never lets a target that hangs hold another', async () => {

@@ -11,6 +11,8 @@ import type { Outcome } from './outcome.ts';
 export interface SendContext {
   /** Of the delivery, or of those that travel together: stable over all attempts, so that receivers drop repeats. */
   readonly deliveryId: string;
+  /** What the attempt before left to do, as its outcome said; left out, all of it. */
+  readonly rest?: string;
   readonly http: HttpClient;
   /** For what does not speak HTTP. */
   readonly dial: Dial;

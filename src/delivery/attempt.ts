@@ -43,6 +43,8 @@ interface DeliverySettings {
   readonly retrySchedule: readonly number[];
   /** What `cribl_host` says. */
   readonly instanceName: string;
+  /** Deliveries that may wait for a target that drops what is over. */
+  readonly mostWaiting: number;
   /** Attempts under way at once over all targets, beside one for each. */
   readonly concurrency: number;
 }

@@ -70,9 +70,9 @@ const SETTLE_DELIVERY =
 const SETTLE_UNSENT = `${SETTLE_DELIVERY} and coalesce(retried_at, 0) = ?`;
 /** Before its end is tried an alarm is settled, so one that waits was put back meanwhile. */
 const SKIP_DELIVERY =
-  `${SETTLE_UNSENT} and not exists (select 1 from deliveries d where d.workspace = deliveries.workspace ` +
+  `${SETTLE_UNSENT} and (status = 'ALARM' or not exists (select 1 from deliveries d where d.workspace = deliveries.workspace ` +
   'and d.incident_id = deliveries.incident_id and d.target = deliveries.target and d.seq < deliveries.seq ' +
-  "and d.state = 'waiting')";
+  "and d.state = 'waiting'))";
 const COUNT_ATTEMPT =
   'update deliveries set attempts = ?, retried_from = ?, last_status = ?, last_error = ?, rest = ? where workspace = ? and id = ? ' +
   "and state = 'waiting' and coalesce(retried_at, 0) <> ?";

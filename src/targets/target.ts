@@ -39,6 +39,8 @@ export interface CommonSettings {
   /** Id of the target that gets what this one does not take. */
   readonly fallback?: string | undefined;
   readonly pacing?: Rate | undefined;
+  /** `drop`: alarms beyond what may wait are skipped. */
+  readonly onBackpressure?: 'queue' | 'block' | 'drop' | undefined;
 }
 
 /** How much may travel in one message. */

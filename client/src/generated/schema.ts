@@ -1801,7 +1801,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -1872,7 +1872,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -2044,7 +2044,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -2100,7 +2100,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -2843,7 +2843,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -2908,7 +2908,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3058,7 +3058,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3215,7 +3215,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3454,7 +3454,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3548,7 +3548,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -4134,6 +4134,11 @@ export interface components {
                  * @default 256
                  */
                 concurrency: number;
+                /**
+                 * @description Deliveries that may wait for a target with onBackpressure drop; alarms beyond that are skipped.
+                 * @default 1000
+                 */
+                mostWaiting: number;
                 /** @description Id of the target that is told when another target fails, gives up a delivery, and recovers. */
                 operationalTarget?: string;
             };
@@ -4622,6 +4627,7 @@ export interface components {
                 allowedAddresses?: string[] | null;
                 retrySchedule?: string[] | null;
                 concurrency?: number | null;
+                mostWaiting?: number | null;
                 operationalTarget?: string | null;
             } | null;
             retention?: {
@@ -4693,7 +4699,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -4835,7 +4841,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -4922,7 +4928,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5035,7 +5041,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5106,7 +5112,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5260,7 +5266,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5662,7 +5668,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5956,7 +5962,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";

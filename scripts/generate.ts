@@ -124,12 +124,11 @@ const keyTable = (schema: Schema, prefix = ''): string =>
 const confTable = (schema: Schema): string =>
   Object.keys(schema.properties ?? {}).length === 0 ? 'It has no settings.' : keyTable(schema, 'conf.');
 
-/** What a key means, its other names, and what of it is accepted without effect. */
-function meaningText({ description = '', aliases, later }: Schema): string {
+/** What a key means, and its other names. */
+function meaningText({ description = '', aliases }: Schema): string {
   const names = (list: readonly unknown[]): string => list.map(name => code(String(name))).join(', ');
   const other = Array.isArray(aliases) ? ` Also read as ${names(aliases)}.` : '';
-  const noEffect = Array.isArray(later) ? ` Of no effect yet: ${names(later)}.` : ' Of no effect yet.';
-  return `${description}${other}${later === undefined ? '' : noEffect}`;
+  return `${description}${other}`;
 }
 
 /** Lists and maps have no variable: the environment sets single values. */

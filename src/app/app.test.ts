@@ -15,27 +15,31 @@ interface Product {
   readonly app: App;
   /** Messages of its errors. */
   readonly logged: readonly string[];
+  /** What else it tells, as text. */
+  readonly informed: readonly string[];
   notifications(text: string): Promise<void>;
 }
 
 /** The product on a folder of its own, with these notifications.yml. */
-async function start(text: string): Promise<Product> {
+async function start(text: string, environment: Readonly<Record<string, string>> = {}): Promise<Product> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-app-'));
   const configFolder = join(folder, 'config');
   const notifications = (yaml: string) => writeFile(join(configFolder, 'notifications.yml'), yaml);
   await mkdir(configFolder);
   await notifications(text);
   const logged: string[] = [];
+  const informed: string[] = [];
   const logger: Logger = {
     ...silentLogger,
     error: (_, message) => void logged.push(message),
+    info: (fields, message) => void informed.push(`${message} ${JSON.stringify(fields)}`),
     child: () => logger,
   };
   const app = await startApp({
     configFolder,
     dataFolder: join(folder, 'data'),
     flags: { 'api.port': '0' },
-    environment: { HEADGATE_ADMIN_PASSWORD: 'a password of the test' },
+    environment: { HEADGATE_ADMIN_PASSWORD: 'a password of the test', ...environment },
     clock: systemClock,
     ids: monotonicIds(systemClock),
     random: Math.random,
@@ -45,7 +49,7 @@ async function start(text: string): Promise<Product> {
     await app.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  return { app, logged, notifications };
+  return { app, logged, informed, notifications };
 }
 
 it('takes over no configuration once it has stopped', async () => {
@@ -74,4 +78,12 @@ notifications: [{ id: silent, condition: no-data, targets: [hook], conf: { name:
   await app.reload();
   await eventually(() => received.includes('OK'));
   expect(received).toEqual(['ALARM', 'OK']);
+});
+
+it('names at the start the proxy that targets are sent to through, without its password', async () => {
+  const { informed } = await start('', { HTTPS_PROXY: 'http://ada:s3cret@proxy.example:3128' });
+  const line = informed.filter(text => text.includes('proxy.example'));
+  expect(line).toEqual([
+    'targets are sent to through a proxy {"proxies":{"HTTPS_PROXY":"http://proxy.example:3128"}}',
+  ]);
 });

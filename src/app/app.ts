@@ -98,10 +98,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     checked(configuration.load());
     const settings = () => configuration.get().settings;
     const certificates = createLru<string, number>(MOST_CERTIFICATES);
+    const proxies = proxiesOf(options.environment);
+    if (Object.keys(proxies.inForce).length > 0)
+      logger.info({ proxies: proxies.inForce }, 'targets are sent to through a proxy');
     const http = createHttpClient({
       ...delivery,
       clock,
-      proxies: proxiesOf(options.environment),
+      proxies,
       certified: (origin, notAfter) => void certificates.set(origin, notAfter),
     });
     const dial = createDial(delivery);

@@ -94,11 +94,13 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
       meters.booked(row, settlement, durationMs);
       engine.settled(row, settlement.state);
     },
+    dropped: meters.dropped,
     paused: keptTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
     news: (target, news, row) => engine.targetNews(target, news, row),
     settings: () => ({
       concurrency: settings().delivery.concurrency,
+      mostWaiting: settings().delivery.mostWaiting,
       retrySchedule: settings().delivery.retrySchedule.map(delay => delay.ms),
       instanceName: settings().instance.name,
     }),

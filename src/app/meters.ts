@@ -16,6 +16,8 @@ const BATCH_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500];
 export interface Meters {
   /** An attempt of a delivery was booked. */
   booked(row: Pick<DeliveryRow, 'target'>, settlement: SettleOperation, durationMs: number | null): void;
+  /** A delivery was skipped because too many wait for its target. */
+  dropped(row: Pick<DeliveryRow, 'target'>): void;
   /** An event of a notification is on disk. */
   told(event: HeadgateEvent): void;
   /** A batch of operations was written or refused. */
@@ -42,6 +44,11 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     name: 'headgate_deliveries_settled_total',
     help: 'Deliveries that came to an end: sent, refused, exhausted or skipped.',
     labels: ['target', 'state'],
+  });
+  const dropped = metrics.counter({
+    name: 'headgate_deliveries_dropped_total',
+    help: 'Deliveries that were skipped because too many waited for a target with onBackpressure drop.',
+    labels: ['target'],
   });
   const transitions = metrics.counter({
     name: 'headgate_transitions_total',
@@ -93,6 +100,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
       if (state !== 'waiting') settled({ target, state });
       if (state === 'sent') lastSuccess.set(target, clock.now());
     },
+    dropped: ({ target }) => dropped({ target }),
     told: ({ condition, status }) => transitions({ condition, status }),
     batch(operations, ms) {
       batchSize({}, operations);

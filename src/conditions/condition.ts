@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Rendered } from '../expressions/template.ts';
 import type { Duration } from '../lib/duration.ts';
 import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
 
@@ -24,6 +25,13 @@ export interface Description {
   readonly text: string;
   /** Fields the condition adds to its event. */
   readonly fields: Readonly<Record<string, unknown>>;
+  /** What stands empty in the text that a setting gives; left out, nothing does. */
+  readonly gaps?: Gaps;
+}
+
+interface Gaps extends Omit<Rendered, 'text'> {
+  /** Name of the setting. */
+  readonly setting: string;
 }
 
 export interface Evaluation {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { render } from '../expressions/template.ts';
+import { rendered } from '../expressions/template.ts';
 import { formatDuration } from '../lib/duration.ts';
 import { templateText } from '../targets/template-text.ts';
 import { definePosted } from './posted.ts';
@@ -37,6 +37,7 @@ export const search = definePosted({
     const own = { ...fields, savedQueryId };
     if (openMs !== undefined)
       return { fields: own, text: `Search ${key} finds nothing any more after ${formatDuration(openMs)}` };
-    return { fields: own, text: `Search ${key}: ${render(message, { ...own, key })}` };
+    const { text, ...gaps } = rendered(message, { ...own, key });
+    return { fields: own, text: `Search ${key}: ${text}`, gaps: { setting: 'message', ...gaps } };
   },
 });

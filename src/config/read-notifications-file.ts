@@ -116,14 +116,13 @@ function notificationIn(
   graph: TargetGraph,
   { intervals, pipelines, origin }: Read,
 ) {
-  const { notification, problems, warnings } = readNotification(document, item);
-  if (notification === undefined) return { notification, problems, warnings };
+  const { notification, problems } = readNotification(document, item);
+  if (notification === undefined) return { notification, problems, warnings: [] };
   const window = checkWindow(notification, item, intervals, origin);
   return {
     notification: withStandIns(notification, graph),
     problems: [...problems, ...window.problems],
     warnings: [
-      ...warnings,
       ...window.warnings,
       ...(pipelines === undefined ? [] : unknownPipeline(notification, item, pipelines, origin)),
     ],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { configurationOf, errorsOf, warningsOf } from '../../test/helpers/config-folder.ts';
+import { configurationOf, errorsOf } from '../../test/helpers/config-folder.ts';
 
 const NOTIFICATION = { id: 'n', condition: 'no-data', conf: { name: 'x' } };
 
@@ -108,30 +108,6 @@ describe('a notification', () => {
     { months: [12], timezone: 'Asia/Kathmandu' },
   ])('may be muted in %j', window => {
     expect(errorsOf(withNotification({ muteWindows: [window] }))).toEqual([]);
-  });
-});
-
-describe('what is accepted and has no effect yet', () => {
-  const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x' };
-
-  test('is warned of once for each place', () => {
-    const target = { ...hook, onBackpressure: 'drop', fallback: 'h2' };
-    const chat = { id: 'h2', type: 'bulletin_message', onBackpressure: 'block' };
-    expect(placeless(warningsOf(withNotification({ muteWindows: [] }, [target, chat])))).toEqual([
-      "onBackpressure 'drop' is accepted; it has no effect in this version (targets[0].onBackpressure)",
-      "onBackpressure 'block' is accepted; it has no effect in this version (targets[1].onBackpressure)",
-    ]);
-  });
-
-  test('is not warned of where it asks for what happens anyway', () => {
-    const target = {
-      ...hook,
-      format: 'json_array',
-      rejectUnauthorized: true,
-      keepAlive: true,
-      onBackpressure: 'queue',
-    };
-    expect(warningsOf(withNotification({ metadata: [], muteWindows: [] }, [target]))).toEqual([]);
   });
 });
 

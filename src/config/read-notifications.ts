@@ -11,7 +11,6 @@ import type { Target } from '../targets/target.ts';
 import type { ConfigDocument } from './document.ts';
 import { problemsOf } from './issues.ts';
 import type { Item } from './items.ts';
-import { laterWarnings } from './later.ts';
 import { originIn } from './origin.ts';
 import type { ConfigProblem } from './problems.ts';
 import { quote } from './quote.ts';
@@ -49,7 +48,6 @@ export function readTarget(document: ConfigDocument, item: Item, sources: Refere
   const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
   const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
   const warnings = [
-    ...laterWarnings(schema, item.value, origin),
     ...unknown,
     ...clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path)),
   ];
@@ -94,18 +92,16 @@ function noType(typeName: unknown): string {
 export interface NotificationReading {
   readonly notification: Notification | undefined;
   readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
 }
 
 /** Reads one notification and its condition's conf. */
 export function readNotification(document: ConfigDocument, { path, value }: Item): NotificationReading {
   const origin = originIn({ file: document.file, places: document.places, base: path });
-  const warnings = laterWarnings(notificationSchema, value, origin);
   const read = attempt(() => configureNotification(value));
-  if (read.error === undefined) return { notification: read.result, problems: [], warnings };
+  if (read.error === undefined) return { notification: read.result, problems: [] };
   const schema = wholeSchema(childOf(value, 'condition'));
   const error = schema.safeParse(value).error ?? read.error;
-  return { notification: undefined, problems: problemsOf(error, { schema, value, origin }), warnings };
+  return { notification: undefined, problems: problemsOf(error, { schema, value, origin }) };
 }
 
 /** The notification's schema with its condition's inside: all that is wrong with either shows at once. */

@@ -152,6 +152,14 @@ const delivery = z.strictObject({
     .max(4096)
     .default(256)
     .describe('Requests under way at once over all targets, beside one that each target always has.'),
+  mostWaiting: z
+    .int()
+    .min(1)
+    .max(5000)
+    .default(1000)
+    .describe(
+      'Deliveries that may wait for a target with onBackpressure drop; alarms beyond that are skipped.',
+    ),
   operationalTarget: identifier
     .optional()
     .describe('Id of the target that is told when another target fails, gives up a delivery, and recovers.'),

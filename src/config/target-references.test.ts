@@ -231,6 +231,46 @@ describe('variables of an expression', () => {
     ).toEqual([]);
   });
 
+  test.each([
+    [
+      { customPayloadExpression: 'events.length.trim()' },
+      /^fails on .*has no 'trim'.*customPayloadExpression/,
+    ],
+    [
+      { customPayloadExpression: 'null' },
+      /^fails on .*gives nothing \(targets\[0\]\.customPayloadExpression/,
+    ],
+    [{ srcExpression: '`${__worker_group.trim()}`' }, /what is missing has no 'trim'/],
+    [{ customPayloadExpression: '{"items":[${events}]}' }, undefined],
+  ])('of the body are tried: %j', (more, message) => {
+    const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x', format: 'custom', ...more };
+    expect(warnings([hook], {})).toEqual(message === undefined ? [] : [expect.stringMatching(message)]);
+  });
+
+  test.each([
+    [
+      { topicArn: '`topic-${severity}`' },
+      /^fails on .*'topic-warn' is no ARN of a topic \(targets\[0\]\.topicArn/,
+    ],
+    [{ messageGroupId: 'bytes.trim()' }, /^fails on .*has no 'trim' \(targets\[0\]\.messageGroupId/],
+    [{ messageGroupId: 'output ? "a" : ""' }, /gives no text for this event/],
+    [{ messageGroupId: '`${severity}`' }, undefined],
+  ])('of an sns target are tried: %j', (more, message) => {
+    const topic = {
+      ...{ id: 't', type: 'sns', region: 'eu-west-1', destinationType: 'topic', topicType: 'fifo' },
+      ...{ topicArn: 'arn:aws:sns:eu-west-1:1:a.fifo', messageGroupId: 'team', ...more },
+    };
+    expect(warnings([topic], {})).toEqual(message === undefined ? [] : [expect.stringMatching(message)]);
+  });
+
+  test('are known where the pipeline can be named, and not where it is left behind', () => {
+    const metadata = [{ name: 'from', value: '`${__pipeline}`' }];
+    const bell = { id: 'b', type: 'bulletin_message', message: '${_raw} of ${__pipeline}' };
+    expect(errors([bell], { metadata, groupBy: ['__pipeline'] })).toEqual([]);
+    const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x', srcExpression: '__pipeline' };
+    expect(errors([hook], {})).toEqual([expect.stringMatching(/^unknown variable '__pipeline'/)]);
+  });
+
   test('are the fields that metadata adds, too', () => {
     const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x', srcExpression: 'env' };
     expect(errors([hook], { metadata: [{ name: 'env', value: "'prod'" }] })).toEqual([]);

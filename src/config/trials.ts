@@ -1,7 +1,13 @@
 import { findCondition } from '../conditions/index.ts';
 import { sampleEvent } from '../conditions/sample-event.ts';
-import { compileExpression, compileExpressionOrText } from '../expressions/expression.ts';
+import {
+  type Compiled,
+  compileExpression,
+  compileExpressionOrText,
+  type Expression,
+} from '../expressions/expression.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { compileGroup, compileTopic, nameFor, topicFor } from '../targets/sns-names.ts';
 import type { Finding } from './finding.ts';
 import type { Item } from './items.ts';
 import { childOf } from './schema-walk.ts';
@@ -21,7 +27,8 @@ export function trials(targets: readonly Item[], notifications: readonly Item[])
     samples.set(condition.id, { ...(samples.get(condition.id) ?? sample), ...added });
     return findings;
   });
-  return [...ofMetadata, ...targets.flatMap(item => onWebhook(item, [...samples.values()]))];
+  const sent = [...samples.values()].map(asSent);
+  return [...ofMetadata, ...targets.flatMap(item => onTarget(item, sent))];
 }
 
 function metadataOn(
@@ -43,22 +50,68 @@ function metadataOn(
   return { added: Object.fromEntries(added), findings };
 }
 
+/** Names beginning `__` are left behind. */
+const asSent = (sample: Sample): Sample =>
+  Object.fromEntries(Object.entries(sample).filter(([name]) => !name.startsWith('__')));
+
+interface Trial {
+  readonly keys: readonly string[];
+  readonly compile: (text: string) => Compiled;
+  /** Throws where it fails. */
+  readonly run: (expression: Expression, sample: Sample, key: string) => unknown;
+}
+
+/** What an expression of these settings is worked out on, by the target's type. */
+const TRIALS: Readonly<Record<string, readonly Trial[]>> = {
+  webhook: [
+    {
+      keys: ['srcExpression', 'customSourceExpression'],
+      compile: compileExpressionOrText,
+      run: (expression, sample) => expression.evaluate(sample),
+    },
+    {
+      keys: ['customPayloadExpression'],
+      compile: compileExpressionOrText,
+      run(expression, sample) {
+        const value = expression.evaluate({ events: JSON.stringify(sample) });
+        if (value === undefined || value === null) throw new Error('it gives nothing');
+      },
+    },
+  ],
+  sns: [
+    {
+      keys: ['topicArn'],
+      compile: compileTopic,
+      run: (topic, sample) => topic.text && topicFor(topic, sample),
+    },
+    {
+      keys: ['messageGroupId'],
+      compile: compileGroup,
+      run: (group, sample, key) => group.text && nameFor(key, group, sample),
+    },
+  ],
+};
+
 /** The first sample it fails on says enough. */
-function onWebhook({ path, value }: Item, samples: readonly Sample[]): Finding[] {
-  if (childOf(value, 'type') !== 'webhook') return [];
-  return ['srcExpression', 'customSourceExpression'].flatMap(key => {
-    const text = childOf(value, key);
-    const compiled = typeof text === 'string' ? compileExpressionOrText(text) : undefined;
-    if (compiled?.ok !== true) return [];
-    const findings = samples.flatMap(sample =>
-      found(
-        attempt(() => compiled.expression.evaluate(sample)),
-        sample,
-        [...path, key],
-      ),
-    );
-    return findings.slice(0, 1);
-  });
+function onTarget({ path, value }: Item, samples: readonly Sample[]): Finding[] {
+  const type = childOf(value, 'type');
+  const trials = typeof type === 'string' && Object.hasOwn(TRIALS, type) ? TRIALS[type] : undefined;
+  return (trials ?? []).flatMap(({ keys, compile, run }) =>
+    keys.flatMap(key => {
+      const text = childOf(value, key);
+      const compiled = typeof text === 'string' ? compile(text) : undefined;
+      if (compiled?.ok !== true) return [];
+      const { expression } = compiled;
+      const findings = samples.flatMap(sample =>
+        found(
+          attempt(() => run(expression, sample, key)),
+          sample,
+          [...path, key],
+        ),
+      );
+      return findings.slice(0, 1);
+    }),
+  );
 }
 
 interface Tried {

@@ -1,5 +1,5 @@
 import { findCondition } from '../conditions/index.ts';
-import { EVENT_FIELDS, MAIL_VARIABLES } from '../events/event-fields.ts';
+import { EVENT_FIELDS, MAIL_VARIABLES, WHOLE_EVENT_FIELDS } from '../events/event-fields.ts';
 import { type Compiled, compileExpressionOrText } from '../expressions/expression.ts';
 import { compileTemplate } from '../expressions/template.ts';
 import { compileGroup, compileTopic } from '../targets/sns-names.ts';
@@ -17,8 +17,10 @@ export interface Variables {
 }
 
 export function variablesOf(notifications: readonly Item[]): Variables {
-  const events = new Set([...EVENT_FIELDS, ...notifications.flatMap(metadataOf)]);
-  const mail = new Set([...events, ...MAIL_VARIABLES]);
+  const added = notifications.flatMap(metadataOf);
+  const events = new Set([...EVENT_FIELDS, ...added]);
+  const whole = new Set([...WHOLE_EVENT_FIELDS, ...added]);
+  const mail = new Set([...whole, ...MAIL_VARIABLES]);
   const hasPosted = notifications.some(isOnPosted);
   return {
     ofTarget({ path, value }) {
@@ -32,7 +34,8 @@ export function variablesOf(notifications: readonly Item[]): Variables {
         fields === undefined
           ? []
           : keys.flatMap(key => unknownIn(read(childOf(value, key)), fields, [...path, key]));
-      if (type === 'bulletin_message') return texts(['message', 'text'], ofTemplate);
+      if (type === 'bulletin_message')
+        return texts(['message', 'text'], ofTemplate, hasPosted ? undefined : whole);
       if (type === 'sns')
         return [...texts(['topicArn'], ofTopic), ...texts(['messageGroupId'], ofMessageGroup)];
       if (type !== 'webhook') return [];
@@ -59,7 +62,7 @@ export function variablesOf(notifications: readonly Item[]): Variables {
           ),
         ),
         ...unknownInMetadata(value, path),
-        ...unknownGroupFields(value, events, path),
+        ...unknownGroupFields(value, whole, path),
       ];
     },
   };
@@ -109,7 +112,7 @@ const ofExpression = namesBy(compileExpressionOrText);
 const ofTopic = namesBy(compileTopic);
 const ofMessageGroup = namesBy(compileGroup);
 
-const ON_EVENTS: ReadonlySet<string> = new Set(EVENT_FIELDS);
+const ON_EVENTS: ReadonlySet<string> = new Set(WHOLE_EVENT_FIELDS);
 /** All events of a request as one text. */
 const PAYLOAD_VARIABLES: ReadonlySet<string> = new Set(['events']);
 

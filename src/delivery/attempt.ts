@@ -43,6 +43,8 @@ interface DeliverySettings {
   readonly retrySchedule: readonly number[];
   /** What `cribl_host` says. */
   readonly instanceName: string;
+  /** Deliveries that may wait for a target that drops what is over. */
+  readonly mostWaiting: number;
   /** Attempts under way at once over all targets, beside one for each. */
   readonly concurrency: number;
 }
@@ -53,6 +55,8 @@ export interface Parcel {
   readonly id: string;
   /** As the target gets them. */
   readonly events: readonly HeadgateEvent[];
+  /** What attempts before left to do of it. */
+  readonly rest?: string;
 }
 
 export interface AttemptEnd {
@@ -116,7 +120,7 @@ function send(parcel: Parcel, target: Target, options: Sending): Promise<Outcome
   });
 }
 
-async function sent({ id, events }: Parcel, target: Target, options: Sending): Promise<Outcome> {
+async function sent({ id, events, rest }: Parcel, target: Target, options: Sending): Promise<Outcome> {
   const { http, dial, secretOf, clock, signal, logFolder } = options;
   const warn = (reason: string): void =>
     options.logger.warn({ target: target.settings.id, deliveryId: id, reason }, 'an expression failed');
@@ -125,6 +129,7 @@ async function sent({ id, events }: Parcel, target: Target, options: Sending): P
   try {
     return await target.send(events, {
       deliveryId: id,
+      ...(rest !== undefined && { rest }),
       http,
       dial,
       secretOf,

@@ -14,6 +14,8 @@ export interface BacklogOptions {
   readonly most: number;
   /** The deliveries to send with an id after the given one, oldest first. */
   readonly read: (after: string, limit: number) => Promise<readonly DeliveryRow[]>;
+  /** Whether a delivery of the store is being skipped at this moment. */
+  readonly isLeftOut?: (id: string) => boolean;
   /** When a delivery of the store may be tried, on the monotonic clock. */
   readonly dueOf: (row: DeliveryRow) => number;
   /** Called whenever memory may hold something new. */
@@ -54,7 +56,7 @@ export function createBacklog(options: BacklogOptions): Backlog {
 
   function take(row: DeliveryRow, event: HeadgateEvent | undefined): void {
     cursor = row.id;
-    if (parked.has(chainKey(row)) || settledMeanwhile.has(row.id)) return;
+    if (parked.has(chainKey(row)) || settledMeanwhile.has(row.id) || options.isLeftOut?.(row.id)) return;
     queue.add({ row, event, due: options.dueOf(row) });
   }
 

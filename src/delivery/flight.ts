@@ -95,8 +95,9 @@ export function createFlights(options: FlightOptions): Flights {
     const bound = await bind(fitting, target);
     const [first] = bound;
     if (first === undefined) return { skipped, sent: [], end: undefined };
-    const id = first.entry.row.batch ?? first.entry.row.id;
-    const end = await attempt({ id, events: bound.map(one => one.event) }, target, options);
+    const { batch, id, rest } = first.entry.row;
+    const parcel = { id: batch ?? id, events: bound.map(one => one.event), ...(rest !== null && { rest }) };
+    const end = await attempt(parcel, target, options);
     return end === 'stopped' ? 'stopped' : { skipped, sent: bound, end };
   }
 

@@ -13,6 +13,7 @@ import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews, type ToldFailing } from './health.ts';
 import { createPace } from './pace.ts';
 import { createQueue, groupOf, type Waiting } from './queue.ts';
+import { skip } from './settlement.ts';
 import type { Slots } from './slots.ts';
 
 /** Rows a lane holds in memory; what is over waits in the store until there is room. */
@@ -31,6 +32,8 @@ export interface LaneOptions extends Attempts {
   readonly pausedUntil: number | undefined;
   /** Told of the target's health, and what the delivery was of that says so. */
   readonly news: (target: string, news: HealthNews, row: DeliveryRow) => void;
+  /** Told of a delivery that was skipped because too many wait. Left out, nobody is. */
+  readonly dropped?: (row: DeliveryRow) => void;
   /** Told that another target has a delivery of this id to take from the store. */
   readonly handedOver: (target: string, id: string) => void;
 }
@@ -70,6 +73,9 @@ export function createLane(options: LaneOptions): Lane {
   });
   const unbooked = faultLog('attempts cannot be booked', 'attempts can be booked again');
   const undelivered = faultLog('deliveries fail', 'deliveries arrive again');
+  const overflow = faultLog('too many wait: alarms are dropped', 'alarms are taken again');
+  /** Ids of deliveries that are being dropped and are not on disk as skipped yet. */
+  const dropping = new Set<string>();
   const backlog = createBacklog({
     queue,
     clock,
@@ -77,6 +83,7 @@ export function createLane(options: LaneOptions): Lane {
     faults: faultLog('waiting deliveries cannot be read', 'waiting deliveries can be read again'),
     read: (after, limit) => deliveries[isFormer ? 'waitingEnds' : 'waiting'](id, after, limit),
     dueOf,
+    isLeftOut: id => dropping.has(id),
     changed: pump,
   });
   const begun = options.ids.next();
@@ -180,10 +187,7 @@ export function createLane(options: LaneOptions): Lane {
     gatheringSince = undefined;
     movedAt = now;
     pace.begun(now);
-    const work: Promise<void> = handle(entries, now)
-      .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
-      .finally(() => underWay.delete(work));
-    underWay.add(work);
+    track(handle(entries, now));
   }
 
   async function handle(entries: readonly Waiting[], began: number): Promise<void> {
@@ -247,12 +251,46 @@ export function createLane(options: LaneOptions): Lane {
     else if (now !== 'skipped') undelivered.failed(`${now}: ${lastError}`, { delivery: deliveryId });
   }
 
+  /** Ends are never dropped: whoever got an alarm gets its end. */
+  const isOver = ({ status }: DeliveryRow): boolean =>
+    target.settings.onBackpressure === 'drop' &&
+    status === 'ALARM' &&
+    queue.size + dropping.size >= options.settings().mostWaiting;
+
+  async function drop(row: DeliveryRow): Promise<void> {
+    dropping.add(row.id);
+    const reason = `dropped: ${options.settings().mostWaiting} wait for this target, and onBackpressure is drop`;
+    overflow.failed(reason, { delivery: row.id });
+    const settlement = skip(options.workspace, row, { now: clock.now(), reason });
+    const written = await settleInStore(settlement, options, unbooked);
+    backlog.settled(row.id);
+    dropping.delete(row.id);
+    if (written === 'stopped') return;
+    if (written === 'booked') {
+      options.booked?.(row, settlement, null);
+      options.dropped?.(row);
+    } else backlog.rewind(beforeId(row.id));
+    pump();
+  }
+
+  function track(work: Promise<void>): void {
+    const tracked: Promise<void> = work
+      .catch(error => logger.error({ target: id, reason: reasonOf(error) }, 'a delivery broke its lane'))
+      .finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  }
+
   return {
     start() {
       if (state === 'new') state = 'started';
       pump();
     },
     add(row, event) {
+      if (!isFormer && isOver(row)) {
+        track(drop(row));
+        return;
+      }
+      overflow.passed();
       if (isFormer) backlog.rewind(beforeId(row.id));
       else backlog.add(row, event);
       pump();
@@ -301,4 +339,5 @@ const afterAttempt = (row: DeliveryRow, settlement: SettleOperation): DeliveryRo
   last_status: settlement.lastStatus,
   last_error: settlement.lastError,
   batch: settlement.batch,
+  rest: settlement.rest ?? null,
 });

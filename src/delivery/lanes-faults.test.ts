@@ -69,7 +69,7 @@ function open(failing: readonly string[] = [], retrySchedule: readonly number[] 
     failing: new Map(failing.map(id => [id, 'failing'])),
     paused: new Map(),
     news: (id, { state }) => void told.push(`${id} ${state}`),
-    settings: () => ({ retrySchedule, instanceName: 'gate', concurrency: 256 }),
+    settings: () => ({ retrySchedule, instanceName: 'gate', concurrency: 256, mostWaiting: 1000 }),
   });
 }
 

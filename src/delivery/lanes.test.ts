@@ -5,6 +5,8 @@ import { closing, opening } from '../../test/helpers/transitions.ts';
 import { AppError } from '../lib/errors.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
 import type { Outcome } from '../targets/outcome.ts';
+import type { Target } from '../targets/target.ts';
+import { webhook } from '../targets/webhook.ts';
 
 const world = lanesWorld();
 
@@ -59,7 +61,7 @@ it('skips a resolution whose alarm was refused', async () => {
 });
 
 it('skips what goes to a target whose settings say that nothing is sent, with its reason', async () => {
-  world.lanes.configure([{ ...world.target('hook', () => SENT), skipsBecause: 'logging off' }]);
+  world.lanes.configure([{ ...world.target('hook', () => SENT), skipsBecause: () => 'logging off' }]);
   const alarm = await world.commit(opening());
   const end = await world.commit(closing(alarm));
   for (const made of [alarm, end]) {
@@ -67,6 +69,52 @@ it('skips what goes to a target whose settings say that nothing is sent, with it
     expect(await world.stored(made)).toMatchObject({ attempts: 0, last_error: 'logging off' });
   }
   expect(world.received).toEqual([]);
+});
+
+it('skips what srcExpression of a webhook drops, beside what is sent together with it', async () => {
+  const batching = { maxEvents: 10, maxBytes: 10_000, gatherMs: 0 };
+  const { skipsBecause } = webhook.configure({
+    id: 'hook',
+    type: 'webhook',
+    url: 'https://hooks.example/x',
+    srcExpression: '_raw.includes(" noise ") ? null : _raw',
+    customDropWhenNull: true,
+  });
+  const hook = world.target('hook', () => SENT, 1, { batching });
+  world.lanes.configure([{ ...hook, ...(skipsBecause && { skipsBecause }) }]);
+  const dropped = await world.commit(opening({ subject: 'noise' }));
+  await world.settled(dropped, 'skipped');
+  expect(await world.stored(dropped)).toMatchObject({ attempts: 0, last_error: 'dropped by srcExpression' });
+  const made = [];
+  for (const subject of ['a', 'more noise', 'c']) made.push(await world.commit(opening({ subject })));
+  for (const one of made) await world.settled(one, one.event._raw.includes('noise') ? 'skipped' : 'sent');
+  const texts = world.received.flatMap(({ events }) => events.map(event => event._raw));
+  expect(texts.toSorted()).toEqual(['Source a had no data for 60s', 'Source c had no data for 60s']);
+});
+
+it('tells the target after a restart what the attempt before has left to do, until it is sent', async () => {
+  const rests: (string | undefined)[] = [];
+  const mail: Target = {
+    ...world.target('hook', () => SENT),
+    async send(_, { rest }) {
+      rests.push(rest);
+      if (rests.length === 1) return { ...RETRY, rest: 'slow@example.com' };
+      return rests.length === 2 ? RETRY : SENT;
+    },
+  };
+  world.lanes.configure([mail]);
+  const made = await world.commit(opening());
+  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await world.restart();
+  world.lanes.configure([mail]);
+  for (const waitMs of [6000, 40_000]) await world.clock.advance(waitMs);
+  await eventually(async () => {
+    await world.clock.advance(10_000);
+    return rests.length === 3;
+  });
+  await world.settled(made, 'sent');
+  expect(rests).toEqual([undefined, 'slow@example.com', 'slow@example.com']);
+  expect(await world.stored(made)).toMatchObject({ rest: null });
 });
 
 it('never lets a target that hangs hold another', async () => {

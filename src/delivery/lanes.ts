@@ -16,6 +16,8 @@ export interface LanesOptions extends Omit<Attempts, 'signal'> {
   /** Until when (epoch ms) targets asked for nothing to be sent when somebody last looked, by their ids. */
   readonly paused: ReadonlyMap<string, number>;
   readonly news: LaneOptions['news'];
+  /** Told of a delivery that was skipped because too many wait. Left out, nobody is. */
+  readonly dropped?: (row: DeliveryRow) => void;
 }
 
 /** One lane per target: a slow or dead target never slows another. */

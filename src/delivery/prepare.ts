@@ -32,11 +32,12 @@ export async function prepare(
     entries.map(async (entry): Promise<Prepared> => {
       const { row } = entry;
       const told = isEndToLookAt(row) ? await stores.deliveries.told(row.incident_id, row.target) : undefined;
-      const skippedBecause = target.skipsBecause ?? (await whyNot(row, told, stores.deliveries));
-      const event = skippedBecause === undefined ? (entry.event ?? stored.get(row.event_id)) : undefined;
+      const event = entry.event ?? stored.get(row.event_id);
       const whole = event && outgoing(event, target.settings.systemFields, instanceName);
+      const skippedBecause =
+        (whole && target.skipsBecause?.(whole)) ?? (await whyNot(row, told, stores.deliveries));
       const standIns = told !== undefined && isFirst(row) ? told.standIns : [];
-      return { entry, event: whole, skippedBecause, standIns };
+      return { entry, event: skippedBecause === undefined ? whole : undefined, skippedBecause, standIns };
     }),
   );
 }

@@ -41,9 +41,13 @@ export function settlement(end: AttemptEnd): SettleOperation {
     retriedAt: delivery.retried_at,
     attempt: isFirstSuccess || isOneOfMany ? null : attemptRow(end, attempts),
     batch: delivery.batch,
+    ...(outcome.kind === 'retry' && restOf(outcome.rest ?? delivery.rest)),
     handOver: [],
   };
 }
+
+/** Whoever has it must not get it again, also when a person has it tried again. */
+const restOf = (rest: string | null): { readonly rest?: string } => (rest === null ? {} : { rest });
 
 const reasonOf = (outcome: Outcome): string | null =>
   outcome.kind === 'sent' ? (outcome.except ?? null) : outcome.reason;
@@ -93,6 +97,7 @@ export function skip(
     retriedAt: delivery.retried_at,
     attempt: null,
     batch: delivery.batch,
+    ...restOf(delivery.rest),
     handOver: [],
   };
 }

@@ -50,6 +50,9 @@ export const EVENT_FIELDS: readonly string[] = [
   '__worker_group',
 ];
 
+/** The same before names beginning `__` are left behind: as metadata, groups, the bulletin and mail see an event. */
+export const WHOLE_EVENT_FIELDS: readonly string[] = [...EVENT_FIELDS, '__pipeline'];
+
 /** What subject and body of a mail may name besides; the family's templates do. */
 export const MAIL_VARIABLES: readonly string[] = [
   'workspace',

@@ -9,6 +9,9 @@ const STEERING_FIELDS = [
   '__topicArn',
   '__phoneNumber',
 ] as const;
+/** Those that whoever posts an event may give it; values that are no text steer nothing. */
+export const POSTED_STEERING: readonly string[] = ['__severity', '__topicArn', '__phoneNumber'];
+
 type Steering = { readonly [field in (typeof STEERING_FIELDS)[number]]?: unknown };
 
 /** Under a symbol that no listing shows, so that nothing that is written, copied or compared holds it. */

@@ -57,6 +57,12 @@ describe('the proxy for an address', () => {
   });
 });
 
+test('what is in force is told without names and passwords', () => {
+  const environment = { https_proxy: 'http://ada:s3cret@proxy.example:3128', NO_PROXY: 'a.example' };
+  expect(proxiesOf(environment).inForce).toEqual({ HTTPS_PROXY: PROXY });
+  expect(proxiesOf({}).inForce).toEqual({});
+});
+
 test.each(['socks5://ada:s3cret@proxy.example', 'http://ada:s3cret%@proxy.example', 'http://ada:s3cret@'])(
   'a proxy of %s is refused by the name of its variable, without its password',
   text => {

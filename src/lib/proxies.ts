@@ -14,6 +14,8 @@ export interface ForwardProxy {
 export interface Proxies {
   /** The proxy for an address; undefined when it is connected to directly. */
   proxyFor(url: URL): ForwardProxy | undefined;
+  /** What there is, for the log: by variable the proxy's scheme, host and port, and never a name or password. */
+  readonly inForce: Readonly<Record<string, string>>;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,6 +45,12 @@ export function proxiesOf(environment: Environment): Proxies {
     .filter(item => item !== '')
     .map(parseException);
   return {
+    inForce: Object.fromEntries(
+      Object.entries(NAMES).flatMap(([protocol, name]) => {
+        const proxy = byProtocol.get(protocol);
+        return proxy === undefined ? [] : [[name, proxy.origin]];
+      }),
+    ),
     proxyFor(url) {
       const host = bareHost(url);
       if (isThisMachine(host)) return undefined;

@@ -12,6 +12,7 @@ import type { Target } from '../targets/target.ts';
 import { bulletinRow } from './bulletin.ts';
 import { createGroups, type Groups } from './groups.ts';
 import type { Outages } from './outages.ts';
+import { steeringTold } from './told-event.ts';
 import { type Change, toldTargets, transition } from './transition.ts';
 import type { Book, OpenIncident } from './watch.ts';
 
@@ -137,8 +138,17 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     remember(book, key, row && takeUp(row));
   }
 
-  async function write(book: Book, news: News): Promise<unknown> {
-    const { key } = news.subject;
+  /** The end of what was posted goes where its alarm went, unless it is told otherwise. */
+  async function steered(book: Book, news: News): Promise<News> {
+    const incident = book.incidents.get(news.subject.key);
+    const steering = incident === undefined ? {} : await steeringTold(storage.in(workspace), incident.row.id);
+    const { description } = news;
+    return { ...news, description: { ...description, fields: { ...steering, ...description.fields } } };
+  }
+
+  async function write(book: Book, wanted: News): Promise<unknown> {
+    const { key } = wanted.subject;
+    const news = wanted.status === 'OK' && book.origin.kind === 'key' ? await steered(book, wanted) : wanted;
     const before = book.incidents.get(key);
     const made = transition(changeOf(book, news));
     const { event } = made;

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { conditions } from '../conditions/index.ts';
 import type { PostedCondition } from '../conditions/posted.ts';
 import { OWN_FIELDS } from '../events/event-fields.ts';
+import { POSTED_STEERING } from '../events/steering.ts';
 import { fieldName } from './notification.ts';
 
 const MOST_EVENTS = 1000;
@@ -42,19 +43,29 @@ function* faultsOf(
   const names = Object.keys(fields);
   if (names.length > MOST_FIELDS) return yield [[], `must be at most ${MOST_FIELDS} fields`];
   for (const name of names) {
-    const fault = faultOf(name, added);
+    const fault = faultOf(name, fields[name], added);
     if (fault !== undefined) yield [[name], fault];
   }
   if (names.length > 0 && JSON.stringify(fields).length > MOST_FIELDS_LENGTH)
     yield [[], `must be at most ${MOST_FIELDS_LENGTH} characters of JSON`];
 }
 
-function faultOf(name: string, added: readonly string[]): string | undefined {
-  if (name.startsWith('__')) return 'must not begin with "__": such fields steer the delivery';
+function faultOf(name: string, value: unknown, added: readonly string[]): string | undefined {
+  if (name.startsWith('__')) return steeringFault(name, value);
   if (own.has(name) || added.includes(name))
     return `must have another name: the event has a ${name} of its own`;
   const read = fieldName.safeParse(name);
   return read.success ? undefined : read.error.issues[0]?.message;
+}
+
+const MOST_STEERING_LENGTH = 2048;
+
+function steeringFault(name: string, value: unknown): string | undefined {
+  if (!POSTED_STEERING.includes(name))
+    return `must not begin with "__", as what steers the delivery does; of those there may be ${POSTED_STEERING.join(', ')}`;
+  return typeof value === 'string' && value.length <= MOST_STEERING_LENGTH
+    ? undefined
+    : `must be a text of at most ${MOST_STEERING_LENGTH} characters: it steers the delivery`;
 }
 
 const events = z.array(event).max(MOST_EVENTS, `must be at most ${MOST_EVENTS} events`);

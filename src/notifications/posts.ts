@@ -1,8 +1,11 @@
+import type { Description } from '../conditions/condition.ts';
 import { topicOf } from '../conditions/posted.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { idOf } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
 import { createLru } from '../lib/lru.ts';
+import { notesOf } from '../targets/template-notes.ts';
 import type { PostedEvent } from './posted-events.ts';
 import { createReminders, type RemindersOptions } from './reminders.ts';
 import type { PostedWatch, Watch } from './watch.ts';
@@ -18,6 +21,7 @@ const IDS_AT_ONCE = 500;
 
 export interface PostsOptions extends RemindersOptions {
   readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
   /** The notifications in force, by id. */
   readonly watches: ReadonlyMap<string, Watch>;
   readonly isStopped: () => boolean;
@@ -49,7 +53,7 @@ interface Job {
 }
 
 export function createPosts(options: PostsOptions): Posts {
-  const { watches, incidents, clock, isStopped, mostOpen = MOST_OPEN } = options;
+  const { watches, incidents, clock, isStopped, logger, mostOpen = MOST_OPEN } = options;
   const { events: stored } = options.storage.in(options.workspace);
   /** By condition, and by condition and topic where the conf names one. */
   let waiting = new Map<string, PostedWatch[]>();
@@ -103,6 +107,13 @@ export function createPosts(options: PostsOptions): Posts {
     return firstOfEach(fresh.reverse());
   }
 
+  function noteGaps({ notification, rule }: PostedWatch, { gaps }: Description): void {
+    if (gaps === undefined) return;
+    const warn = (reason: string): void =>
+      logger.warn({ notification: notification.id, reason }, 'an expression failed');
+    notesOf(rule.conf, warn)(gaps.setting, gaps);
+  }
+
   /** Answers why it could not be written. */
   async function settle(job: Job): Promise<unknown> {
     const { key, state, fields = {} } = job.event;
@@ -119,10 +130,12 @@ export function createPosts(options: PostsOptions): Posts {
       if ((incident !== undefined) === (state === 'ALARM')) return undefined;
       if (incident === undefined && watch.incidents.size >= mostOpen) return tooMany(watch, mostOpen);
       const openMs = incident && Math.max(0, clock.now() - incident.row.opened_at);
+      const description = watch.rule.describe({ key, state, fields, openMs });
+      noteGaps(watch, description);
       const failure = await incidents.tell(watch, {
         subject: { key, name: key, component: undefined },
         status: state,
-        description: watch.rule.describe({ key, state, fields, openMs }),
+        description,
         ...(job.id !== undefined && { eventId: job.id }),
       });
       // Memory was wrong and has been put right: what the event means now is decided anew, once.

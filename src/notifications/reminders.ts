@@ -1,4 +1,5 @@
 import { OWN_FIELDS } from '../events/event-fields.ts';
+import { POSTED_STEERING } from '../events/steering.ts';
 import type { IncidentRow, Storage } from '../storage/storage.ts';
 import type { Incidents } from './incidents.ts';
 import { toldEvent } from './told-event.ts';
@@ -20,7 +21,9 @@ export function createReminders({ workspace, storage, incidents }: RemindersOpti
   async function fieldsTold(incident: IncidentRow): Promise<Record<string, unknown>> {
     const told = await toldEvent(stores, incident.id);
     return Object.fromEntries(
-      Object.entries(told).filter(([name]) => !own.has(name) && !name.startsWith('__')),
+      Object.entries(told).filter(
+        ([name]) => !own.has(name) && (!name.startsWith('__') || POSTED_STEERING.includes(name)),
+      ),
     );
   }
 

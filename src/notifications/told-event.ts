@@ -1,3 +1,4 @@
+import { POSTED_STEERING } from '../events/steering.ts';
 import type { Storage } from '../storage/storage.ts';
 
 type Stores = Pick<ReturnType<Storage['in']>, 'deliveries' | 'events'>;
@@ -20,6 +21,15 @@ export async function configsTold(
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const { __targetConfigs: configs } = await toldEvent(stores, incident);
   return isRecord(configs) ? configs : undefined;
+}
+
+/** What its sender gave the event that was told last, to steer how targets send it. */
+export async function steeringTold(
+  stores: Stores,
+  incident: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const told = await toldEvent(stores, incident);
+  return Object.fromEntries(Object.entries(told).filter(([name]) => POSTED_STEERING.includes(name)));
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -62,6 +62,7 @@ export const DELIVERY_COLUMNS = [
   'batch',
   'group_id',
   'held_for',
+  'rest',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 export const ATTEMPT_COLUMNS = [

@@ -30,5 +30,6 @@ export function freshDelivery(facts: Facts, insteadOf: string | null = null): De
     batch: null,
     group_id: null,
     held_for: null,
+    rest: null,
   };
 }

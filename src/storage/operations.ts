@@ -66,15 +66,15 @@ const UPSERT_MESSAGE =
   `do update set ${assign(MESSAGE_COLUMNS.slice(0, -1), column => `excluded.${column}`)}`;
 const SETTLE_DELIVERY =
   'update deliveries set state = ?, attempts = ?, next_at = ?, last_status = ?, last_error = ?, settled_at = ?, ' +
-  "batch = ? where workspace = ? and id = ? and state = 'waiting'";
+  "batch = ?, rest = ? where workspace = ? and id = ? and state = 'waiting'";
 const SETTLE_UNSENT = `${SETTLE_DELIVERY} and coalesce(retried_at, 0) = ?`;
 /** Before its end is tried an alarm is settled, so one that waits was put back meanwhile. */
 const SKIP_DELIVERY =
-  `${SETTLE_UNSENT} and not exists (select 1 from deliveries d where d.workspace = deliveries.workspace ` +
+  `${SETTLE_UNSENT} and (status = 'ALARM' or not exists (select 1 from deliveries d where d.workspace = deliveries.workspace ` +
   'and d.incident_id = deliveries.incident_id and d.target = deliveries.target and d.seq < deliveries.seq ' +
-  "and d.state = 'waiting')";
+  "and d.state = 'waiting'))";
 const COUNT_ATTEMPT =
-  'update deliveries set attempts = ?, retried_from = ?, last_status = ?, last_error = ? where workspace = ? and id = ? ' +
+  'update deliveries set attempts = ?, retried_from = ?, last_status = ?, last_error = ?, rest = ? where workspace = ? and id = ? ' +
   "and state = 'waiting' and coalesce(retried_at, 0) <> ?";
 const PAUSE_TARGET =
   'update kept_targets set paused_until = ? where workspace = ? and id = ? and coalesce(paused_until, 0) < ?';
@@ -131,7 +131,7 @@ const planFlush = (operation: FlushOperation): Unleased => ({
 function settleStep(operation: SettleOperation): Step {
   const { workspace, deliveryId, state, attempts, nextAt, lastStatus, lastError, settledAt } = operation;
   const retriedAt = operation.retriedAt ?? 0;
-  const key = [workspace, deliveryId];
+  const key = [operation.rest ?? null, workspace, deliveryId];
   if (operation.isOvertaken === true) {
     const parameters = [attempts, attempts, lastStatus, lastError, ...key, retriedAt];
     return { sql: COUNT_ATTEMPT, parameters, expect: 1 };

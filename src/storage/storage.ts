@@ -99,6 +99,8 @@ export interface SettleOperation {
   readonly attempt: AttemptRow | null;
   /** What it goes on travelling in, null for alone. */
   readonly batch: string | null;
+  /** What is left of it to do; left out, nobody has part of it. */
+  readonly rest?: string;
   /** Kept beside the settings of the target that asked for it, where these are kept. Left out, nobody asked. */
   readonly pause?: TargetPause;
   /** Deliveries of the same event to other targets; nothing happens where such a target has one already. */

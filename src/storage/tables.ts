@@ -155,6 +155,8 @@ export interface DeliveryTable {
   group_id: string | null;
   /** The pipeline its target was told to be unreachable, so that it was held back; null when it never was. */
   held_for: string | null;
+  /** What is left of it to do once part of its receivers have it, in words of its target; null when nobody has. */
+  rest: string | null;
 }
 
 /** A group that was sent and rests before it is sent again. */

@@ -142,13 +142,14 @@ function statusWord({ backpressure_type: type, status }: HeadgateEvent): string 
 
 /** What subject and body may name: the event's fields, and the family's variables that only mail has. */
 function mailFields(event: HeadgateEvent, now: number): Readonly<Record<string, unknown>> {
-  const group = steeringOf(event).__worker_group;
+  const { __pipeline: pipeline, __worker_group: group } = steeringOf(event);
   return {
     // One workspace has no name to tell.
     workspace: '',
     organization: '',
     worker_group: group,
     __worker_group: group,
+    __pipeline: pipeline,
     timestamp: utc(now),
     timewindow: event.timeWindow,
     queue_usage: event.usageThreshold,

@@ -35,7 +35,7 @@ export const notificationsLog = defineTarget({
   description: `Writes events to ${FILE_NAME}.`,
   schema,
   concurrency: () => 1,
-  skipsBecause: ({ logNotifications }) => (logNotifications ? undefined : LOGGING_OFF),
+  skipsBecause: (_, { logNotifications }) => (logNotifications ? undefined : LOGGING_OFF),
   async send(events, settings, context) {
     // Nothing but a test comes here then.
     if (!settings.logNotifications) return { kind: 'refused', reason: LOGGING_OFF, isAboutMessage: true };

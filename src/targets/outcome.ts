@@ -20,6 +20,8 @@ export type Outcome =
       readonly retryAfterMs?: number;
       /** The receiver asked everybody to slow down: the whole target waits, not this delivery alone. */
       readonly pauseTarget?: boolean;
+      /** What is left to do where part of the receivers have it, for the next attempt; left out, it is as before. */
+      readonly rest?: string;
       /** In place of the schedule of all targets. */
       readonly waits?: Waits;
       /** Nothing that is sent arrives until a person mends the target, such as an untrusted certificate. */

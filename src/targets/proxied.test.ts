@@ -34,7 +34,15 @@ test.each([
   [{ type: 'webhook', url, authType: 'token', token: 'own' }, [url]],
   [{ type: 'webhook', url, keepAlive: false, rejectUnauthorized: false, useRoundRobinDns: true }, [url]],
   [{ type: 'pager_duty', url, routingKey: '0123456789abcdef0123456789abcdef', severity: 'error' }, [url]],
-  [{ type: 'slack', url }, []],
+  [{ type: 'slack', url }, [url]],
+  [
+    {
+      ...{ type: 'sns', endpoint: 'http://receiver.example', region: 'eu-west-1', maxRetries: 0 },
+      ...{ destinationType: 'topic', topicArn: 'arn:aws:sns:eu-west-1:1:a', messageGroupId: '' },
+      ...{ awsAuthenticationMethod: 'manual', awsApiKey: 'AKIDEXAMPLE0000001', awsSecretKey: 's3cret' },
+    },
+    ['http://receiver.example/'],
+  ],
 ])('what %j sends goes through the proxy of the environment: %j', async (settings, expected) => {
   const { HTTP_PROXY, asked } = await forwardProxy();
   const http = createHttpClient({

@@ -6,7 +6,7 @@ import { identifier } from '../lib/schemas.ts';
 /**
  * Settings of every type, to be spread into its schema. Marks on fields, here and in each type: `aliases` other names it
  * may be written by; `destination` what decides where secrets are sent; `secret` what no read shows; `template` a text
- * whose `$` is its own; `later` what is accepted and has no effect yet, `true` or the values that have none.
+ * whose `$` is its own.
  */
 export const commonSettings = {
   id: identifier.describe('Unique identifier of the target.'),
@@ -17,8 +17,9 @@ export const commonSettings = {
   onBackpressure: z
     .enum(['queue', 'block', 'drop'])
     .optional()
-    .describe('What happens to events that cannot be sent at once; they are queued.')
-    .meta({ later: ['block', 'drop'] }),
+    .describe(
+      'What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.',
+    ),
   fallback: identifier
     .optional()
     .describe('Id of the target that gets the alarms that this one does not take, and their ends.'),

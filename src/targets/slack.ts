@@ -41,6 +41,7 @@ export const slack = defineTarget({
         body: JSON.stringify(slackMessage(events)),
         timeoutMs: TIMEOUT_MS,
         maxAnswerBytes: MAX_ANSWER_BYTES,
+        proxied: true,
         signal: context.signal,
       });
       return outcomeOfSlack(answer, { url, retries: settings, secrets: [url], now: context.clock.now() });

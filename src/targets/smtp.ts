@@ -1,6 +1,6 @@
+import * as z from 'zod';
 import type { HeadgateEvent } from '../events/event.ts';
 import { steeringOf } from '../events/steering.ts';
-import { createLru } from '../lib/lru.ts';
 import { onAbort } from '../lib/on-abort.ts';
 import { type MailConf, mailConf } from './mail-conf.ts';
 import { type MailMessage, mailMessage } from './mail-message.ts';
@@ -22,8 +22,11 @@ interface Rest {
   readonly refused: readonly Refusal[];
 }
 
-/** By delivery: whoever has a mail must not get it again. A restart forgets it; SMTP has no key that drops repeats. */
-const rests = createLru<string, Rest>(1000);
+/** Kept with the delivery: whoever has a mail must not get it again, and SMTP has no key that drops repeats. */
+const kept = z.object({
+  deferred: z.array(z.string()),
+  refused: z.array(z.object({ address: z.string(), reply: z.string(), isPassing: z.boolean() })),
+});
 
 /** Sends events as mail; whom to, the notification's targetConfigs say. */
 export const smtp = defineTarget({
@@ -40,8 +43,7 @@ export const smtp = defineTarget({
         reason: `nothing says to whom; add '${settings.id}' to targetConfigs of the notification`,
         isAboutMessage: true,
       };
-    const key = `${settings.id} ${context.deliveryId}`;
-    const before = rests.get(key);
+    const before = restIn(context);
     const { deliveryId, clock } = context;
     const note = notesOf(settings, context.warn ?? ignore);
     const whole = mailMessage(events, { from: settings.from, conf, deliveryId, now: clock.now(), note });
@@ -49,13 +51,15 @@ export const smtp = defineTarget({
     const end = await attempt({ ...whole, envelope }, settings, context);
     if ('outcome' in end) return end.outcome;
     const outcome = outcomeOf(end, before);
-    if (outcome.kind !== 'retry') rests.delete(key);
-    else if (end.isTaken || before !== undefined) rests.set(key, restAfter(end, before));
-    return outcome;
+    const isPart = outcome.kind === 'retry' && (end.isTaken || before !== undefined);
+    return isPart ? { ...outcome, rest: JSON.stringify(restAfter(end, before)) } : outcome;
   },
 });
 
 const ignore = (): void => {};
+
+const restIn = ({ rest }: SendContext): Rest | undefined =>
+  rest === undefined ? undefined : kept.safeParse(JSON.parse(rest)).data;
 
 /** As the notification said when the event was made. */
 function confOf([event]: readonly HeadgateEvent[], target: string): MailConf | undefined {

@@ -44,6 +44,7 @@ const common = ({ settings, http }: SnsAccess) => ({
         maxAnswerBytes: MOST_ANSWER_BYTES,
         trustsAnyone: !settings.rejectUnauthorized,
         closes: !settings.reuseConnections,
+        proxied: true,
         ...(abortSignal instanceof AbortSignal && { signal: abortSignal }),
       });
       const { status: statusCode, headers, body } = answer;

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import type { HeadgateEvent } from '../events/event.ts';
 import { type Compiled, compileExpressionOrText, type Expression } from '../expressions/expression.ts';
-import { ownValue } from '../expressions/values.ts';
+import { type Fields, ownValue } from '../expressions/values.ts';
 import { reasonOf } from '../lib/errors.ts';
 
 const LONGEST = 2048;
@@ -47,7 +46,7 @@ export const groupName = readBy(compileGroup);
 export class NameMissing extends Error {}
 
 /** What the setting `name` gives for the event. Throws `NameMissing`. */
-export function nameFor(name: string, expression: Expression, event: HeadgateEvent): string {
+export function nameFor(name: string, expression: Expression, event: Fields): string {
   const value = resultOf(name, expression, event);
   const isName = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
   const text = isName ? String(value).trim() : '';
@@ -55,7 +54,19 @@ export function nameFor(name: string, expression: Expression, event: HeadgateEve
   return text;
 }
 
-function resultOf(name: string, expression: Expression, event: HeadgateEvent): unknown {
+/** An ARN, or how a service that only speaks as SNS does calls its topics. */
+const TOPIC = /^(arn:[\w:.+=@/-]+|https?:\/\/[\x21-\x7e]+)$/;
+const MOST_SHOWN = 200;
+
+/** The topic that the setting gives for the event, where `wanted` names none. Throws `NameMissing`. */
+export function topicFor(expression: Expression, event: Fields, wanted?: unknown): string {
+  const isWanted = typeof wanted === 'string' && wanted !== '';
+  const topic = isWanted ? wanted : nameFor('topicArn', expression, event);
+  if (TOPIC.test(topic)) return topic;
+  throw new NameMissing(`topicArn: '${topic.slice(0, MOST_SHOWN)}' is no ARN of a topic`);
+}
+
+function resultOf(name: string, expression: Expression, event: Fields): unknown {
   try {
     return expression.evaluate(event);
   } catch (error) {

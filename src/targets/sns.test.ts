@@ -37,6 +37,7 @@ interface Sending {
   readonly events?: readonly HeadgateEvent[];
   readonly internal?: Readonly<Record<string, unknown>>;
   readonly deliveryId?: string;
+  readonly rest?: string;
   readonly clock?: Clock;
   readonly policy?: Partial<AddressPolicy>;
   readonly secrets?: Readonly<Record<string, string>>;
@@ -77,6 +78,7 @@ function target(settings: object) {
         events.map(event => withSteering(event, { ...event, ...internal })),
         {
           deliveryId: sending.deliveryId ?? `delivery-${++count}`,
+          ...(sending.rest !== undefined && { rest: sending.rest }),
           http,
           dial: noDial,
           secretOf: name => secrets[name],
@@ -173,12 +175,17 @@ test('one phone that is not reached keeps no other from the message, and none ge
         : undefined,
   });
   const phones = target({ ...toPhones, endpoint: url, phoneNumber: '+15555550001,+15555550002' });
-  expect(await phones.send({ deliveryId: 'd-phones' })).toMatchObject({
+  const first = await phones.send({ deliveryId: 'd-phones' });
+  expect(first).toMatchObject({
     kind: 'retry',
     reason: expect.stringMatching(/^taken for the others, \+15555550001: SNS answered Internal/),
   });
   isBusy = false;
-  expect(await phones.send({ deliveryId: 'd-phones' })).toEqual({ kind: 'sent', httpStatus: 200 });
+  const rest = first.kind === 'retry' ? first.rest : undefined;
+  expect(await phones.send({ deliveryId: 'd-phones', ...(rest !== undefined && { rest }) })).toEqual({
+    kind: 'sent',
+    httpStatus: 200,
+  });
   expect(published.map(one => one.phone)).toEqual(['+15555550002', '+15555550001']);
 });
 

@@ -1,14 +1,14 @@
 import type { PublishCommandInput } from '@aws-sdk/client-sns';
+import * as z from 'zod';
 import type { HeadgateEvent } from '../events/event.ts';
 import { steeringOf } from '../events/steering.ts';
 import type { HttpClient } from '../lib/http.ts';
-import { createLru } from '../lib/lru.ts';
 import { onAbort } from '../lib/on-abort.ts';
 import type { Outcome } from './outcome.ts';
 import type { Publisher } from './sns-client.ts';
 import { ownKeys } from './sns-keys.ts';
 import { shortText, snsMessage } from './sns-message.ts';
-import { NameMissing, nameFor } from './sns-names.ts';
+import { NameMissing, nameFor, topicFor } from './sns-names.ts';
 import { isExpired, outcomeOfSnsFailure } from './sns-outcome.ts';
 import { fits, numbersOf, type SnsSettings, snsSettings } from './sns-settings.ts';
 import { defineTarget, type SendContext } from './target.ts';
@@ -35,10 +35,11 @@ export const sns = defineTarget({
     const cancel = context.clock.after(MOST_MS, () => over.abort());
     const publish = (input: PublishCommandInput): Promise<Outcome> =>
       publishOnce(input, settings, context, over.signal);
+    const way = { publish, deliveryId: context.deliveryId, rest: context.rest };
     try {
       return settings.destinationType === 'topic'
-        ? await toTopic(events, event, settings, { publish, deliveryId: context.deliveryId })
-        : await toPhones(event, settings, { publish, deliveryId: context.deliveryId });
+        ? await toTopic(events, event, settings, way)
+        : await toPhones(event, settings, way);
     } finally {
       cancel();
       leave();
@@ -49,10 +50,9 @@ export const sns = defineTarget({
 interface Way {
   publish(input: PublishCommandInput): Promise<Outcome>;
   readonly deliveryId: string;
+  /** What attempts before left to do. */
+  readonly rest: string | undefined;
 }
-
-/** An ARN, or how a service that only speaks as SNS does calls its topics. */
-const TOPIC = /^(arn:[\w:.+=@/-]+|https?:\/\/[\x21-\x7e]+)$/;
 
 async function toTopic(
   events: readonly HeadgateEvent[],
@@ -88,8 +88,7 @@ function namesFor(event: HeadgateEvent, { topicArn, messageGroupId }: SnsSetting
   const refused = (reason: string): Outcome => ({ kind: 'refused', reason, isAboutMessage: true });
   const { __topicArn: wanted } = steeringOf(event);
   try {
-    const topic = typeof wanted === 'string' && wanted !== '' ? wanted : nameFor('topicArn', topicArn, event);
-    if (!TOPIC.test(topic)) return refused(`topicArn: '${topic.slice(0, MOST_SHOWN)}' is no ARN of a topic`);
+    const topic = topicFor(topicArn, event, wanted);
     if (!topic.endsWith('.fifo')) return { topic, group: undefined };
     const hasGroup = messageGroupId.text !== '';
     const group = hasGroup ? nameFor('messageGroupId', messageGroupId, event) : event.cribl_notification;
@@ -100,25 +99,42 @@ function namesFor(event: HeadgateEvent, { topicArn, messageGroupId }: SnsSetting
   }
 }
 
-const MOST_SHOWN = 200;
-
 /** Letters, digits and marks, at most 128. */
 const idText = (text: string): string => text.replace(/[^\x21-\x7e]/gu, '-').slice(0, 128);
 
-/** By delivery: whoever got the message must not get it again. A restart forgets it: phones have no key that drops repeats. */
-const done = createLru<string, ReadonlyMap<string, Outcome>>(1000);
+/**
+ * Phones that are done with, each with why it was refused or null, kept with the delivery: whoever got the message must not
+ * get it again, and phones have no key that drops repeats.
+ */
+const kept = z.record(z.string(), z.string().nullable());
+
+function endsIn(rest: string | undefined): Map<string, Outcome> {
+  const known = rest === undefined ? {} : (kept.safeParse(JSON.parse(rest)).data ?? {});
+  return new Map(
+    Object.entries(known).map(([number, reason]): [string, Outcome] => [
+      number,
+      reason === null ? { kind: 'sent' } : { kind: 'refused', reason, isAboutMessage: true },
+    ]),
+  );
+}
+
+function restAfter(ends: ReadonlyMap<string, Outcome>): string {
+  const done = [...ends].flatMap(([number, end]) =>
+    end.kind === 'retry' ? [] : [[number, end.kind === 'sent' ? null : end.reason] as const],
+  );
+  return JSON.stringify(Object.fromEntries(done));
+}
 
 async function toPhones(
   event: HeadgateEvent,
   settings: SnsSettings,
-  { publish, deliveryId }: Way,
+  { publish, rest }: Way,
 ): Promise<Outcome> {
   const { __phoneNumber: wanted } = steeringOf(event);
   const numbers = numbersOf(
     typeof wanted === 'string' && wanted !== '' ? wanted : (settings.phoneNumber ?? ''),
   );
-  const key = `${settings.id} ${deliveryId}`;
-  const ends = new Map<string, Outcome>(done.get(key) ?? []);
+  const ends = endsIn(rest);
   for (const number of new Set(numbers)) {
     if (ends.has(number)) continue;
     const refusal = refusalOf(number, settings);
@@ -126,9 +142,7 @@ async function toPhones(
     ends.set(number, end);
   }
   const outcome = together(ends);
-  if (outcome.kind === 'retry') done.set(key, new Map([...ends].filter(([, end]) => end.kind !== 'retry')));
-  else done.delete(key);
-  return outcome;
+  return outcome.kind === 'retry' ? { ...outcome, rest: restAfter(ends) } : outcome;
 }
 
 function refusalOf(number: string, { allowList }: SnsSettings): Outcome | undefined {

@@ -11,6 +11,8 @@ import type { Outcome } from './outcome.ts';
 export interface SendContext {
   /** Of the delivery, or of those that travel together: stable over all attempts, so that receivers drop repeats. */
   readonly deliveryId: string;
+  /** What the attempt before left to do, as its outcome said; left out, all of it. */
+  readonly rest?: string;
   readonly http: HttpClient;
   /** For what does not speak HTTP. */
   readonly dial: Dial;
@@ -37,6 +39,8 @@ export interface CommonSettings {
   /** Id of the target that gets what this one does not take. */
   readonly fallback?: string | undefined;
   readonly pacing?: Rate | undefined;
+  /** `drop`: alarms beyond what may wait are skipped. */
+  readonly onBackpressure?: 'queue' | 'block' | 'drop' | undefined;
 }
 
 /** How much may travel in one message. */
@@ -64,8 +68,8 @@ interface Definition<Settings extends CommonSettings> {
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
   routes?(event: HeadgateEvent, settings: Settings): readonly string[];
-  /** Why nothing is to be sent, where the settings say so; deliveries settle as skipped with it. */
-  skipsBecause?(settings: Settings): string | undefined;
+  /** Why an event is not to be sent, where the settings say so; its delivery settles as skipped with it. */
+  skipsBecause?(event: HeadgateEvent, settings: Settings): string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** What a test that arrives cannot show of the settings; undefined for nothing. */
@@ -102,8 +106,8 @@ export interface Target {
   readonly keepsOpen?: boolean;
   /** Ids of the targets that get an event in this one's place; left out for one that sends. */
   readonly routes?: (event: HeadgateEvent) => readonly string[];
-  /** Why deliveries settle as skipped; left out for one that sends. */
-  readonly skipsBecause?: string | undefined;
+  /** Why the delivery of an event settles as skipped; left out for one that sends all. */
+  readonly skipsBecause?: (event: HeadgateEvent) => string | undefined;
   /** What a test that arrives cannot show of the settings; left out for nothing. */
   readonly testNote?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
@@ -116,7 +120,7 @@ export interface Target {
 }
 
 export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
-  const { routes } = definition;
+  const { routes, skipsBecause } = definition;
   return {
     type: definition.type,
     description: definition.description,
@@ -131,7 +135,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         neverGroups: definition.neverGroups?.(settings) === true,
         ...(definition.keepsOpen && { keepsOpen: true }),
         ...(routes && { routes: event => routes(event, settings) }),
-        ...(definition.skipsBecause && { skipsBecause: definition.skipsBecause(settings) }),
+        ...(skipsBecause && { skipsBecause: event => skipsBecause(event, settings) }),
         ...(definition.testNote && { testNote: definition.testNote(settings) }),
         send: (events, context) => definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),

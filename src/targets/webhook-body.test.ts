@@ -5,8 +5,9 @@ import { afterEach, expect, test } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { noDial } from '../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../events/event.ts';
-import { systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpClient } from '../lib/http-client.ts';
+import type { Outcome } from './outcome.ts';
 import { webhook } from './webhook.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -37,8 +38,8 @@ interface Sent {
 /** What a real receiver got of both events, and what was warned of. */
 async function sentBy(
   settings: object,
-  clock = testClock(),
-): Promise<{ sent: readonly Sent[]; warnings: readonly string[] }> {
+  { clock = testClock(), kind = 'sent' }: { clock?: Clock; kind?: Outcome['kind'] } = {},
+): Promise<{ sent: readonly Sent[]; warnings: readonly string[]; outcome: Outcome }> {
   const sent: Sent[] = [];
   const warnings: string[] = [];
   const server = createServer((request, response) => {
@@ -71,8 +72,8 @@ async function sentBy(
     logFolder: '/nowhere',
     warn: reason => void warnings.push(reason),
   });
-  expect(outcome.kind).toBe('sent');
-  return { sent, warnings };
+  expect(outcome.kind).toBe(kind);
+  return { sent, warnings, outcome };
 }
 
 async function bodyBy(settings: object): Promise<string | undefined> {
@@ -112,9 +113,11 @@ test.each([
   expect(await bodyBy(settings)).toBe(body);
 });
 
-test('a request whose events are all left out is not made', async () => {
-  const { sent } = await sentBy({ srcExpression: 'null', customDropWhenNull: true });
+test('a request whose events are all left out is not made, and a test says so', async () => {
+  const dropping = { srcExpression: 'null', customDropWhenNull: true };
+  const { sent, outcome } = await sentBy(dropping, { kind: 'refused' });
   expect(sent).toEqual([]);
+  expect(outcome).toMatchObject({ kind: 'refused', reason: 'dropped by srcExpression' });
 });
 
 test('a request in format custom has its own content type', async () => {
@@ -161,7 +164,7 @@ test('each attempt is signed for its own time, under the same id', async () => {
   const clock = testClock();
   const attempts: Sent[] = [];
   for (let count = 0; count < 2; count++) {
-    attempts.push(...(await sentBy({ signingSecret: secretOf(1) }, clock)).sent);
+    attempts.push(...(await sentBy({ signingSecret: secretOf(1) }, { clock })).sent);
     await clock.advance(1_800_000);
   }
   const [first, second] = attempts.map(({ headers, body }) => {

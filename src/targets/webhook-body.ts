@@ -25,6 +25,20 @@ export function bodyText(
   return framed(format === 'json_array' ? texts.map(asJson) : texts.map(asText), settings, warn);
 }
 
+/** Whether nothing is sent of the event, because its expression gives nothing. */
+export function isDropped(
+  event: HeadgateEvent,
+  { customDropWhenNull, srcExpression }: Pick<BodySettings, 'customDropWhenNull' | 'srcExpression'>,
+): boolean {
+  if (!customDropWhenNull || srcExpression === undefined) return false;
+  try {
+    return (srcExpression.evaluate(event) ?? null) === null;
+  } catch {
+    // The whole event is sent, and then it is told.
+    return false;
+  }
+}
+
 const whole = (event: HeadgateEvent): string => JSON.stringify(event);
 const asJson = (value: unknown): string => JSON.stringify(value);
 const asText = (value: unknown): string => (typeof value === 'string' ? value : asJson(value));

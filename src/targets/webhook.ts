@@ -6,7 +6,7 @@ import { failedRequest } from './failed-request.ts';
 import { MAX_ANSWER_BYTES, outcomeOfAnswer, outcomeOfFailure } from './http-outcome.ts';
 import type { Outcome } from './outcome.ts';
 import { defineTarget, type SendContext } from './target.ts';
-import { bodyText } from './webhook-body.ts';
+import { bodyText, isDropped } from './webhook-body.ts';
 import { type WebhookSettings, webhookSettings } from './webhook-settings.ts';
 import { signed } from './webhook-signature.ts';
 
@@ -21,10 +21,12 @@ export const webhook = defineTarget({
     maxBytes: maxPayloadSizeKB * 1024,
     gatherMs: flushPeriodSec * 1000,
   }),
+  skipsBecause: (event, settings) => (isDropped(event, settings) ? DROPPED : undefined),
   async send(events, settings, context) {
     const authorization = authorizationOf(settings);
     const text = bodyText(events, settings, context.warn ?? ignore);
-    if (text === undefined) return { kind: 'sent' };
+    // Nothing but a test comes here then.
+    if (text === undefined) return { kind: 'refused', reason: DROPPED, isAboutMessage: true };
     const secrets = secretsOf(settings, authorization);
     const body = settings.compress ? await compressed(text) : text;
     const headers = {
@@ -72,6 +74,8 @@ async function exchange(
 }
 
 const ignore = (): void => {};
+
+const DROPPED = 'dropped by srcExpression';
 
 const CONTENT_TYPES = { ndjson: 'application/x-ndjson', json_array: 'application/json' } as const;
 

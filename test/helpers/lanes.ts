@@ -45,12 +45,21 @@ async function openWorld() {
     refusal?: AppError | undefined;
     schedule: readonly number[];
     concurrency: number;
+    mostWaiting: number;
     failing: Readonly<Record<string, ToldFailing>>;
     paused: Readonly<Record<string, number>>;
     /** As real clocks do: what passes from one reading to the next, and by how much timers are early, in ms. */
     readingMs: number;
     earlyMs: number;
-  } = { schedule: [0, 5000, 30_000], concurrency: 256, failing: {}, paused: {}, readingMs: 0, earlyMs: 0 };
+  } = {
+    schedule: [0, 5000, 30_000],
+    concurrency: 256,
+    mostWaiting: 1000,
+    failing: {},
+    paused: {},
+    readingMs: 0,
+    earlyMs: 0,
+  };
   let lanes: Lanes | undefined;
   let readings = 0;
   const coarse: Clock = {
@@ -94,6 +103,7 @@ async function openWorld() {
         retrySchedule: facts.schedule,
         instanceName: 'gate',
         concurrency: facts.concurrency,
+        mostWaiting: facts.mostWaiting,
       }),
     });
   }

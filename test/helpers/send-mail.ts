@@ -15,6 +15,8 @@ interface Sending {
   readonly conf?: object | null;
   readonly internal?: Readonly<Record<string, unknown>>;
   readonly deliveryId?: string;
+  /** Of the attempt before: what it left to do. */
+  readonly after?: Outcome;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
   readonly warn?: (reason: string) => void;
@@ -45,6 +47,8 @@ export function sendMail(settings: object, sending: Sending = {}): Promise<Outco
     events.map(event => withSteering(event, { ...event, ...steered })),
     {
       deliveryId: sending.deliveryId ?? `delivery-${++count}`,
+      ...(sending.after?.kind === 'retry' &&
+        sending.after.rest !== undefined && { rest: sending.after.rest }),
       http: noHttp,
       dial: createDial({ privateAddresses: 'allow', allowedAddresses: [], ...policy }),
       secretOf: () => undefined,

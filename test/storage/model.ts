@@ -94,6 +94,7 @@ export function createModel(): Model {
       next_at: operation.nextAt,
       last_status: operation.lastStatus,
       last_error: operation.lastError,
+      rest: operation.rest ?? null,
       settled_at: operation.settledAt,
       batch: operation.batch,
     });

@@ -1935,7 +1935,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -2006,7 +2006,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -2196,7 +2196,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -2252,7 +2252,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3098,7 +3098,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3163,7 +3163,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3313,7 +3313,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3470,7 +3470,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3709,7 +3709,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -3803,7 +3803,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -4580,6 +4580,11 @@ export interface components {
                  * @default 256
                  */
                 concurrency: number;
+                /**
+                 * @description Deliveries that may wait for a target with onBackpressure drop; alarms beyond that are skipped.
+                 * @default 1000
+                 */
+                mostWaiting: number;
                 /** @description Id of the target that is told when another target fails, gives up a delivery, and recovers. */
                 operationalTarget?: string;
             };
@@ -5259,6 +5264,7 @@ export interface components {
                 allowedAddresses?: string[] | null;
                 retrySchedule?: string[] | null;
                 concurrency?: number | null;
+                mostWaiting?: number | null;
                 operationalTarget?: string | null;
             } | null;
             retention?: {
@@ -5334,7 +5340,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5476,7 +5482,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5563,7 +5569,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5676,7 +5682,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5747,7 +5753,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -5901,7 +5907,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -6303,7 +6309,7 @@ export interface components {
              */
             systemFields: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";
@@ -6597,7 +6603,7 @@ export interface components {
              */
             systemFields?: string[];
             /**
-             * @description What happens to events that cannot be sent at once; they are queued.
+             * @description What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.
              * @enum {string}
              */
             onBackpressure?: "queue" | "block" | "drop";

@@ -10,7 +10,7 @@ const FORMATS: PlainMap = {
   rate: { pattern: '^[0-9]+/(second|minute|hour|day)$', examples: ['2/second'] },
 };
 /** Marks for those who draw forms; what else our schemas are marked with concerns nobody outside. */
-const MARKS: PlainMap = { aliases: 'x-aliases', later: 'x-no-effect-yet' };
+const MARKS: PlainMap = { aliases: 'x-aliases' };
 const UNSAID = new Set(['$schema', 'secret', 'secretWhen', 'destination', 'template', 'propertyNames']);
 
 /** The schema as JSON Schema 2020-12, which OpenAPI 3.1 speaks. */

@@ -76,7 +76,6 @@ function typeOf({ title, type, format, enum: values, const: only, additionalProp
 
 function limitsOf(schema) {
   const { default: value, minimum, maximum, minLength, maxLength, minItems, maxItems, examples } = schema;
-  const noEffect = schema['x-no-effect-yet'];
   const parts = [
     value !== undefined && `Default ${JSON.stringify(value)}.`,
     minimum > Number.MIN_SAFE_INTEGER && `At least ${minimum}.`,
@@ -87,7 +86,6 @@ function limitsOf(schema) {
     maxItems > 1 && `At most ${maxItems} of them.`,
     examples !== undefined && `Such as ${examples.join(', ')}.`,
     schema['x-aliases'] && `Also read as ${schema['x-aliases'].join(', ')}.`,
-    noEffect && `Of no effect yet${noEffect === true ? '' : `: ${noEffect.join(', ')}`}.`,
   ];
   return parts.filter(Boolean).join(' ');
 }

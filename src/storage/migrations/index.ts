@@ -17,6 +17,7 @@ import { minutes } from './20260114030000-minutes.ts';
 import { tenants } from './20260115000000-tenants.ts';
 import { documents } from './20260116000000-documents.ts';
 import { heldBack } from './20260117000000-held-back.ts';
+import { restsOfDeliveries } from './20260118000000-rests-of-deliveries.ts';
 
 /** In the order they run, by the name of their file. Only ever appended to: a database remembers the names. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -38,4 +39,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '20260115000000-tenants': tenants,
   '20260116000000-documents': documents,
   '20260117000000-held-back': heldBack,
+  '20260118000000-rests-of-deliveries': restsOfDeliveries,
 };

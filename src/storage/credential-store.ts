@@ -1,5 +1,5 @@
 import type { WorkspaceRoleRow } from './organization-store.ts';
-import type { Page, PageRequest } from './storage.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { CredentialRoleTable, CredentialSecretTable, CredentialTable } from './tenant-tables.ts';
 
 export type CredentialRow = CredentialTable;

@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from './storage.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { MemberRoleTable, MemberTable, OrganizationTable, WorkspaceTable } from './tenant-tables.ts';
 
 export type OrganizationRow = OrganizationTable;

@@ -3,6 +3,7 @@ import type { FlushOperation, GroupStore } from './group-store.ts';
 import type { Lease, LeaseStore } from './lease-store.ts';
 import type { NodeRow, NodeStore } from './node-store.ts';
 import type { OrganizationStore, OrganizationTransaction } from './organization-store.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { SessionStore, SessionTransaction } from './session-store.ts';
 import type {
   AttemptTable,
@@ -23,18 +24,7 @@ import type {
 } from './tables.ts';
 import type { UserStore } from './user-store.ts';
 
-export type { Lease, LeaseStore, NodeRow, NodeStore, UserStore };
-
-/** A page of rows; `total` counts all that match. */
-export interface Page<Row> {
-  readonly rows: readonly Row[];
-  readonly total: number;
-}
-
-export interface PageRequest {
-  readonly offset: number;
-  readonly limit: number;
-}
+export type { Lease, LeaseStore, NodeRow, NodeStore, Page, PageRequest, UserStore };
 
 type Scoped<Row> = Omit<Row, 'workspace'>;
 export type IncidentRow = Scoped<IncidentTable>;

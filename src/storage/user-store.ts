@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from './storage.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { UserTable } from './tables.ts';
 
 export interface UserStore {

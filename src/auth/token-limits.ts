@@ -14,7 +14,7 @@ const NO_LIMIT = { ...FAILURES_OF_ADDRESS, count: Number.POSITIVE_INFINITY };
 const LONGEST_RETRY_SECONDS = 5;
 
 /** A reserved attempt to show who one is. One of the three is called, once. */
-export interface TokenAttempt {
+interface TokenAttempt {
   /** Throws `rate-limited` when the client asks too often, wherever from. */
   succeeded(): void;
   failed(): Promise<void>;

@@ -11,7 +11,7 @@ const ASK_MS = 500;
 const REMEMBERED = 10_000;
 
 /** Something that is remembered by id. */
-export interface Memory<Value> {
+interface Memory<Value> {
   /** Throws `unavailable` when the store has not said for 2 seconds whether something changed. */
   get(id: string): Promise<Value>;
   /** What is remembered, without asking the store. Throws as `get` does. */

@@ -14,7 +14,7 @@ interface GrantRequest extends ClientRequest {
 }
 
 /** What a program is given for its secret (RFC 6749, section 4.4). */
-export type Grant =
+type Grant =
   | {
       readonly kind: 'granted';
       readonly accessToken: string;

@@ -26,7 +26,7 @@ import { invalidField } from './users.ts';
 const MOST_CREDENTIALS = 1000;
 const CLIENT_ID_LENGTH = 32;
 const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-export const DEFAULT_GRACE_MS = 24 * 3_600_000;
+const DEFAULT_GRACE_MS = 24 * 3_600_000;
 const LONGEST_GRACE_MS = 7 * DEFAULT_GRACE_MS;
 
 /** Its secret is shown this once. */

@@ -13,7 +13,7 @@ export interface KnownCredential {
 }
 
 /** What a user is in one organization. */
-export interface Membership {
+interface Membership {
   readonly organization: string;
   readonly role: OrganizationRole;
   readonly roles: readonly WorkspaceRoleRow[];

@@ -15,7 +15,7 @@ import { ofToken, permissionsIn, roleIn, type Standing } from './tenant-roles.ts
 import { createUserDirectory, type UserDirectory } from './user-directory.ts';
 
 /** `hosted` of the settings, as far as tokens go. */
-export interface AccessSettings {
+interface AccessSettings {
   readonly authUrl: string;
   readonly audience: readonly string[];
 }

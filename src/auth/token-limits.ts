@@ -10,10 +10,11 @@ const MOST_KEYS = 10_000;
 const MOST_WAITING = 2000;
 /** Whoever makes client ids up costs a look into the store each time. */
 const FAILURES_OF_ADDRESS = { count: 50, perMs: 1000 };
+const NO_LIMIT = { ...FAILURES_OF_ADDRESS, count: Number.POSITIVE_INFINITY };
 const LONGEST_RETRY_SECONDS = 5;
 
 /** A reserved attempt to show who one is. One of the three is called, once. */
-export interface TokenAttempt {
+interface TokenAttempt {
   /** Throws `rate-limited` when the client asks too often, wherever from. */
   succeeded(): void;
   failed(): Promise<void>;
@@ -54,7 +55,8 @@ export function createTokenLimits(options: {
       const pair = `${address} ${clientId}`;
       take(asked, pair);
       const limit = backOff();
-      const addressMs = await ofAddress.reserve(address, FAILURES_OF_ADDRESS);
+      const ofAll = limit.after === 0 ? NO_LIMIT : FAILURES_OF_ADDRESS;
+      const addressMs = await ofAddress.reserve(address, ofAll);
       if (addressMs > 0) throw rateLimited(addressMs, LONGEST_RETRY_SECONDS);
       const pairMs = await ofPair.reserve(pair, limit).catch((error: unknown) => {
         ofAddress.release(address);
@@ -75,10 +77,7 @@ export function createTokenLimits(options: {
           take(granted, clientId);
         },
         async failed() {
-          const booked = Promise.all([
-            ofPair.fail(pair, limit),
-            ofAddress.fail(address, FAILURES_OF_ADDRESS),
-          ]);
+          const booked = Promise.all([ofPair.fail(pair, limit), ofAddress.fail(address, ofAll)]);
           release();
           await booked;
         },

@@ -4,7 +4,7 @@ import type { CredentialRoleTable, CredentialSecretTable, CredentialTable } from
 
 export type CredentialRow = CredentialTable;
 export type CredentialSecretRow = CredentialSecretTable;
-export type CredentialRoleRow = CredentialRoleTable;
+type CredentialRoleRow = CredentialRoleTable;
 
 /** The programs that may call; those that were deleted are not seen but by `get`. */
 export interface CredentialStore {

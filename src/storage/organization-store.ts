@@ -6,7 +6,7 @@ export type WorkspaceRow = WorkspaceTable;
 export type MemberRow = MemberTable;
 /** What somebody may do in a workspace of the organization. */
 export type WorkspaceRoleRow = Pick<MemberRoleTable, 'workspace' | 'role'>;
-export type MemberRoleRow = MemberRoleTable;
+type MemberRoleRow = MemberRoleTable;
 
 /** The customers of the hosted deployment, what they have, and who belongs to them. */
 export interface OrganizationStore {

@@ -2,8 +2,7 @@
 export const ORGANIZATION_ROLES = ['owner', 'admin', 'user'] as const;
 export type OrganizationRole = (typeof ORGANIZATION_ROLES)[number];
 
-export const WORKSPACE_STATES = ['Provisioning', 'Active', 'Inactive', 'Failed', 'Deprovisioning'] as const;
-export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
+type WorkspaceState = 'Provisioning' | 'Active' | 'Inactive' | 'Failed' | 'Deprovisioning';
 
 /** A customer of the hosted deployment. */
 export interface OrganizationTable {

@@ -50,6 +50,8 @@ export interface ServeOptions {
   readonly data: string;
   readonly environment?: Environment;
   readonly arguments?: readonly string[];
+  /** `serve` when left out. */
+  readonly command?: 'serve' | 'serve-login';
 }
 
 /** Children still alive: a worker of vitest that ends early must leave none behind. */
@@ -115,13 +117,18 @@ export async function headgate(
 /** Tests and benchmarks look more often than people do. */
 const UNLIMITED = { HEADGATE_API_RATE_LIMIT_PER_SECOND: '0' };
 
-/** Starts `headgate serve` on a free port, without waiting for it. */
+/** Starts `headgate serve`, or another command, on a free port, without waiting for it. */
 export function launch(options: ServeOptions): Running {
-  const { config, data, environment = { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD } } = options;
+  const {
+    config,
+    data,
+    command = 'serve',
+    environment = { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD },
+  } = options;
   const args = options.arguments ?? ['--port', '0'];
   return run(
     process.execPath,
-    [BIN, 'serve', '--config', config, '--data', data, ...args],
+    [BIN, command, '--config', config, '--data', data, ...args],
     environmentFor({ ...UNLIMITED, ...environment }),
   );
 }

@@ -83,7 +83,7 @@ export function createOAuthErrorWriter(logger: Logger, clock: Pick<Clock, 'monot
   };
 }
 
-export const bodyOf = (error: OAuthCode, description: string): object => ({
+const bodyOf = (error: OAuthCode, description: string): object => ({
   error,
   error_description: description,
 });

@@ -72,6 +72,9 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     readers: new Map<string, RsyslogReader>(),
   };
   const valuesOfPoints = createPointReader(settings);
+  const capacities = new Map(
+    settings.engine === 'rsyslog' ? Object.entries(settings.queueCapacities ?? {}) : [],
+  );
   let lastAt: number | null = null;
   let unreachableSince: number | null = null;
   let error: string | null = null;
@@ -176,7 +179,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     pushStats(instance, rounds) {
       const name = instance ?? settings.id;
       const reader = readers.get(name) ?? createRsyslogReader();
-      const read = rounds.map(round => reader.read(round));
+      const read = rounds.map(round => reader.read(round, capacities));
       push(
         name,
         read.map(({ stats }) =>

@@ -3961,6 +3961,10 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer.
                  */
                 token: string;
+                /** @description Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in. */
+                queueCapacities?: {
+                    [key: string]: number;
+                };
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -4457,6 +4461,10 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer.
                  */
                 token: string;
+                /** @description Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in. */
+                queueCapacities?: {
+                    [key: string]: number;
+                };
             } | ({
                 /**
                  * @description The program whose metrics are read.

@@ -1,0 +1,20 @@
+import type { Usage } from '../delivery/usage.ts';
+import type { World } from './world.ts';
+
+export const INTERVAL_SEC = 10;
+export const WINDOW_SEC = 60;
+
+/** A system that reads the pages of a world and tells of every component without data. */
+export interface Watcher {
+  /** Whether it has read every component. */
+  knowsAll(): Promise<boolean>;
+  /** What all of its processes have used so far. */
+  usage(): Usage;
+  end(): Promise<void>;
+}
+
+export interface WatcherKind {
+  readonly name: string;
+  readonly version: string;
+  start(world: World, folder: string): Promise<Watcher>;
+}

@@ -99,9 +99,11 @@ export function createEngine(options: EngineOptions): Engine {
       attempt(() => {
         if (watch.source === 'posted') return posts.remind(watch, now);
         const { kind } = watch.rule.condition;
-        for (const subject of subjectsOf(watch, table, now))
+        subjectsOf(watch, table, now).forEach((subject, at) => {
+          const calmUntil = watch.calmUntil[at] ?? 0;
           if (isDisabled(kind, subject)) rest(watch, subject.key, now);
-          else judge(watch, subject, now);
+          else if (now >= calmUntil) watch.calmUntil[at] = judge(watch, subject, now);
+        });
         closeAbandoned(watch, isThere);
       });
     if (failed.length > 0) faults.failed(failed[0]);
@@ -124,9 +126,10 @@ export function createEngine(options: EngineOptions): Engine {
     return true;
   }
 
-  function judge(watch: ComponentWatch, subject: Subject, now: number): void {
+  /** Says until when, on the monotonic clock, it need not be asked again. */
+  function judge(watch: ComponentWatch, subject: Subject, now: number): number {
     const { key } = subject;
-    if (watch.writing.has(key) || !isRested(watch, key, now)) return;
+    if (watch.writing.has(key) || !isRested(watch, key, now)) return now;
     const { forMs, repeatMs } = watch.notification;
     const incident = watch.incidents.get(key);
     const open = incident && {
@@ -144,13 +147,15 @@ export function createEngine(options: EngineOptions): Engine {
     });
     if (decision === 'hold') {
       if (!watch.holding.has(key)) watch.holding.set(key, now);
-      return;
+      return now;
     }
     // Kept until the incident is on disk: one that the disk refuses has not to wait its time again.
     if (decision !== 'open') watch.holding.delete(key);
-    if (decision === 'nothing' || verdict.state === 'unknown') return;
+    if (decision === 'nothing' || verdict.state === 'unknown')
+      return verdict.state === 'ok' ? now + (verdict.calmMs ?? 0) : now;
     const status = decision === 'close' ? 'OK' : 'ALARM';
     void incidents.tell(watch, { subject, status, description: verdict.describe() });
+    return now;
   }
 
   /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */

@@ -6,7 +6,7 @@ import { writeConfiguration } from '../../test/acceptance/files.ts';
 import { headgate as product } from '../delivery/headgate.ts';
 import { usageOf } from '../delivery/usage.ts';
 import { rules } from './rules.ts';
-import { INTERVAL_SEC, type Watcher, WINDOW_SEC } from './watcher.ts';
+import { INTERVAL_SEC, TIMEOUT_SEC, type Watcher, WINDOW_SEC } from './watcher.ts';
 import type { World } from './world.ts';
 
 export interface HeadgateWatcher extends Watcher {
@@ -27,6 +27,7 @@ async function start(world: World, folder: string): Promise<HeadgateWatcher> {
         engine: 'custom',
         url: `http://${world.host}/page/${page}`,
         interval: `${INTERVAL_SEC}s`,
+        timeout: `${TIMEOUT_SEC}s`,
         rules,
       })),
     },

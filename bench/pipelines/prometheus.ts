@@ -6,26 +6,33 @@ import { type Running, run } from '../../test/acceptance/bin.ts';
 import { until } from '../../test/acceptance/until.ts';
 import { freePort } from '../../test/helpers/postgres-server.ts';
 import { usageOf } from '../delivery/usage.ts';
-import { INTERVAL_SEC, type Watcher, type WatcherKind, WINDOW_SEC } from './watcher.ts';
+import { INTERVAL_SEC, TIMEOUT_SEC, type Watcher, type WatcherKind, WINDOW_SEC } from './watcher.ts';
 import type { World } from './world.ts';
 import { PREFIX } from './world-protocol.ts';
 
 const PROMETHEUS = 'prometheus';
 const ALERTMANAGER = 'prometheus-alertmanager';
 
-/** Undefined where one of the two is not installed. */
-export function findPrometheus(): WatcherKind | undefined {
+/** How often its rule is looked at, in seconds: as often as it reads, and as often as Headgate looks. */
+export const LAZY_SEC = INTERVAL_SEC;
+export const PROMPT_SEC = 1;
+
+/** One that looks at its rule so often. Undefined where one of the two programs is not installed. */
+export function findPrometheus(lookSec: number): WatcherKind | undefined {
   const versions = [PROMETHEUS, ALERTMANAGER].map(program => {
     const told = spawnSync(program, ['--version'], { encoding: 'utf8' });
     return /version ([\d.]+)/.exec(`${told.stdout}${told.stderr}`)?.[1];
   });
   const isThere = versions.every(version => version !== undefined);
-  return isThere ? { name: 'Prometheus + Alertmanager', version: versions.join(' + '), start } : undefined;
+  const name = `Prometheus + Alertmanager, rule every ${lookSec} s`;
+  return isThere
+    ? { name, version: versions.join(' + '), start: (world, folder) => start(world, folder, lookSec) }
+    : undefined;
 }
 
 const EVENTS = `${PREFIX}in_events_total`;
 
-async function start(world: World, folder: string): Promise<Watcher> {
+async function start(world: World, folder: string, lookSec: number): Promise<Watcher> {
   mkdirSync(folder, { recursive: true });
   const file = (name: string, content: object): string => {
     const path = join(folder, name);
@@ -39,7 +46,7 @@ async function start(world: World, folder: string): Promise<Watcher> {
     `--storage.path=${join(folder, 'alerts')}`,
     '--cluster.listen-address=',
   ]);
-  const rules = file('rules.yml', RULES);
+  const rules = file('rules.yml', rulesOf(lookSec));
   const prometheus = await started(PROMETHEUS, addresses[1], [
     `--config.file=${file('prometheus.yml', scraping(world, rules, addresses[0]))}`,
     `--storage.tsdb.path=${join(folder, 'data')}`,
@@ -89,12 +96,11 @@ const routing = (world: World): object => ({
   receivers: [{ name: 'hook', webhook_configs: [{ url: world.hook.replace(/hook$/, 'other') }] }],
 });
 
-/** As many times as it reads: to look every second, as Headgate does, would cost it more. */
-const RULES = {
+const rulesOf = (lookSec: number): object => ({
   groups: [
     {
       name: 'silence',
-      interval: `${INTERVAL_SEC}s`,
+      interval: `${lookSec}s`,
       rules: [
         {
           alert: 'NoData',
@@ -104,10 +110,10 @@ const RULES = {
       ],
     },
   ],
-};
+});
 
 const scraping = (world: World, rules: string, alertmanager: string): object => ({
-  global: { scrape_interval: `${INTERVAL_SEC}s`, scrape_timeout: '5s' },
+  global: { scrape_interval: `${INTERVAL_SEC}s`, scrape_timeout: `${TIMEOUT_SEC}s` },
   rule_files: [rules],
   alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
   scrape_configs: [

@@ -3,6 +3,8 @@ import type { World } from './world.ts';
 
 export const INTERVAL_SEC = 10;
 export const WINDOW_SEC = 60;
+/** Of one reading: on a machine that does other things as well a page may take long. */
+export const TIMEOUT_SEC = 9;
 
 /** A system that reads the pages of a world and tells of every component without data. */
 export interface Watcher {

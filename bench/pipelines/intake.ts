@@ -1,14 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { until } from '../../test/acceptance/until.ts';
 import { median, printGoal, printTable, spread } from '../delivery/table.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../delivery/temporary.ts';
 import { usageOf } from '../delivery/usage.ts';
 import { headgate } from './headgate.ts';
 import type { Bench } from './part.ts';
 import { findPrometheus, LAZY_SEC, PROMPT_SEC } from './prometheus.ts';
-import { INTERVAL_SEC, type WatcherKind } from './watcher.ts';
-
-const PATIENCE_MS = 120_000;
+import { INTERVAL_SEC, untilAllIsKnown, type WatcherKind } from './watcher.ts';
 
 interface Reading {
   /** Seconds of processor time for each second. */
@@ -22,7 +19,7 @@ interface Reading {
 async function read(kind: WatcherKind, { world, seconds }: Bench): Promise<Reading> {
   const watcher = await kind.start(world, temporaryFolder());
   try {
-    await until(watcher.knowsAll, 'every component', PATIENCE_MS);
+    await untilAllIsKnown(watcher);
     await pause(2 * INTERVAL_SEC * 1000);
     const [before, worldBefore, begun] = [watcher.usage(), usageOf(world.pid), performance.now()];
     await pause(seconds * 1000);

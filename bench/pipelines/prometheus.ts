@@ -86,8 +86,10 @@ const answerShape = z.object({
   data: z.object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) }),
 });
 
+/** NaN while it is too busy to say. */
 async function countOf(address: string): Promise<number> {
   const answer = await fetch(`http://${address}/api/v1/query?query=count(${EVENTS})`);
+  if (!answer.ok) return Number.NaN;
   return Number(answerShape.parse(await answer.json()).data.result[0]?.value[1]);
 }
 

@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { until } from '../../test/acceptance/until.ts';
 import { printGoal, printTable } from '../delivery/table.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../delivery/temporary.ts';
 import { type HeadgateWatcher, headgate } from './headgate.ts';
 import type { Bench } from './part.ts';
-import { INTERVAL_SEC, WINDOW_SEC } from './watcher.ts';
+import { INTERVAL_SEC, untilAllIsKnown, WINDOW_SEC } from './watcher.ts';
 import type { World } from './world.ts';
 
 const PATIENCE_MS = 120_000;
@@ -73,7 +72,7 @@ async function stopSome(watcher: HeadgateWatcher, world: World, perPage: number)
 export async function silence({ world }: Bench): Promise<void> {
   const watcher = await headgate.start(world, temporaryFolder());
   try {
-    await until(watcher.knowsAll, 'every component', PATIENCE_MS);
+    await untilAllIsKnown(watcher);
     await pause(2 * INTERVAL_SEC * 1000);
     const one = await stopSome(watcher, world, 1);
     const all = await stopSome(watcher, world, world.size.perPage);

@@ -1,5 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../../test/acceptance/until.ts';
 import type { Usage } from '../delivery/usage.ts';
 import type { World } from './world.ts';
+
+const PATIENCE_MS = 120_000;
+const LOOK_MS = 1000;
 
 export const INTERVAL_SEC = 10;
 export const WINDOW_SEC = 60;
@@ -13,6 +18,15 @@ export interface Watcher {
   /** What all of its processes have used so far. */
   usage(): Usage;
   end(): Promise<void>;
+}
+
+/** Waits until it has read every component, without asking so often that this is what it does. */
+export async function untilAllIsKnown({ knowsAll }: Watcher): Promise<void> {
+  const looks = async (): Promise<boolean> => {
+    await pause(LOOK_MS);
+    return knowsAll();
+  };
+  await until(looks, 'every component', PATIENCE_MS);
 }
 
 export interface WatcherKind {

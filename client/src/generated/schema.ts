@@ -2474,8 +2474,8 @@ export interface components {
         };
         Me: {
             id: string;
-            /** @constant */
-            kind: "user";
+            /** @enum {string} */
+            kind: "user" | "credential" | "member";
             name: string;
             /** @enum {string} */
             role: "admin" | "editor" | "notification_admin" | "reader" | "user";
@@ -4175,6 +4175,31 @@ export interface components {
                  */
                 audit: string;
             };
+            /** @description Many workspaces in one installation, with a login service; without it there is one workspace. */
+            hosted?: {
+                /** @description The domain below which workspaces are reached, as `https://<workspace>-<organization>.<cloudDomain>`. Needs a restart. */
+                cloudDomain: string;
+                /** @description Where the login service is reached. It issues every token in this name, so a change ends all of them. Needs a restart. */
+                authUrl: string;
+                /** @description What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart. */
+                audience: string[];
+                /**
+                 * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
+                 * @default {}
+                 */
+                tokenRateLimit: {
+                    /**
+                     * @description Token requests a second that go on being answered; 0 switches the limit off.
+                     * @default 5
+                     */
+                    perSecond: number;
+                    /**
+                     * @description Token requests that are answered at once after a pause.
+                     * @default 20
+                     */
+                    burst: number;
+                };
+            };
             /**
              * @description Metrics of Headgate itself.
              * @default {}
@@ -4611,6 +4636,15 @@ export interface components {
                 versions?: string | null;
                 messages?: string | null;
                 audit?: string | null;
+            } | null;
+            hosted?: {
+                cloudDomain?: string | null;
+                authUrl?: string | null;
+                audience?: string[] | null;
+                tokenRateLimit?: {
+                    perSecond?: number | null;
+                    burst?: number | null;
+                } | null;
             } | null;
             metrics?: {
                 token?: string | null;

@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 const PATIENCE_MS = 120_000;
 const LOOK_MS = 20;
 /** Nothing came for so long: nothing more will. */
-const QUIET_MS = 10_000;
+const QUIET_MS = 30_000;
 
 interface Told {
   readonly expected: number;

@@ -17,8 +17,9 @@ const GAUGES = [0, 120, 10_000, 1] as const;
 const begun = Date.now();
 let stoppedAt = Number.POSITIVE_INFINITY;
 let stoppedPerPage = 0;
-/** By page, when it was last served with everything still counting, and with those that were stopped first. */
+/** By page, when it was last served with more than before of those that were stopped: once after that, too. */
 const lastGrowth = new Float64Array(pages);
+let grown = new Set<number>();
 const alarmAt = new Map<number, number>();
 let requests = 0;
 let lastAt = 0;
@@ -35,7 +36,8 @@ const lines = Array.from({ length: pages }, (_, page) =>
 
 function pageText(page: number): string {
   const now = Date.now();
-  if (now < stoppedAt) lastGrowth[page] = now;
+  if (now < stoppedAt || !grown.has(page)) lastGrowth[page] = now;
+  if (now >= stoppedAt) grown.add(page);
   const moving = valuesAt(now);
   const standing = valuesAt(Math.min(now, stoppedAt));
   let text = '';
@@ -54,7 +56,8 @@ function valuesAt(now: number): string[] {
   return [...counters, ...GAUGES.map(value => `${value}\n`)];
 }
 
-const eventShape = z.object({ status: z.string(), input: z.string() });
+/** A summary of many names none of them. */
+const eventShape = z.object({ status: z.string(), input: z.string().optional() });
 
 function noteAlarms(body: string): void {
   requests++;
@@ -62,6 +65,7 @@ function noteAlarms(body: string): void {
   for (const line of body.split('\n')) {
     if (line === '') continue;
     const { status, input } = eventShape.parse(JSON.parse(line));
+    if (input === undefined) continue;
     const number = Number(input.slice(input.indexOf(COMPONENT) + COMPONENT.length));
     if (status === 'ALARM' && !alarmAt.has(number)) alarmAt.set(number, lastAt);
   }
@@ -83,6 +87,7 @@ function answerCommand(asked: z.output<typeof command>): unknown {
   if (asked.kind === 'stop') {
     stoppedAt = Date.now();
     stoppedPerPage = asked.perPage;
+    grown = new Set();
     alarmAt.clear();
     requests = 0;
     return {};

@@ -17,7 +17,13 @@ export interface Subject {
 
 /** What a condition says of a subject now. `unknown` neither opens nor closes anything. */
 export type Verdict =
-  | { readonly state: 'ok' | 'alarm'; readonly describe: () => Description }
+  | { readonly state: 'alarm'; readonly describe: () => Description }
+  | {
+      readonly state: 'ok';
+      readonly describe: () => Description;
+      /** For so many milliseconds it stays so, whatever comes or does not: nobody has to ask. */
+      readonly calmMs?: number;
+    }
   | { readonly state: 'unknown'; readonly reason: string };
 
 /** Made only when a verdict is told to somebody: most evaluations change nothing. */

@@ -37,6 +37,7 @@ export function defineSilence({ id, name, kind, metric, does }: Silence): Compon
       if (silentMs < ms && (open === undefined || hadDataSince(evaluation, open)))
         return {
           state: 'ok',
+          calmMs: ms - silentMs,
           describe: () => ({
             fields,
             text: `${calledAs(kind, subject)} ${does} data again after ${formatDuration(ms + (open?.ms ?? 0))}`,

@@ -23,6 +23,9 @@ function parse(text: string): unknown {
   }
 }
 
+const [QUOTE, BACKSLASH, COLON] = [34, 92, 58];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [123, 125, 91, 93];
+
 /** Walks a text that is known to be valid JSON, so that only brackets, strings and colons matter. */
 function findFault(text: string): string | undefined {
   const scopes: (Set<string> | undefined)[] = [];
@@ -30,23 +33,23 @@ function findFault(text: string): string | undefined {
   const owners: string[] = [''];
   let at = 0;
   while (at < text.length) {
-    const char = text.charAt(at);
-    if (char === '{' || char === '[') {
-      if (scopes.push(char === '{' ? new Set() : undefined) > MOST_DEPTH)
+    const code = text.charCodeAt(at);
+    if (code === OPEN_OBJECT || code === OPEN_LIST) {
+      if (scopes.push(code === OPEN_OBJECT ? new Set() : undefined) > MOST_DEPTH)
         return `The body is nested deeper than ${MOST_DEPTH} levels`;
       owners.push('');
-    } else if (char === '}' || char === ']') {
+    } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
       scopes.pop();
       owners.pop();
     }
-    if (char !== '"') {
+    if (code !== QUOTE) {
       at += 1;
       continue;
     }
     const end = endOfString(text, at);
     const keys = scopes.at(-1);
     if (keys !== undefined && isKey(text, end)) {
-      const key = String(JSON.parse(text.slice(at, end)));
+      const key = keyIn(text.slice(at, end));
       if (key === '__proto__') return "The body has the forbidden key '__proto__'";
       if (key === 'prototype' && owners.at(-2) === 'constructor')
         return "The body has the forbidden key 'prototype' in 'constructor'";
@@ -59,14 +62,20 @@ function findFault(text: string): string | undefined {
   return undefined;
 }
 
+const keyIn = (quoted: string): string =>
+  quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
+
 function endOfString(text: string, start: number): number {
   let at = start + 1;
-  while (text.charAt(at) !== '"') at += text.charAt(at) === '\\' ? 2 : 1;
+  for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at))
+    at += code === BACKSLASH ? 2 : 1;
   return at + 1;
 }
 
 function isKey(text: string, end: number): boolean {
   let at = end;
-  while (' \t\n\r'.includes(text.charAt(at)) && at < text.length) at += 1;
-  return text.charAt(at) === ':';
+  while (isBlank(text.charCodeAt(at))) at += 1;
+  return text.charCodeAt(at) === COLON;
 }
+
+const isBlank = (code: number): boolean => code === 32 || (code >= 9 && code <= 13);

@@ -506,6 +506,29 @@ it('asks for the state of each pipeline once in a pass, however many incidents a
   expect(asked).toBeLessThanOrEqual(11);
 });
 
+it('asks nobody again about silence before it can have lasted, and then tells it in that very second', async () => {
+  for (let count = 0; count < 50; count++) components.add(`more-${count}`);
+  let asked = 0;
+  const { silentMs } = components;
+  components.silentMs = component => {
+    asked++;
+    return silentMs(component);
+  };
+  await start(silent({}, { name: '*' }));
+  await pass(30);
+  const [first] = components.all();
+  if (first !== undefined) components.data(first);
+  await pass(29);
+  expect(asked).toBeLessThanOrEqual(102);
+  expect(told).toEqual([]);
+  await pass(1);
+  expect(told).toHaveLength(50);
+  await pass(29);
+  expect(told).toHaveLength(50);
+  await pass(1);
+  expect(told).toHaveLength(51);
+});
+
 it('holds components with an open incident and those a notification names exactly', async () => {
   const [named, other] = [components.add('named'), components.add('other')];
   await start(

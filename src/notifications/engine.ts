@@ -133,10 +133,13 @@ export function createEngine(options: EngineOptions): Engine {
 
   function look(watch: ComponentWatch, now: number, isThere: Map<string, boolean>): void {
     const { kind } = watch.rule.condition;
-    for (const subject of subjectsOf(watch, table, now))
+    subjectsOf(watch, table, now).forEach((subject, at) => {
       if (isDisabled(kind, subject)) rest(watch, subject.key, now);
-      else if (isRested(watch, subject.key, now))
-        judge(watch, subject, now, open => watch.rule.evaluate({ subject, components, open }));
+      else if (now >= (watch.calmUntil[at] ?? 0) && isRested(watch, subject.key, now))
+        watch.calmUntil[at] = judge(watch, subject, now, open =>
+          watch.rule.evaluate({ subject, components, open }),
+        );
+    });
     closeAbandoned(watch, isThere);
   }
 
@@ -167,14 +170,15 @@ export function createEngine(options: EngineOptions): Engine {
     return true;
   }
 
+  /** Says until when, on the monotonic clock, it need not be asked again. */
   function judge(
     watch: EvaluatedWatch,
     subject: About,
     now: number,
     evaluate: (open: OpenFor | undefined) => Verdict,
-  ): void {
+  ): number {
     const { key } = subject;
-    if (watch.writing.has(key)) return;
+    if (watch.writing.has(key)) return now;
     const { forMs, repeatMs } = watch.notification;
     const incident = watch.incidents.get(key);
     const open = incident && {
@@ -192,13 +196,15 @@ export function createEngine(options: EngineOptions): Engine {
     });
     if (decision === 'hold') {
       if (!watch.holding.has(key)) watch.holding.set(key, now);
-      return;
+      return now;
     }
     // Kept until the incident is on disk: one that the disk refuses has not to wait its time again.
     if (decision !== 'open') watch.holding.delete(key);
-    if (decision === 'nothing' || verdict.state === 'unknown') return;
+    if (decision === 'nothing' || verdict.state === 'unknown')
+      return verdict.state === 'ok' ? now + (verdict.calmMs ?? 0) : now;
     const status = decision === 'close' ? 'OK' : 'ALARM';
     void incidents.tell(watch, { subject, status, description: verdict.describe() });
+    return now;
   }
 
   /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */

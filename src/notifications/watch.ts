@@ -60,8 +60,9 @@ export interface ComponentWatch extends EvaluatedWatch {
   readonly rested: Map<string, number>;
   /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
   unmatchedSince: number;
-  /** Whom it was last asked about. */
+  /** Whom it was last asked about, and until when, on the monotonic clock, nobody has to ask again. */
   subjects: readonly Subject[];
+  calmUntil: Float64Array;
   readonly read: (table: SubjectTable) => readonly Subject[];
 }
 
@@ -95,6 +96,7 @@ export function createWatch(notification: Notification, now: number): Watch {
     rested: new Map(),
     unmatchedSince: now,
     subjects: [],
+    calmUntil: new Float64Array(0),
     read: subjectReader(rule.conf, rule.condition.kind),
   };
 }
@@ -144,6 +146,7 @@ export function subjectsOf(watch: ComponentWatch, table: SubjectTable, now: numb
     const keys = new Set(subjects.map(subject => subject.key));
     for (const times of remembered) for (const key of times.keys()) if (!keys.has(key)) times.delete(key);
   }
+  if (subjects !== watch.subjects) watch.calmUntil = new Float64Array(subjects.length);
   watch.subjects = subjects;
   return subjects;
 }

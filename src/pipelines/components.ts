@@ -63,7 +63,7 @@ function statusOf(row: Row | undefined, clock: Clock): ComponentStatus {
     timestamp: row.timestamp,
     metrics: metricsOf(row),
     error: health === 'Green' ? null : errorOf(row, healthCounts, reasons),
-    replicas: row.replicas.size,
+    replicas: row.replicas.length,
     lastDataAt: row.lastDataAt,
     silentMs: monotonic - row.silentSince,
   };
@@ -102,7 +102,9 @@ function errorOf(
   for (const health of ['Red', 'Yellow', 'Unknown'] as const) {
     const reason = reasons.get(health);
     if (reason === undefined) continue;
-    return row.replicas.size === 1 ? reason : `${counts[health]} of ${row.replicas.size} replicas: ${reason}`;
+    return row.replicas.length === 1
+      ? reason
+      : `${counts[health]} of ${row.replicas.length} replicas: ${reason}`;
   }
   return null;
 }

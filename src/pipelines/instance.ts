@@ -1,7 +1,8 @@
+import { unsliced } from '../lib/unsliced.ts';
 import type { FeedState, Instance } from './state.ts';
 
 export const createInstance = (name: string, feed: FeedState): Instance => ({
-  name,
+  name: unsliced(name),
   feed,
   readings: 0,
   page: 0,

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { unsliced } from '../lib/unsliced.ts';
 import { delta, firstDelta, isLate } from './delta.ts';
 import type { Meaning, Statement } from './engines/profile.ts';
 import type { Feed, Restored } from './feed.ts';
@@ -33,8 +34,12 @@ export interface Intake {
   ): Fate;
   /** `isWhole`: nothing of the reading was unreadable, so what it lacks is gone. */
   end(feed: Feed, isWhole: boolean): void;
-  /** The text under which a series is kept; finding it by that very string is cheap. */
-  keptAs(feed: Feed, series: string): string | undefined;
+  /** The slot a series is kept in, or -1. */
+  slotOf(feed: Feed, series: string): number;
+  /** The text of the series whose first slot it is. */
+  textOf(slot: number): string | undefined;
+  /** Takes a value of a series whose slot and kept text are known; false when it is no longer kept there. */
+  takeKept(feed: Feed, slot: number, series: string, value: number, time: number): boolean;
 }
 
 interface Parts {
@@ -62,7 +67,7 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
     let instance = feed.instances.get(name);
     if (instance === undefined) {
       instance = createInstance(name, feed);
-      feed.instances.set(name, instance);
+      feed.instances.set(instance.name, instance);
     }
     enter(feed, instance);
     return instance;
@@ -115,8 +120,7 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
     }
     if (head === -1) return 'refused';
     room.series++;
-    // A slice would keep the whole page alive.
-    const key = Buffer.from(series).toString();
+    const key = unsliced(series);
     slots.series[head] = key;
     feed.series.set(key, head);
     feed.restored.delete(series);
@@ -229,7 +233,14 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
       touched = [];
       feed.page++;
     },
-    keptAs: (feed, series) => slots.series[feed.series.get(series) ?? -1],
+    slotOf: (feed, series) => feed.series.get(series) ?? -1,
+    textOf: slot => slots.series[slot],
+    takeKept(feed, head, series, value, time) {
+      // A slot that was given back may be another feed's by now.
+      if (slots.replica[head]?.instance.feed !== feed || slots.series[head] !== series) return false;
+      for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) next(feed, slot, value, time);
+      return true;
+    },
     enterOwn: feed => instanceOf(feed, feed.name),
     take(feed, series, value, time, discover) {
       const head = feed.series.get(series);

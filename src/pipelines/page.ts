@@ -29,10 +29,10 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
     return { instance: labels.get('instance'), statements: statementsOf(profile, rulesOf(name), labels) };
   }
 
-  let order: string[] = [];
+  let order: Order = { series: [], slots: [] };
 
   return (feed, text, openMetrics) => {
-    const fresh: string[] = [];
+    const present = followOrder(order);
     noteStart(feed, text);
     intake.begin(feed);
     const { bad, error } = readPrometheus(text, openMetrics, {
@@ -41,18 +41,50 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
         // There it tells when a counter began (OpenMetrics 1.0), whatever a rule that is not anchored says.
         return !(openMetrics && name.endsWith('_created')) && rulesOf(name).length > 0;
       },
-      expected: order,
-      sample(series, value, time, asExpected) {
-        if (asExpected) intake.enterOwn(feed);
+      expected: order.series,
+      sample(series, value, time, expectedAt) {
+        if (expectedAt >= 0) {
+          intake.enterOwn(feed);
+          const slot = order.slots[expectedAt] ?? -1;
+          if (intake.takeKept(feed, slot, series, value, time)) {
+            present.note(series, slot);
+            return 'taken';
+          }
+        }
         if (intake.take(feed, series, value, time, discover) === 'malformed') return 'malformed';
-        const kept = asExpected ? series : intake.keptAs(feed, series);
-        if (kept !== undefined) fresh.push(kept);
+        const slot = intake.slotOf(feed, series);
+        const kept = intake.textOf(slot);
+        if (kept !== undefined) present.note(kept, slot);
         return 'taken';
       },
     });
-    order = fresh;
+    order = present.result();
     if (error === undefined) intake.end(feed, bad === 0);
     return { bad, error };
+  };
+}
+
+/** Wanted series of a page as they are kept, in its order, each with its slot. */
+interface Order {
+  readonly series: readonly string[];
+  readonly slots: readonly number[];
+}
+
+/** Finds out the order of a page. Most have that of the page before, and then nothing is made anew. */
+function followOrder(before: Order) {
+  let count = 0;
+  let own: { readonly series: string[]; readonly slots: number[] } | undefined;
+  const copied = () => ({ series: before.series.slice(0, count), slots: before.slots.slice(0, count) });
+  return {
+    note(series: string, slot: number): void {
+      if (own === undefined && before.slots[count] === slot && before.series[count] === series) count++;
+      else {
+        own ??= copied();
+        own.series.push(series);
+        own.slots.push(slot);
+      }
+    },
+    result: (): Order => own ?? (count === before.series.length ? before : copied()),
   };
 }
 

@@ -68,6 +68,9 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
   const valuesOfPoints = createPointReader(settings);
   const reach = createReach(clock);
   let pushedAt: number | null = null;
+  const capacities = new Map(
+    settings.engine === 'rsyslog' ? Object.entries(settings.queueCapacities ?? {}) : [],
+  );
 
   function feedOf(name: string): Feed {
     let feed = feeds.get(name);
@@ -136,7 +139,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     pushStats(instance, rounds) {
       const name = instance ?? settings.id;
       const reader = readers.get(name) ?? createRsyslogReader();
-      const read = rounds.map(round => reader.read(round));
+      const read = rounds.map(round => reader.read(round, capacities));
       push(
         name,
         read.map(({ stats }) =>

@@ -43,7 +43,8 @@ export function createReplica(row: Row, instance: Instance): Replica {
     bookedAt: Number.NaN,
     settledAt: Number.NaN,
   };
-  row.replicas.add(replica);
+  // Most have one: what grows in place keeps room for many.
+  row.replicas = row.replicas.concat(replica);
   if (instance.replicas.size === 0) instance.feed.active++;
   instance.replicas.set(row, replica);
   return replica;
@@ -51,7 +52,7 @@ export function createReplica(row: Row, instance: Instance): Replica {
 
 export function dropReplica(replica: Replica): void {
   const { row, instance } = replica;
-  row.replicas.delete(replica);
+  row.replicas = row.replicas.filter(one => one !== replica);
   instance.replicas.delete(row);
   if (instance.replicas.size === 0) instance.feed.active--;
 }
@@ -183,7 +184,7 @@ function bookTime(
   replica.bookedAt = monotonic;
   const { row } = replica;
   if (row.windows.length === 0 || !(spanMs > 0)) return;
-  const ms = Math.min(spanMs, LONGEST_SPAN_MS) / row.replicas.size;
+  const ms = Math.min(spanMs, LONGEST_SPAN_MS) / row.replicas.length;
   book(row, 'red_ms', red * ms, monotonic);
   book(row, 'blocked_ms', blocked * ms, monotonic);
 }

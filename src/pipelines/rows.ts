@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { unsliced } from '../lib/unsliced.ts';
 import type { Component, ComponentKind } from './component.ts';
 import type { RuleGauge } from './engines/profile.ts';
 import { COUNTERS, type Counter, METRICS, type Metric } from './metric.ts';
@@ -79,8 +80,9 @@ export function createRows(clock: Clock, limit: number): Rows {
         ? index?.byEngineId.get(idKey(kind, engineId))
         : index?.byName.get(nameKey(kind, type, engineId));
     },
-    add(identity, id) {
+    add(found, id) {
       if (rows.size >= limit) return undefined;
+      const identity = { ...found, type: unsliced(found.type), engineId: unsliced(found.engineId) };
       const taken = ids[identity.kind];
       const component = {
         ...identity,
@@ -96,7 +98,7 @@ export function createRows(clock: Clock, limit: number): Rows {
         lastDataAt: null,
         timestamp: null,
         lifeAt: monotonic,
-        replicas: new Set(),
+        replicas: [],
         windows: [],
       };
       rows.set(component, row);

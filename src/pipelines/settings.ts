@@ -29,6 +29,7 @@ export const MOST_COMPONENTS = 200_000;
 export const MOST_SERIES = 2_000_000;
 /** Lists of addresses that one pipeline may have. */
 const MOST_FILES = 20;
+const MOST_CAPACITIES = 1000;
 
 const labelName = z.string().min(1).max(200);
 
@@ -170,6 +171,17 @@ const push = {
 const ENGINE = 'The program whose metrics are read.';
 const engineText = `must be one of ${[...PULL_ENGINES, ...JSON_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
 
+const queueCapacities = z
+  .record(labelName, z.int().min(1))
+  .refine(
+    record => Object.keys(record).length <= MOST_CAPACITIES,
+    `must name at most ${MOST_CAPACITIES} actions`,
+  )
+  .optional()
+  .describe(
+    'Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in.',
+  );
+
 /** One item of `pipelines:`. `push: true` marks the ones that send by themselves; the others are read from their url. */
 export const pipelineSchema = z
   .discriminatedUnion(
@@ -180,7 +192,7 @@ export const pipelineSchema = z
         z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...push }),
       ]),
       z.strictObject({ engine: z.enum(JSON_ENGINES).describe(ENGINE), ...pull }),
-      z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push }),
+      z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push, queueCapacities }),
       z.discriminatedUnion('push', [
         z.strictObject({
           engine: z.literal('custom').describe(ENGINE),

@@ -18,7 +18,7 @@ export interface Row {
   timestamp: number | null;
   /** Monotonic ms of the last sign of life. */
   lifeAt: number;
-  readonly replicas: Set<Replica>;
+  replicas: readonly Replica[];
   /** What conditions look back over. */
   readonly windows: RowWindow[];
 }

@@ -103,6 +103,26 @@ const otelcol: Engine = {
   },
 };
 
+const fluentBit: Engine = {
+  engine: 'fluent-bit',
+  input: 'tail:tail.0',
+  simulate(registry) {
+    const records = new Counter({
+      name: 'fluentbit_input_records_total',
+      help: 'records',
+      labelNames: ['name'],
+      registers: [registry],
+    });
+    new Gauge({ name: 'fluentbit_uptime', help: 'uptime', registers: [registry] }).set(1);
+    const labels = { name: 'tail.0' };
+    return simulator({
+      add: count => records.inc(labels, count),
+      vanish: () => records.remove(labels),
+      restarted: () => {},
+    });
+  },
+};
+
 const inputNamed = async (api: Api, pipeline: string) =>
   (await api.items('/system/inputs', inputItem)).find(item => item.headgate.pipeline === pipeline);
 
@@ -114,6 +134,7 @@ async function pages(page: MetricsPage, count: number): Promise<void> {
 
 it.each([
   { ...vector, atOnce: 5, what: 'a smaller value' },
+  { ...fluentBit, atOnce: 5, what: 'a smaller value' },
   { ...otelcol, atOnce: 5000, what: 'a larger value and a newer start time' },
 ])(
   'loses nothing of $engine over a restart with $what and a vanished series, and tells only true outages',

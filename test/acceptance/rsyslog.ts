@@ -2,18 +2,16 @@ import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { run } from './bin.ts';
-import { temporaryFolder, until, writeFileText } from './harness.ts';
+import { daemon } from './daemon.ts';
+import { temporaryFolder, writeFileText } from './harness.ts';
 
 const RSYSLOGD = '/usr/sbin/rsyslogd';
 const LINE_EVERY_MS = 100;
 
 /** A private rsyslogd whose statistics go to Headgate through omprog and curl. */
 export interface Rsyslog {
-  readonly port: number;
   /** Sends a line every 100 ms to its TCP input until the returned call. */
   startSending(): () => void;
-  stderr(): string;
 }
 
 interface Options {
@@ -22,9 +20,11 @@ interface Options {
   /** Where the statistics are posted. */
   readonly url: string;
   readonly token: string;
+  /** Forwards every line by TCP to this port of loopback, through the queue of an action `out_fwd`. */
+  readonly forwardTo?: number;
 }
 
-export async function rsyslog({ name, url, token }: Options): Promise<Rsyslog> {
+export async function rsyslog({ name, url, token, forwardTo }: Options): Promise<Rsyslog> {
   const folder = temporaryFolder();
   const header = writeFileText(folder, 'header', `Authorization: Bearer ${token}\n`);
   const script = writeFileText(folder, 'push.sh', pushScript(url, header));
@@ -33,20 +33,15 @@ export async function rsyslog({ name, url, token }: Options): Promise<Rsyslog> {
   const configuration = writeFileText(
     folder,
     'rsyslog.conf',
-    rsyslogConfiguration({ folder, name, script, portFile }),
+    rsyslogConfiguration({ folder, name, script, portFile, forwardTo }),
   );
-  const daemon = run(RSYSLOGD, ['-n', '-f', configuration, '-i', join(folder, 'pid')], {
-    PATH: process.env.PATH,
-  });
-  onTestFinished(async () => {
-    daemon.signal('SIGTERM');
-    const late = setTimeout(() => daemon.signal('SIGKILL'), 5000);
-    await daemon.ended;
-    clearTimeout(late);
-  });
-  await until(() => existsSync(portFile) && readFileSync(portFile, 'utf8') !== '', 'the port of rsyslog');
+  await daemon(
+    RSYSLOGD,
+    ['-n', '-f', configuration, '-i', join(folder, 'pid')],
+    () => existsSync(portFile) && readFileSync(portFile, 'utf8') !== '',
+  );
   const port = Number(readFileSync(portFile, 'utf8'));
-  return { port, startSending: () => startSending(port), stderr: daemon.stderr };
+  return { startSending: () => startSending(port) };
 }
 
 /** A curl for each line: the smallest way there is to feed Headgate from an rsyslog without omhttp. */
@@ -63,6 +58,7 @@ const rsyslogConfiguration = (at: {
   readonly name: string;
   readonly script: string;
   readonly portFile: string;
+  readonly forwardTo: number | undefined;
 }): string => `
 global(workDirectory="${at.folder}")
 module(load="imtcp")
@@ -74,9 +70,18 @@ ruleset(name="statistics") {
 }
 ruleset(name="lines") {
   action(name="lines_out" type="omfile" file="${join(at.folder, 'lines.log')}")
+  ${at.forwardTo === undefined ? '' : forwarding(at.forwardTo)}
 }
 input(type="imtcp" name="${at.name}" address="127.0.0.1" port="0" listenPortFileName="${at.portFile}" ruleset="lines")
 `;
+
+/** A disk-assisted queue, as production has it: 50 messages in memory, the rest in files. */
+const forwarding = (port: number): string => `action(
+    name="out_fwd" type="omfwd" target="127.0.0.1" port="${port}" protocol="tcp"
+    queue.type="LinkedList" queue.filename="forward" queue.size="50" queue.dequeueBatchSize="10"
+    queue.workerThreads="1" queue.timeoutShutdown="100" queue.timeoutEnqueue="0"
+    action.resumeRetryCount="-1" action.resumeInterval="1"
+  )`;
 
 function startSending(port: number): () => void {
   const socket = connect(port, '127.0.0.1');

@@ -1,3 +1,4 @@
+import { unsliced } from '../../lib/unsliced.ts';
 import type { ComponentKind } from '../component.ts';
 import type { Counter, Gauge } from '../metric.ts';
 import { LONGEST_NAME } from '../pattern.ts';
@@ -109,8 +110,7 @@ export function ruleLookup(profile: Profile): (name: string) => readonly Rule[] 
     const known = remembered.get(name);
     if (known !== undefined) return known;
     const rules = profile.rules.filter(rule => rule.match.test(name));
-    // A slice would keep the whole page alive.
-    if (remembered.size < MOST_NAMES) remembered.set(Buffer.from(name).toString(), rules);
+    if (remembered.size < MOST_NAMES) remembered.set(unsliced(name), rules);
     return rules;
   };
 }

@@ -3,6 +3,8 @@ import { sample } from '../../../test/helpers/pages.ts';
 import { parseImpstats, type StatsObject } from '../formats/impstats.ts';
 import { createRsyslogReader } from './rsyslog.ts';
 
+const NONE: ReadonlyMap<string, number> = new Map();
+
 const action = (processed: number): StatsObject => ({
   name: 'out',
   origin: 'core.action',
@@ -10,12 +12,12 @@ const action = (processed: number): StatsObject => ({
 });
 const queue = (size: number): StatsObject => ({ name: 'out queue', origin: 'core.queue', values: { size } });
 const series = (objects: readonly StatsObject[], reader = createRsyslogReader()): string[] =>
-  reader.read(objects).stats.map(stat => stat.series.replaceAll('\n', ' '));
+  reader.read(objects, NONE).stats.map(stat => stat.series.replaceAll('\n', ' '));
 
 describe('createRsyslogReader', () => {
   it('knows inputs, actions with their queues, and forwarders; the rest is ignored', () => {
     const [round = []] = parseImpstats(sample('rsyslog-8.2302-impstats-json.txt')).rounds;
-    const { stats, known } = createRsyslogReader().read(round);
+    const { stats, known } = createRsyslogReader().read(round, NONE);
     const named = stats.flatMap(stat =>
       stat.statements.map(one => `${one.kind} ${one.type}:${one.engineId}`),
     );
@@ -31,7 +33,7 @@ describe('createRsyslogReader', () => {
 
   it('tells the type of an action nobody named', () => {
     const object = { name: 'action-3-builtin:omfwd', origin: 'core.action', values: { processed: 1 } };
-    expect(createRsyslogReader().read([object]).stats[0]?.statements[0]?.type).toBe('omfwd');
+    expect(createRsyslogReader().read([object], NONE).stats[0]?.statements[0]?.type).toBe('omfwd');
   });
 
   it('holds an action back until its queues have come, however the lines are cut', () => {
@@ -51,5 +53,15 @@ describe('createRsyslogReader', () => {
     series([action(5)], reader);
     expect(series([action(6)], reader)).toEqual(['core.action out processed', 'core.action out processed']);
     expect(series([action(7)], reader)).toEqual(['core.action out processed']);
+  });
+
+  it('knows the capacity of a queue only where it was told', () => {
+    const told = (capacities: ReadonlyMap<string, number>): number[] =>
+      createRsyslogReader()
+        .read([action(5), queue(5)], capacities)
+        .stats.filter(({ statements }) => statements.some(({ means }) => means.metric === 'queue_capacity'))
+        .map(({ value }) => value);
+    expect(told(new Map([['out', 100]]))).toEqual([100]);
+    expect(told(new Map([['other', 100]]))).toEqual([]);
   });
 });

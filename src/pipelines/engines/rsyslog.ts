@@ -24,6 +24,9 @@ const QUEUE: Meanings = {
   'discarded.nf': lost,
 };
 
+/** Not among the statistics: whoever configured the queue knows it. */
+const CAPACITY = gauge('queue_capacity', 'last');
+
 const FORWARD: Meanings = { 'bytes.sent': [counter('out_bytes')] };
 
 /** One counter of one object: what it is called, what it says, its value. */
@@ -40,13 +43,24 @@ interface Stat {
  * learns from the rounds before. So statistics may come in any portions, down to one line each.
  */
 export interface RsyslogReader {
-  /** Stats that are complete now, in order, and how many objects say something of an input or output. */
-  read(objects: readonly StatsObject[]): { readonly stats: readonly Stat[]; readonly known: number };
+  /**
+   * Stats that are complete now, in order, and how many objects say something of an input or output.
+   * `capacities`: messages the queue of an action holds, by the action's name.
+   */
+  read(
+    objects: readonly StatsObject[],
+    capacities: ReadonlyMap<string, number>,
+  ): { readonly stats: readonly Stat[]; readonly known: number };
 }
 
 const MOST_ACTIONS = 10_000;
 
 type Part = 'action' | 'queue' | 'queue[DA]';
+
+interface Reading {
+  readonly stats: Stat[];
+  readonly capacities: ReadonlyMap<string, number>;
+}
 
 interface Round {
   readonly parts: Map<Part, StatsObject>;
@@ -58,18 +72,25 @@ export function createRsyslogReader(): RsyslogReader {
   const expected = new Map<string, Set<Part>>();
   const pending = new Map<string, Round>();
 
-  function release(action: string, stats: Stat[]): void {
+  function release(action: string, { stats, capacities }: Reading): void {
     for (const [part, object] of pending.get(action)?.parts ?? [])
       stats.push(...statsOf(object, part === 'action' ? ACTION : QUEUE, actionIdentity(action)));
     pending.delete(action);
+    const value = capacities.get(action);
+    if (value !== undefined)
+      stats.push({
+        series: `capacity\n${action}`,
+        statements: [{ ...actionIdentity(action), means: CAPACITY }],
+        value,
+      });
   }
 
   /** An action that speaks again before its queues did has lost them: what came before stands alone. */
-  function hold(action: string, part: Part, object: StatsObject, stats: Stat[]): void {
+  function hold(action: string, part: Part, object: StatsObject, reading: Reading): void {
     const before = pending.get(action);
     if (before?.parts.has(part)) {
       expected.set(action, new Set(before.parts.keys()));
-      release(action, stats);
+      release(action, reading);
     }
     const round = pending.get(action) ?? { parts: new Map(), learnt: false };
     const known = expected.get(action) ?? new Set();
@@ -80,8 +101,9 @@ export function createRsyslogReader(): RsyslogReader {
   }
 
   return {
-    read(objects) {
+    read(objects, capacities) {
       const stats: Stat[] = [];
+      const reading = { stats, capacities };
       let known = 0;
       // A queue may stand before its action.
       for (const { origin, name } of objects)
@@ -94,12 +116,12 @@ export function createRsyslogReader(): RsyslogReader {
           stats.push(...own);
           known += own.length > 0 ? 1 : 0;
         } else if (expected.has(place.action)) {
-          hold(place.action, place.part, object, stats);
+          hold(place.action, place.part, object, reading);
           known++;
         }
       }
       for (const [action, round] of pending)
-        if (round.learnt || round.parts.size === expected.get(action)?.size) release(action, stats);
+        if (round.learnt || round.parts.size === expected.get(action)?.size) release(action, reading);
       return { stats, known };
     },
   };

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { AppError } from '../../lib/errors.ts';
-import { addPoint, instanceOf } from './otlp.ts';
+import { addPoint, instanceOf, type OtlpMetric } from './otlp.ts';
 import type { Point } from './point.ts';
 
 const NS_PER_MS = 1_000_000;
 
 /** Whole numbers of 64 bits travel as texts; some senders write numbers. */
-const whole = z.union([z.string().regex(/^-?\d{1,20}$/), z.number()]).transform(String);
+const whole = z.union([z.string().regex(/^-?\d{1,20}$/), z.number()]);
 
 /** What is no number travels as a text (ProtoJSON), or as null where a sender leaves it to JavaScript. */
 const double = z.union([
@@ -15,6 +15,8 @@ const double = z.union([
   z.null().transform(() => Number.NaN),
 ]);
 
+// A request has a hundred thousand of these: what is left out or written in two ways is seen to after validation, which
+// takes half as long without.
 const attributes = z
   .array(
     z.object({
@@ -26,30 +28,22 @@ const attributes = z
           intValue: whole.optional(),
           doubleValue: double.optional(),
         })
-        .default({}),
+        .optional(),
     }),
   )
-  .default([])
-  .transform(
-    list =>
-      new Map(
-        list.map(({ key, value: { stringValue, boolValue, intValue, doubleValue } }) => [
-          key,
-          String(stringValue ?? boolValue ?? intValue ?? doubleValue ?? ''),
-        ]),
-      ),
-  );
+  .optional();
+type Attributes = z.output<typeof attributes>;
 
 const point = z.object({
   attributes,
-  startTimeUnixNano: whole.default('0'),
-  timeUnixNano: whole.default('0'),
+  startTimeUnixNano: whole.optional(),
+  timeUnixNano: whole.optional(),
   asDouble: double.optional(),
   asInt: whole.optional(),
-  flags: z.int().default(0),
+  flags: z.int().optional(),
 });
 
-const dataPoints = z.array(point).default([]);
+const dataPoints = z.array(point).optional();
 
 const metric = z.object({
   name: z.string(),
@@ -74,7 +68,7 @@ const otlpSchema = z.object({
   resourceMetrics: z
     .array(
       z.object({
-        resource: z.object({ attributes }).default({ attributes: new Map() }),
+        resource: z.object({ attributes }).optional(),
         scopeMetrics: z.array(z.object({ metrics: z.array(metric).default([]) })).default([]),
       }),
     )
@@ -94,44 +88,53 @@ export function readOtlpJson(body: unknown): Point[] {
   }
   const points: Point[] = [];
   for (const { resource, scopeMetrics } of parsed.data.resourceMetrics) {
-    const instance = instanceOf(resource.attributes);
+    const instance = instanceOf(labelsOf(resource?.attributes));
     for (const { metrics } of scopeMetrics) for (const one of metrics) addMetric(points, one, instance);
   }
   return points;
 }
 
 function addMetric(points: Point[], { name, gauge, sum }: z.output<typeof metric>, instance?: string): void {
-  for (const one of gauge?.dataPoints ?? [])
-    add(points, { name, kind: 'gauge', temporality: 0, isMonotonic: false }, one, instance);
-  for (const one of sum?.dataPoints ?? [])
-    add(
-      points,
-      {
-        name,
-        kind: 'sum',
-        temporality: sum?.aggregationTemporality ?? 0,
-        isMonotonic: sum?.isMonotonic ?? false,
-      },
-      one,
-      instance,
+  const described = { name, kind: 'gauge', temporality: 0, isMonotonic: false } as const;
+  for (const one of gauge?.dataPoints ?? []) add(points, described, one, instance);
+  if (sum === undefined) return;
+  const { dataPoints: own = [], aggregationTemporality: temporality, isMonotonic } = sum;
+  for (const one of own) add(points, { name, kind: 'sum', temporality, isMonotonic }, one, instance);
+}
+
+function labelsOf(list: Attributes = []): Map<string, string> {
+  const labels = new Map<string, string>();
+  for (const { key, value } of list)
+    labels.set(
+      key,
+      String(value?.stringValue ?? value?.boolValue ?? value?.intValue ?? value?.doubleValue ?? ''),
     );
+  return labels;
 }
 
 function add(
   points: Point[],
-  described: Parameters<typeof addPoint>[1],
-  { attributes: own, startTimeUnixNano, timeUnixNano, asDouble, asInt, flags }: z.output<typeof point>,
+  described: OtlpMetric,
+  {
+    attributes: own,
+    startTimeUnixNano = '0',
+    timeUnixNano = '0',
+    asDouble,
+    asInt = 0,
+    flags = 0,
+  }: z.output<typeof point>,
   instance: string | undefined,
 ): void {
   if (flags % 2 === 1) return;
   const time = Number(timeUnixNano) / NS_PER_MS;
+  const start = String(startTimeUnixNano);
   addPoint(
     points,
     described,
     {
-      attributes: own,
-      value: asDouble ?? Number(asInt ?? 0),
-      start: startTimeUnixNano === '0' ? '' : startTimeUnixNano,
+      attributes: labelsOf(own),
+      value: asDouble ?? Number(asInt),
+      start: start === '0' ? '' : start,
       time: time === 0 ? Number.NaN : time,
     },
     instance,

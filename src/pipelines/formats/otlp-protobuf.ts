@@ -1,6 +1,6 @@
 import { addPoint, instanceOf, type OtlpMetric, type OtlpPoint } from './otlp.ts';
 import type { Point } from './point.ts';
-import { assertWire, FIXED64, type Field, LENGTH, readFields, type Span, textOf } from './protobuf.ts';
+import { assertWire, FIXED64, type Field, Fields, LENGTH, type Span, textOf } from './protobuf.ts';
 
 const NS_PER_MS = 1_000_000;
 const NO_VALUE = 1;
@@ -24,23 +24,25 @@ export function readOtlpProtobuf(bytes: Buffer): Point[] {
 
 /** The messages that stand in the fields of this number. */
 function inside(bytes: Buffer, span: Span, number: number, take: (message: Span) => void): void {
-  readFields(bytes, span, field => {
-    if (field.number !== number) return;
-    assertWire(field, LENGTH);
-    take({ from: field.from, to: field.to });
-  });
+  const fields = new Fields(bytes, span);
+  while (fields.next())
+    if (fields.number === number) {
+      assertWire(fields, LENGTH);
+      take(fields);
+    }
 }
 
 function readMetric(bytes: Buffer, span: Span, instance: string | undefined, points: Point[]): void {
   let name = '';
   const data: { readonly kind: OtlpMetric['kind']; readonly span: Span }[] = [];
-  readFields(bytes, span, field => {
-    const { number, from, to } = field;
-    if (number === 1 || number === 5 || number === 7) assertWire(field, LENGTH);
-    if (number === 1) name = textOf(bytes, field);
+  const fields = new Fields(bytes, span);
+  while (fields.next()) {
+    const { number, from, to } = fields;
+    if (number === 1 || number === 5 || number === 7) assertWire(fields, LENGTH);
+    if (number === 1) name = textOf(bytes, fields);
     else if (number === 5) data.push({ kind: 'gauge', span: { from, to } });
     else if (number === 7) data.push({ kind: 'sum', span: { from, to } });
-  });
+  }
   for (const one of data) readData(bytes, one.span, { name, kind: one.kind, instance, points });
 }
 
@@ -55,16 +57,17 @@ function readData(bytes: Buffer, span: Span, { name, kind, instance, points }: D
   let temporality = 0;
   let isMonotonic = false;
   const found: OtlpPoint[] = [];
-  readFields(bytes, span, field => {
-    if (field.number === 2) temporality = field.varint;
-    else if (field.number === 3) isMonotonic = field.varint === 1;
-    else if (field.number === 1) {
-      assertWire(field, LENGTH);
-      const point = pointOf(bytes, { from: field.from, to: field.to });
+  const fields = new Fields(bytes, span);
+  while (fields.next())
+    if (fields.number === 2) temporality = fields.varint;
+    else if (fields.number === 3) isMonotonic = fields.varint === 1;
+    else if (fields.number === 1) {
+      assertWire(fields, LENGTH);
+      const point = pointOf(bytes, fields);
       if (point !== undefined) found.push(point);
     }
-  });
-  for (const point of found) addPoint(points, { name, kind, temporality, isMonotonic }, point, instance);
+  const metric = { name, kind, temporality, isMonotonic };
+  for (const point of found) addPoint(points, metric, point, instance);
 }
 
 function pointOf(bytes: Buffer, span: Span): OtlpPoint | undefined {
@@ -73,16 +76,18 @@ function pointOf(bytes: Buffer, span: Span): OtlpPoint | undefined {
   let start = '';
   let time = Number.NaN;
   let flags = 0;
-  readFields(bytes, span, field => {
-    if (field.number === 2) start = String(fixed64(bytes, field));
-    else if (field.number === 3) time = Number(fixed64(bytes, field)) / NS_PER_MS || Number.NaN;
-    else if (field.number === 4) {
-      assertWire(field, FIXED64);
-      value = bytes.readDoubleLE(field.from);
-    } else if (field.number === 6) value = Number(BigInt.asIntN(64, fixed64(bytes, field)));
-    else if (field.number === 7) addAttribute(bytes, field, attributes);
-    else if (field.number === 8) flags = field.varint;
-  });
+  const fields = new Fields(bytes, span);
+  while (fields.next()) {
+    const { number } = fields;
+    if (number === 2) start = String(fixed64(bytes, fields));
+    else if (number === 3) time = Number(fixed64(bytes, fields)) / NS_PER_MS || Number.NaN;
+    else if (number === 4) {
+      assertWire(fields, FIXED64);
+      value = bytes.readDoubleLE(fields.from);
+    } else if (number === 6) value = Number(BigInt.asIntN(64, fixed64(bytes, fields)));
+    else if (number === 7) addAttribute(bytes, fields, attributes);
+    else if (number === 8) flags = fields.varint;
+  }
   return flags % 2 === NO_VALUE ? undefined : { attributes, value, start: start === '0' ? '' : start, time };
 }
 
@@ -92,35 +97,35 @@ function fixed64(bytes: Buffer, field: Field): bigint {
 }
 
 function readAttributes(bytes: Buffer, span: Span, number: number, into: Map<string, string>): void {
-  readFields(bytes, span, field => {
-    if (field.number === number) addAttribute(bytes, field, into);
-  });
+  const fields = new Fields(bytes, span);
+  while (fields.next()) if (fields.number === number) addAttribute(bytes, fields, into);
 }
 
 function addAttribute(bytes: Buffer, span: Field, into: Map<string, string>): void {
   assertWire(span, LENGTH);
   let key = '';
   let value = '';
-  readFields(bytes, { from: span.from, to: span.to }, field => {
-    if (field.number > 2) return;
-    assertWire(field, LENGTH);
-    if (field.number === 1) key = textOf(bytes, field);
-    else value = anyValue(bytes, { from: field.from, to: field.to });
-  });
+  const fields = new Fields(bytes, span);
+  while (fields.next()) {
+    if (fields.number > 2) continue;
+    assertWire(fields, LENGTH);
+    if (fields.number === 1) key = textOf(bytes, fields);
+    else value = anyValue(bytes, fields);
+  }
   into.set(key, value);
 }
 
 /** A text, a truth, a whole or another number as text; lists and maps tell nobody apart, and are ''. */
 function anyValue(bytes: Buffer, span: Span): string {
   let text = '';
-  readFields(bytes, span, field => {
-    if (field.number === 1) text = textOf(bytes, field);
-    else if (field.number === 2) text = String(field.varint === 1);
-    else if (field.number === 3) text = String(field.varint);
-    else if (field.number === 4) {
-      assertWire(field, FIXED64);
-      text = String(bytes.readDoubleLE(field.from));
+  const fields = new Fields(bytes, span);
+  while (fields.next())
+    if (fields.number === 1) text = textOf(bytes, fields);
+    else if (fields.number === 2) text = String(fields.varint === 1);
+    else if (fields.number === 3) text = String(fields.varint);
+    else if (fields.number === 4) {
+      assertWire(fields, FIXED64);
+      text = String(bytes.readDoubleLE(fields.from));
     }
-  });
   return text;
 }

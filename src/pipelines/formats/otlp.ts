@@ -39,9 +39,7 @@ export function addPoint(
   const isCounter = metric.kind === 'sum' && metric.isMonotonic;
   points.push({
     name: prometheusName(metric.name),
-    labels: new Map(
-      [...point.attributes].map(([name, value]) => [prometheusName(name), value] as const).sort(byName),
-    ),
+    labels: prometheusLabels(point.attributes),
     instance,
     value: point.value,
     time: point.time,
@@ -50,9 +48,22 @@ export function addPoint(
   });
 }
 
+/** By name, as nobody promises their order, and a series is known by its labels in order. */
+function prometheusLabels(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  let last = '';
+  let isAsItShouldBe = true;
+  for (const name of attributes.keys()) {
+    isAsItShouldBe &&= name > last && !FOREIGN.test(name);
+    last = name;
+  }
+  if (isAsItShouldBe) return attributes;
+  return new Map([...attributes].map(([name, value]) => [prometheusName(name), value] as const).sort(byName));
+}
+
+const FOREIGN = /[^a-zA-Z0-9_:]/;
+
 /** Names with dots, as Prometheus writes them (OpenTelemetry's compatibility document). */
 const prometheusName = (name: string): string => name.replace(/[^a-zA-Z0-9_:]/g, '_');
 
-/** Nobody promises their order, and a series is known by its labels in order. */
 const byName = ([one]: readonly [string, string], [other]: readonly [string, string]): number =>
   one < other ? -1 : Number(one > other);

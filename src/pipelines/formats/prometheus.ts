@@ -25,8 +25,11 @@ const CLOSE = 125;
 export interface PageReader {
   /** Asked once for each run of lines with the same bare name; a name in quotes is always wanted. */
   wants(name: string): boolean;
-  /** `series` is a slice of the page: copy it before keeping it. `time` is epoch ms, NaN when the line has none. */
-  sample(series: string, value: number, time: number, asExpected: boolean): SampleFate;
+  /**
+   * `time` is epoch ms, NaN when the line has none. `expectedAt` is where in `expected` the series stands; when it is -1
+   * instead, `series` is a slice of the page: copy it before keeping it.
+   */
+  sample(series: string, value: number, time: number, expectedAt: number): SampleFate;
   /**
    * Wanted series in the order of the page before. Engines keep their order, and comparing with the
    * text that is likely next costs a fraction of finding out where a series ends; then it is given back
@@ -85,7 +88,9 @@ export function readPrometheus(text: string, openMetrics: boolean, reader: PageR
     if (end - from > LONGEST_LINE) return false;
     const foreseen = foresee(from);
     if (foreseen !== undefined)
-      return readTail(from + foreseen.length, end) && reader.sample(foreseen, value, time, true) === 'taken';
+      return (
+        readTail(from + foreseen.length, end) && reader.sample(foreseen, value, time, cursor - 1) === 'taken'
+      );
     const nameEnd = endOfName(text, from, end);
     const seriesEnd = endOfSeries(text, nameEnd, end);
     if (seriesEnd === -1 || (nameEnd === from && text.charCodeAt(from) !== OPEN)) return false;
@@ -95,7 +100,7 @@ export function readPrometheus(text: string, openMetrics: boolean, reader: PageR
       wanted = reader.wants(name);
     }
     if (nameEnd > from && !wanted) return true;
-    return reader.sample(text.slice(from, seriesEnd), value, time, false) === 'taken';
+    return reader.sample(text.slice(from, seriesEnd), value, time, -1) === 'taken';
   }
 
   function foresee(from: number): string | undefined {

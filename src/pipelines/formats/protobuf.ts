@@ -6,7 +6,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** A field of a message. The same object is handed out for each, so nobody may keep it. */
+/** The field of a message that was read last. */
 export interface Field extends Span {
   readonly number: number;
   readonly wire: number;
@@ -24,48 +24,66 @@ const LONGEST_VARINT = 10;
 const SIGN_LIMIT = 2 ** 63;
 const FIXED_BYTES = { [FIXED64]: 8, [FIXED32]: 4 } as const;
 
-/** Hands over the fields of the message that `span` of the bytes holds. Throws `invalid-request` where they are none. */
-export function readFields(bytes: Buffer, span: Span, take: (field: Field) => void): void {
-  const field = { number: 0, wire: 0, varint: 0, from: 0, to: 0 };
-  let at = span.from;
+/**
+ * Reads a message field by field: `while (fields.next())`, and then the field is what it says. Throws `invalid-request`
+ * where the bytes are none. A million points have several messages each, so it makes nothing but itself.
+ */
+export class Fields implements Field {
+  number = 0;
+  wire = 0;
+  varint = 0;
+  from = 0;
+  to: number;
+  readonly #bytes: Buffer;
+  readonly #end: number;
 
-  function varint(): number {
-    let value = 0;
-    for (let length = 0; length < LONGEST_VARINT; length++) {
-      const byte = at < span.to ? bytes[at] : undefined;
-      if (byte === undefined) throw cut(at);
-      at++;
-      value += (byte & 0x7f) * 2 ** (7 * length);
-      if (byte < 0x80) return value;
-    }
-    throw wrong(`a number of more than ${LONGEST_VARINT} bytes`, at);
+  constructor(bytes: Buffer, { from, to }: Span) {
+    this.#bytes = bytes;
+    this.#end = to;
+    this.to = from;
   }
 
-  function lengthOf(wire: number): number {
-    if (wire === LENGTH) return varint();
-    if (wire === FIXED64 || wire === FIXED32) return FIXED_BYTES[wire];
-    throw wrong(`wire type ${wire}`, at);
-  }
-
-  while (at < span.to) {
-    const key = varint();
-    field.number = Math.floor(key / 8);
-    field.wire = key % 8;
-    if (field.number === 0) throw wrong('a field with number 0', at);
-    if (field.wire === VARINT) {
-      field.from = at;
-      const value = varint();
-      field.varint = value >= SIGN_LIMIT ? value - 2 * SIGN_LIMIT : value;
-      field.to = at;
+  /** False at the end of the message. */
+  next(): boolean {
+    if (this.to >= this.#end) return false;
+    this.from = this.to;
+    const key = this.#varint();
+    this.number = Math.floor(key / 8);
+    this.wire = key % 8;
+    if (this.number === 0) throw wrong('a field with number 0', this.from);
+    this.varint = 0;
+    if (this.wire === VARINT) {
+      const start = this.from;
+      const value = this.#varint();
+      this.varint = value >= SIGN_LIMIT ? value - 2 * SIGN_LIMIT : value;
+      this.to = this.from;
+      this.from = start;
     } else {
-      const length = lengthOf(field.wire);
-      field.varint = 0;
-      field.from = at;
-      field.to = at + length;
-      if (field.to > span.to) throw cut(at);
+      const length = this.#length();
+      this.to = this.from + length;
+      if (this.to > this.#end) throw cut(this.from);
     }
-    at = field.to;
-    take(field);
+    return true;
+  }
+
+  /** Reads from `from`, and leaves it behind what was read. */
+  #varint(): number {
+    let value = 0;
+    let unit = 1;
+    for (let length = 0; length < LONGEST_VARINT; length++) {
+      if (this.from >= this.#end) throw cut(this.from);
+      const byte = this.#bytes[this.from++] ?? 0;
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) return value;
+      unit *= 0x80;
+    }
+    throw wrong(`a number of more than ${LONGEST_VARINT} bytes`, this.from);
+  }
+
+  #length(): number {
+    if (this.wire === LENGTH) return this.#varint();
+    if (this.wire === FIXED64 || this.wire === FIXED32) return FIXED_BYTES[this.wire];
+    throw wrong(`wire type ${this.wire}`, this.from);
   }
 }
 

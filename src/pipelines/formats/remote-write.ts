@@ -1,14 +1,5 @@
 import { assertFewLabels, assertRoom, type Point } from './point.ts';
-import {
-  assertWire,
-  FIXED64,
-  type Field,
-  LENGTH,
-  readFields,
-  type Span,
-  textOf,
-  VARINT,
-} from './protobuf.ts';
+import { assertWire, FIXED64, Fields, LENGTH, type Span, textOf, VARINT } from './protobuf.ts';
 
 /**
  * The points of a WriteRequest of Prometheus remote write 1.0 (prometheus.io/docs/specs/prw/remote_write_spec), unpacked.
@@ -16,26 +7,27 @@ import {
  */
 export function readWriteRequest(bytes: Buffer): Point[] {
   const points: Point[] = [];
-  readFields(bytes, { from: 0, to: bytes.length }, field => {
-    if (field.number !== 1) return;
-    assertWire(field, LENGTH);
-    readSeries(bytes, field, points);
-  });
+  const fields = new Fields(bytes, { from: 0, to: bytes.length });
+  while (fields.next())
+    if (fields.number === 1) {
+      assertWire(fields, LENGTH);
+      readSeries(bytes, fields, points);
+    }
   return points;
 }
 
 function readSeries(bytes: Buffer, span: Span, points: Point[]): void {
   const labels = new Map<string, string>();
   const samples: { readonly value: number; readonly time: number }[] = [];
-  readFields(bytes, span, field => {
-    if (field.number > 2) return;
-    assertWire(field, LENGTH);
-    if (field.number === 1) {
-      const { name, value } = labelOf(bytes, field);
-      labels.set(name, value);
+  const fields = new Fields(bytes, span);
+  while (fields.next()) {
+    if (fields.number > 2) continue;
+    assertWire(fields, LENGTH);
+    if (fields.number === 1) {
+      addLabel(bytes, fields, labels);
       assertFewLabels(labels.size);
-    } else samples.push(sampleOf(bytes, field));
-  });
+    } else samples.push(sampleOf(bytes, fields));
+  }
   const name = labels.get('__name__') ?? '';
   labels.delete('__name__');
   for (const { value, time } of samples) {
@@ -45,30 +37,31 @@ function readSeries(bytes: Buffer, span: Span, points: Point[]): void {
   }
 }
 
-function labelOf(bytes: Buffer, span: Field): { readonly name: string; readonly value: string } {
+function addLabel(bytes: Buffer, span: Span, labels: Map<string, string>): void {
   let name = '';
   let value = '';
-  readFields(bytes, { from: span.from, to: span.to }, field => {
-    if (field.number > 2) return;
-    assertWire(field, LENGTH);
-    if (field.number === 1) name = textOf(bytes, field);
-    else value = textOf(bytes, field);
-  });
-  return { name, value };
+  const fields = new Fields(bytes, span);
+  while (fields.next()) {
+    if (fields.number > 2) continue;
+    assertWire(fields, LENGTH);
+    if (fields.number === 1) name = textOf(bytes, fields);
+    else value = textOf(bytes, fields);
+  }
+  labels.set(name, value);
 }
 
 /** What is 0 is not sent at all. */
-function sampleOf(bytes: Buffer, span: Field): { readonly value: number; readonly time: number } {
+function sampleOf(bytes: Buffer, span: Span): { readonly value: number; readonly time: number } {
   let value = 0;
   let time = 0;
-  readFields(bytes, { from: span.from, to: span.to }, field => {
-    if (field.number === 1) {
-      assertWire(field, FIXED64);
-      value = bytes.readDoubleLE(field.from);
-    } else if (field.number === 2) {
-      assertWire(field, VARINT);
-      time = field.varint;
+  const fields = new Fields(bytes, span);
+  while (fields.next())
+    if (fields.number === 1) {
+      assertWire(fields, FIXED64);
+      value = bytes.readDoubleLE(fields.from);
+    } else if (fields.number === 2) {
+      assertWire(fields, VARINT);
+      time = fields.varint;
     }
-  });
   return { value, time };
 }

@@ -1,0 +1,136 @@
+import { systemClock } from '../../src/lib/clock.ts';
+import { parseJson } from '../../src/lib/json.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { profileOf } from '../../src/pipelines/engines/index.ts';
+import { ruleLookup } from '../../src/pipelines/engines/profile.ts';
+import { createFeed } from '../../src/pipelines/feed.ts';
+import { readOtlpJson } from '../../src/pipelines/formats/otlp-json.ts';
+import { readOtlpProtobuf } from '../../src/pipelines/formats/otlp-protobuf.ts';
+import { readWriteRequest } from '../../src/pipelines/formats/remote-write.ts';
+import { createIntake } from '../../src/pipelines/intake.ts';
+import { createMonitor } from '../../src/pipelines/monitor.ts';
+import { createPageReader } from '../../src/pipelines/page.ts';
+import { createRoom } from '../../src/pipelines/room.ts';
+import { createRows } from '../../src/pipelines/rows.ts';
+import { type ProfiledSettings, pipelineSchema } from '../../src/pipelines/settings.ts';
+import { createSlots } from '../../src/pipelines/slots.ts';
+import { NO_FILES } from '../../test/helpers/monitor.ts';
+import { noHttp } from '../../test/helpers/no-http.ts';
+import { impstats, otlpJson, otlpProtobuf, type Round, textPage, writeRequest } from './bodies.ts';
+import { rules } from './rules.ts';
+
+const COMPONENTS = 1000;
+const ROUNDS = 30;
+/** The first ones find series, and the compiler is not through. */
+const WARM_UP = 10;
+const FIRST_TIME = Date.UTC(2026, 0, 2);
+const INTERVAL_MS = 10_000;
+
+const TOKEN = 'token-of-the-measured-pipeline';
+
+/** Takes one body in, to the end; gives how many samples it held. */
+type Take<Body> = (body: Body) => number;
+
+interface Reader {
+  readonly name: string;
+  /** Makes all bodies, then gives what takes the next one. */
+  prepare(rounds: readonly Round[]): () => number;
+}
+
+function reader<Body>(name: string, body: (round: Round) => Body, take: () => Take<Body>): Reader {
+  return {
+    name,
+    prepare(rounds) {
+      const bodies = rounds.map(body);
+      const taking = take();
+      let at = 0;
+      return () => {
+        const next = bodies[at++];
+        return next === undefined ? 0 : taking(next);
+      };
+    },
+  };
+}
+
+function pages(openMetrics: boolean): Take<string> {
+  const settings: ProfiledSettings = profiled({ url: 'http://127.0.0.1:9/' });
+  const [clock, identity] = [systemClock, { pipeline: 'edge', group: 'default', engine: 'custom' }];
+  const rows = createRows(clock, COMPONENTS);
+  const slots = createSlots(COMPONENTS * 100);
+  const intake = createIntake({ clock, rows, slots });
+  const profile = profileOf(settings);
+  const read = createPageReader({ profile, rulesOf: ruleLookup(profile), intake });
+  const room = createRoom({ limits: settings, clock, logger: silentLogger, refused: () => {} });
+  const feed = createFeed('edge', { pipeline: identity, room, partial: false });
+  return text => {
+    const { bad, error } = read(feed, text, openMetrics);
+    if (bad > 0 || error !== undefined) throw new Error(`the page was not read: ${error}`);
+    return slots.count;
+  };
+}
+
+function profiled(how: object): ProfiledSettings {
+  const settings = pipelineSchema.parse({ id: 'edge', engine: 'custom', rules, ...how });
+  if (settings.engine === 'rsyslog') throw new Error('rsyslog has no profile');
+  return settings;
+}
+
+const monitor = (settings: object) => {
+  const made = createMonitor({
+    http: noHttp,
+    clock: systemClock,
+    logger: silentLogger,
+    dataFolder: 'nothing is written',
+    files: NO_FILES,
+    meter: { refused: () => {}, unread: () => {} },
+  });
+  made.configure([pipelineSchema.parse({ id: 'edge', push: true, token: TOKEN, ...settings })]);
+  return made;
+};
+
+function points<Body>(read: (body: Body) => Parameters<ReturnType<typeof monitor>['ingestPoints']>[2]) {
+  return (): Take<Body> => {
+    const made = monitor({ engine: 'custom', rules });
+    return body => made.ingestPoints('edge', undefined, read(body)).accepted;
+  };
+}
+
+const READERS: readonly Reader[] = [
+  reader(
+    'Prometheus text',
+    round => textPage(round, false),
+    () => pages(false),
+  ),
+  reader(
+    'OpenMetrics text',
+    round => textPage(round, true),
+    () => pages(true),
+  ),
+  reader(
+    'OTLP JSON',
+    round => Buffer.from(otlpJson(round)),
+    points(body => readOtlpJson(parseJson(body.toString()))),
+  ),
+  reader('OTLP protobuf', otlpProtobuf, points(readOtlpProtobuf)),
+  reader('remote write, unpacked', writeRequest, points(readWriteRequest)),
+  reader('impstats, counters read', impstats, () => {
+    const made = monitor({ engine: 'rsyslog' });
+    return text => made.ingestImpstats('edge', 'host', text).accepted * 2;
+  }),
+];
+
+/** One reader after the other: bodies of 1,000 components, as if each were sent every 10 s. */
+const rounds = Array.from({ length: ROUNDS }, (_, at) => ({
+  components: COMPONENTS,
+  time: FIRST_TIME + at * INTERVAL_MS,
+}));
+for (const { name, prepare } of READERS) {
+  const next = prepare(rounds);
+  for (let round = 0; round < WARM_UP; round++) next();
+  const before = process.cpuUsage();
+  let samples = 0;
+  for (let round = WARM_UP; round < ROUNDS; round++) samples += next();
+  const { user, system } = process.cpuUsage(before);
+  process.send?.({ name, samples, cpuSec: (user + system) / 1e6 });
+}
+process.disconnect?.();

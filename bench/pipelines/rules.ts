@@ -1,0 +1,10 @@
+import { PREFIX, SERIES } from './world-protocol.ts';
+
+/** All ten series of a component tell something. */
+export const rules = SERIES.map(name => ({
+  match: `^${PREFIX}${name}$`,
+  kind: 'input',
+  id: 'component_id',
+  type: 'component_type',
+  metric: name.replace(/_total$/, ''),
+}));

@@ -17,7 +17,12 @@ export interface Subject {
 /** What a condition says of a subject now. `unknown` neither opens nor closes anything. */
 export type Verdict =
   | { readonly state: 'ok' | 'alarm'; readonly describe: () => Description }
-  | { readonly state: 'unknown'; readonly reason: string };
+  | {
+      readonly state: 'unknown';
+      readonly reason: string;
+      /** Whoever wrote the notification should be warned of it. */
+      readonly isFault?: boolean;
+    };
 
 /** Made only when a verdict is told to somebody: most evaluations change nothing. */
 export interface Description {
@@ -41,6 +46,9 @@ export interface OpenFor {
   readonly observedMs: number;
 }
 
+/** What components a rule looks at. */
+export type ComponentKinds = ComponentKind | 'either';
+
 /** What every condition on components has in its conf. */
 export interface ComponentConf {
   /** `type:id`, an id, or a pattern with `*`. */
@@ -48,14 +56,18 @@ export interface ComponentConf {
   readonly timeWindow: Duration;
   readonly notifyOnResolution: boolean;
   readonly __workerGroup?: string | undefined;
+  /** Of a condition on either kind: which of them alone. */
+  readonly kind?: ComponentKind | undefined;
 }
+
+type Category = 'sources' | 'destinations' | 'components';
 
 interface Definition<Conf extends ComponentConf> {
   readonly id: string;
   readonly name: string;
-  readonly category: 'sources' | 'destinations';
+  readonly category: Category;
   readonly description: string;
-  readonly kind: ComponentKind;
+  readonly kind: ComponentKinds;
   readonly schema: z.ZodType<Conf>;
   /** Pure: the same evaluation and conf give the same verdict. */
   evaluate(evaluation: Evaluation, conf: Conf): Verdict;
@@ -67,9 +79,9 @@ export interface ComponentCondition {
   readonly id: string;
   readonly name: string;
   readonly type: 'metric';
-  readonly category: 'sources' | 'destinations';
+  readonly category: Category;
   readonly description: string;
-  readonly kind: ComponentKind;
+  readonly kind: ComponentKinds;
   readonly schema: z.ZodType<ComponentConf>;
   /** Validates a raw conf; throws `z.ZodError`. */
   configure(raw: unknown): ComponentRule;
@@ -81,6 +93,7 @@ export interface ComponentRule {
   readonly condition: ComponentCondition;
   /** Effective conf; serialises to what a file would say. */
   readonly conf: ComponentConf;
+  readonly kind: ComponentKinds;
   evaluate(evaluation: Evaluation): Verdict;
 }
 
@@ -102,6 +115,7 @@ export function defineCondition<Conf extends ComponentConf>(
         source: 'component',
         condition,
         conf,
+        kind: conf.kind ?? definition.kind,
         evaluate: evaluation => definition.evaluate(evaluation, conf),
       };
     },

@@ -1,6 +1,7 @@
 import { backpressureDest } from './backpressure-dest.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
 import { droppedEvents } from './dropped-events.ts';
+import { expression } from './expression.ts';
 import { highVolume } from './high-volume.ts';
 import { highVolumeDest } from './high-volume-dest.ts';
 import { licenseExpiration } from './license-expiration.ts';
@@ -38,6 +39,7 @@ export const conditions: readonly Condition[] = [
   backpressureDest,
   persistentQueueUsage,
   droppedEvents,
+  expression,
   licenseExpiration,
   search,
   monitorAlerts,

@@ -21,13 +21,15 @@ const ADDED: Readonly<Record<string, object>> = {
   'persistent-queue-usage-source': QUEUE,
   'source-errors': COUNTED,
   'dropped-events': COUNTED,
+  expression: { _metric: 'expression', expression: 'errors > 10', values: { errors: 12 } },
   'backpressure-dest': { _metric: 'backpressure.outputs', backpressure_type: 1 },
 };
 
 /** An alarm such as the condition may raise, to try expressions on; undefined for what others post. */
 export function sampleEvent(condition: Condition): HeadgateEvent | undefined {
   if (condition.source === 'posted') return undefined;
-  const { id, kind } = condition;
+  const { id } = condition;
+  const kind = condition.kind === 'either' ? 'output' : condition.kind;
   return {
     id: '01890a5d-ac96-774b-bcce-b302099a8057',
     status: 'ALARM',

@@ -1,3 +1,4 @@
+import { trialOf } from '../conditions/expression.ts';
 import { findCondition } from '../conditions/index.ts';
 import { sampleEvent } from '../conditions/sample-event.ts';
 import { compileExpression, compileExpressionOrText } from '../expressions/expression.ts';
@@ -21,7 +22,11 @@ export function trials(targets: readonly Item[], notifications: readonly Item[])
     samples.set(condition.id, { ...(samples.get(condition.id) ?? sample), ...added });
     return findings;
   });
-  return [...ofMetadata, ...targets.flatMap(item => onWebhook(item, [...samples.values()]))];
+  return [
+    ...notifications.flatMap(onComponent),
+    ...ofMetadata,
+    ...targets.flatMap(item => onWebhook(item, [...samples.values()])),
+  ];
 }
 
 function metadataOn(
@@ -59,6 +64,17 @@ function onWebhook({ path, value }: Item, samples: readonly Sample[]): Finding[]
     );
     return findings.slice(0, 1);
   });
+}
+
+/** The condition itself on a component as one may be. */
+function onComponent({ path, value }: Item): Finding[] {
+  if (childOf(value, 'condition') !== 'expression') return [];
+  const text = childOf(childOf(value, 'conf'), 'expression');
+  const compiled = typeof text === 'string' ? compileExpression(text) : undefined;
+  const fault = compiled?.ok === true ? trialOf(compiled.expression) : undefined;
+  return fault === undefined
+    ? []
+    : [{ path: [...path, 'conf', 'expression'], message: `fails on a component: ${fault}` }];
 }
 
 interface Tried {

@@ -37,6 +37,8 @@ export const EVENT_FIELDS: readonly string[] = [
   'usageThreshold',
   'count',
   'threshold',
+  'expression',
+  'values',
   'title',
   'text',
   'savedQueryId',

@@ -6,6 +6,7 @@ import { createFaultLog } from '../lib/fault-log.ts';
 import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
+import { createConditionFaults } from './condition-faults.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
@@ -13,7 +14,7 @@ import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
 import { createPosts, type Posts } from './posts.ts';
 import { createSubjectTable } from './subject-table.ts';
-import { keyParts } from './subjects.ts';
+import { keyParts, kindAmongEither } from './subjects.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
 import { configsTold } from './told-event.ts';
 import type { Origin } from './transition.ts';
@@ -74,6 +75,7 @@ export function createEngine(options: EngineOptions): Engine {
     message: 'a notification cannot be evaluated',
     over: 'all notifications can be evaluated again',
   });
+  const conditionFaults = createConditionFaults({ clock, logger });
   let cancel: Cancel = () => {};
   let stopped = false;
 
@@ -95,9 +97,8 @@ export function createEngine(options: EngineOptions): Engine {
     for (const watch of watches.values())
       attempt(() => {
         if (watch.source === 'posted') return posts.remind(watch, now);
-        const { kind } = watch.rule.condition;
         for (const subject of subjectsOf(watch, table, now))
-          if (isDisabled(kind, subject)) rest(watch, subject.key, now);
+          if (isDisabledIn(watch, subject)) rest(watch, subject.key, now);
           else judge(watch, subject, now);
         closeAbandoned(watch, isThere);
       });
@@ -105,10 +106,21 @@ export function createEngine(options: EngineOptions): Engine {
     else faults.passed();
   }
 
+  /** Of inputs and outputs together, what was never seen may be either: then nothing says that it is disabled. */
+  function isDisabledIn({ rule }: ComponentWatch, subject: Subject): boolean {
+    const kind = subject.component?.kind ?? rule.kind;
+    return kind !== 'either' && isDisabled(kind, subject);
+  }
+
   function rest(watch: ComponentWatch, key: string, now: number): void {
     watch.rested.set(key, now);
     watch.holding.delete(key);
-    if (watch.incidents.has(key)) withdraw(watch, key, `the ${watch.origin.kind} was disabled`);
+    if (watch.incidents.has(key))
+      withdraw(
+        watch,
+        key,
+        `the ${watch.rule.kind === 'either' ? kindAmongEither(key) : watch.rule.kind} was disabled`,
+      );
   }
 
   /** What a subject did while it was disabled says nothing for a whole window after. */
@@ -138,6 +150,8 @@ export function createEngine(options: EngineOptions): Engine {
       toldMs: now - (incident?.toldAt ?? now),
       repeatMs,
     });
+    if (verdict.state === 'unknown' && verdict.isFault === true)
+      conditionFaults.warn(watch.notification.id, subject.name, verdict.reason);
     if (decision === 'hold') {
       if (!watch.holding.has(key)) watch.holding.set(key, now);
       return;
@@ -237,6 +251,7 @@ export function createEngine(options: EngineOptions): Engine {
         const now = clock.monotonic();
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
+      conditionFaults.keep(watches);
       posts.configure();
       incidents.groups.configure(notificationsOf(watches));
       // Closed at once: a target that is back before the next evaluation begins anew.

@@ -1,18 +1,18 @@
-import type { Description, Subject } from '../conditions/condition.ts';
+import type { ComponentKinds, Description, Subject } from '../conditions/condition.ts';
 import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { ComponentKind } from '../pipelines/component.ts';
 import { freshDelivery } from '../storage/fresh-delivery.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
 import { type MetadataField, withMetadata } from './metadata.ts';
 import type { Grouping } from './notification.ts';
+import { kindAmongEither } from './subjects.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
 export interface Origin {
   readonly notification: string;
   readonly condition: string;
   /** What its subjects are; `key` for what others post. */
-  readonly kind: ComponentKind | 'target' | 'key';
+  readonly kind: ComponentKinds | 'target' | 'key';
   readonly windowMs: number;
   readonly severity: Severity;
   readonly fingerprint: string;
@@ -110,14 +110,15 @@ export function toldTargets(incident: IncidentRow): readonly string[] {
 function eventOf(change: Change, incidentId: string): HeadgateEvent {
   const { origin, subject, now } = change;
   const component = subject.component;
+  const kind = origin.kind === 'either' ? (component?.kind ?? kindAmongEither(subject.key)) : origin.kind;
   const seconds = Math.floor(now / 1000);
   return {
     id: change.eventId ?? change.ids.next(),
     status: change.status,
     condition: origin.condition,
     cribl_notification: origin.notification,
-    [origin.kind]: subject.name,
-    ...(component && { origin_metadata: { type: origin.kind, id: component.id, subType: component.type } }),
+    [kind]: subject.name,
+    ...(component && { origin_metadata: { type: kind, id: component.id, subType: component.type } }),
     _time: seconds,
     starttime: Math.floor((now - origin.windowMs) / 1000),
     endtime: seconds,

@@ -72,7 +72,7 @@ export function createWatch(notification: Notification, now: number): Watch {
     rested: new Map(),
     unmatchedSince: now,
     subjects: [],
-    read: subjectReader(rule.conf, rule.condition.kind),
+    read: subjectReader(rule.conf, rule.kind),
   };
 }
 
@@ -89,7 +89,7 @@ function originOf(notification: Notification): Origin {
   return {
     notification: notification.id,
     condition: rule.condition.id,
-    kind: rule.source === 'posted' ? 'key' : rule.condition.kind,
+    kind: rule.source === 'posted' ? 'key' : rule.kind,
     windowMs: rule.source === 'posted' ? 0 : rule.conf.timeWindow.ms,
     severity: notification.severity,
     fingerprint: notification.fingerprint,

@@ -7,6 +7,7 @@ import type { HttpClient } from '../lib/http.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import { BEATS_FILE } from '../notifications/beat-file.ts';
 import { createEngine, type Engine } from '../notifications/engine.ts';
 import { failingTargets } from '../notifications/target-health.ts';
 import { createMonitor, type Monitor } from '../pipelines/monitor.ts';
@@ -102,6 +103,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     instanceName: () => settings().instance.name,
     operationalTarget: () => settings().delivery.operationalTarget,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
+    beatsFile: join(dataFolder, BEATS_FILE),
   });
   teardown.add('notifications', () => engine.stop());
   monitor.pin(engine.holds);

@@ -2,6 +2,7 @@ import { backpressureDest } from './backpressure-dest.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
 import { droppedEvents } from './dropped-events.ts';
 import { expression } from './expression.ts';
+import { type HeartbeatCondition, type HeartbeatRule, heartbeat } from './heartbeat.ts';
 import { highVolume } from './high-volume.ts';
 import { highVolumeDest } from './high-volume-dest.ts';
 import { licenseExpiration } from './license-expiration.ts';
@@ -18,11 +19,14 @@ import { sourceErrors } from './source-errors.ts';
 import { unhealthyDest } from './unhealthy-dest.ts';
 import { unhealthySource } from './unhealthy-source.ts';
 
-/** A kind of rule. Its source says who finds out: Headgate, which looks at components, or whoever posts events. */
-export type Condition = ComponentCondition | PostedCondition;
+/**
+ * A kind of rule. Its source says who finds out: Headgate, which looks at components and waits for beats, or whoever
+ * posts events.
+ */
+export type Condition = ComponentCondition | PostedCondition | HeartbeatCondition;
 
 /** A condition with its conf. */
-export type Rule = ComponentRule | PostedRule;
+export type Rule = ComponentRule | PostedRule | HeartbeatRule;
 
 /** Every condition there is. */
 export const conditions: readonly Condition[] = [
@@ -40,6 +44,7 @@ export const conditions: readonly Condition[] = [
   persistentQueueUsage,
   droppedEvents,
   expression,
+  heartbeat,
   licenseExpiration,
   search,
   monitorAlerts,

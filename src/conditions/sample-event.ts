@@ -27,7 +27,7 @@ const ADDED: Readonly<Record<string, object>> = {
 
 /** An alarm such as the condition may raise, to try expressions on; undefined for what others post. */
 export function sampleEvent(condition: Condition): HeadgateEvent | undefined {
-  if (condition.source === 'posted') return undefined;
+  if (condition.source !== 'component') return undefined;
   const { id } = condition;
   const kind = condition.kind === 'either' ? 'output' : condition.kind;
   return {

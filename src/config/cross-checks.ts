@@ -69,7 +69,7 @@ export function checkWindow(
   origin: Origin,
 ): WindowFindings {
   const { rule } = notification;
-  if (rule.source === 'posted') return { problems: [], warnings: [] };
+  if (rule.source !== 'component') return { problems: [], warnings: [] };
   const { timeWindow } = rule.conf;
   const tooSlow = intervals.filter(({ interval }) => timeWindow.ms < READINGS_PER_WINDOW * interval.ms);
   if (timeWindow.ms >= SHORT_WINDOW_MS && tooSlow.length === 0) return { problems: [], warnings: [] };

@@ -6,12 +6,14 @@ import { createFaultLog } from '../lib/fault-log.ts';
 import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
+import { type BeatsOptions, createBeats } from './beats.ts';
 import { createConditionFaults } from './condition-faults.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
+import type { PostedEvent } from './posted-events.ts';
 import { createPosts, type Posts } from './posts.ts';
 import { createSubjectTable } from './subject-table.ts';
 import { keyParts, kindAmongEither } from './subjects.ts';
@@ -23,7 +25,7 @@ import { type Book, type ComponentWatch, createWatch, edited, subjectsOf, type W
 /** Time between two evaluations of everything. */
 const EVALUATION_MS = 1000;
 
-export interface EngineOptions extends Omit<IncidentsOptions, 'targets'> {
+export interface EngineOptions extends Omit<IncidentsOptions, 'targets'>, Pick<BeatsOptions, 'beatsFile'> {
   readonly components: Components;
   readonly clock: Clock;
   /** Id of the target that is told of failing targets. */
@@ -69,6 +71,7 @@ export function createEngine(options: EngineOptions): Engine {
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
+  const beats = createBeats({ ...options, watches, incidents, isStopped: () => stopped });
   const table = createSubjectTable(components);
   const faults = createFaultLog(logger, {
     fields: {},
@@ -97,6 +100,7 @@ export function createEngine(options: EngineOptions): Engine {
     for (const watch of watches.values())
       attempt(() => {
         if (watch.source === 'posted') return posts.remind(watch, now);
+        if (watch.source === 'beat') return beats.evaluate(watch);
         for (const subject of subjectsOf(watch, table, now))
           if (isDisabledIn(watch, subject)) rest(watch, subject.key, now);
           else judge(watch, subject, now);
@@ -253,21 +257,28 @@ export function createEngine(options: EngineOptions): Engine {
       }
       conditionFaults.keep(watches);
       posts.configure();
+      beats.configure();
       incidents.groups.configure(notificationsOf(watches));
       // Closed at once: a target that is back before the next evaluation begins anew.
       targetHealth.evaluate();
     },
     targetNews: targetHealth.tell,
-    post: posts.post,
+    async post(pipeline, events) {
+      const isBeat = ({ condition }: PostedEvent): boolean => findCondition(condition)?.source === 'beat';
+      const others = events.filter(event => !isBeat(event));
+      await Promise.all([posts.post(pipeline, others), beats.post(events.filter(isBeat))]);
+    },
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) await takeUp(row);
       await incidents.groups.start();
+      await beats.start();
       loop();
     },
     holds: createPins({ clock, watches: () => watches.values() }),
     async stop() {
       stopped = true;
       cancel();
+      await beats.stop();
       await incidents.idle();
       await incidents.groups.stop();
     },
@@ -286,5 +297,6 @@ function whyEnded(before: Notification, after: Notification | undefined): string
 
 function kindOf(conditionId: string): Origin['kind'] {
   const condition = findCondition(conditionId);
-  return condition?.source === 'posted' ? 'key' : (condition?.kind ?? 'input');
+  if (condition === undefined) return 'input';
+  return condition.source === 'component' ? condition.kind : 'key';
 }

@@ -23,7 +23,7 @@ export function createPins({
     subjects.clear();
     meant.clear();
     for (const watch of watches()) {
-      if (watch.source === 'posted') continue;
+      if (watch.source !== 'component') continue;
       for (const key of watch.incidents.keys()) subjects.add(key);
       const { conf, kind } = watch.rule;
       if (isExact(conf)) meant.set(conf.name, [...(meant.get(conf.name) ?? []), matcher(conf, kind)]);

@@ -7,7 +7,7 @@ export interface SeenSubject extends Subject {
 }
 
 /** Whether a notification names one component exactly, so that it counts as declared though it was never seen. */
-export const isExact = (conf: ComponentConf): boolean => !conf.name.includes('*');
+export const isExact = (conf: Pick<ComponentConf, 'name'>): boolean => !conf.name.includes('*');
 
 /** Everything one may call a component by: `type:id` and the bare id, each with the engine's id and with ours. */
 export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
@@ -33,9 +33,10 @@ function like(glob: string): (component: Component) => boolean {
   return component => namesOf(component).some(matches);
 }
 
-/** Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
-function pattern(glob: string): (text: string) => boolean {
+/** Whether a text is the name, or like it where that has `*`. Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
+export function pattern(glob: string): (text: string) => boolean {
   const pieces = glob.split('*');
+  if (pieces.length === 1) return text => text === glob;
   const first = pieces[0] ?? '';
   const last = pieces.at(-1) ?? '';
   const middle = pieces.slice(1, -1).filter(piece => piece !== '');

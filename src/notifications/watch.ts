@@ -1,9 +1,10 @@
 import type { ComponentRule, Subject } from '../conditions/condition.ts';
+import type { HeartbeatRule } from '../conditions/heartbeat.ts';
 import type { PostedRule } from '../conditions/posted.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Notification } from './notification.ts';
 import { type SubjectTable, subjectReader } from './subject-table.ts';
-import { declaredKey, declaredSubject, isExact } from './subjects.ts';
+import { declaredKey, declaredSubject, isExact, pattern } from './subjects.ts';
 import type { Origin } from './transition.ts';
 
 /** An open incident as the engine holds it. */
@@ -27,7 +28,7 @@ export interface Book {
 }
 
 /** A notification in force. */
-export type Watch = ComponentWatch | PostedWatch;
+export type Watch = ComponentWatch | PostedWatch | BeatWatch;
 
 /** One on components, which is evaluated. */
 export interface ComponentWatch extends Book {
@@ -54,6 +55,18 @@ export interface PostedWatch extends Book {
   readonly reminding: Set<string>;
 }
 
+/** One on heartbeats, which are missed when they do not come. */
+export interface BeatWatch extends Book {
+  readonly source: 'beat';
+  readonly notification: Notification;
+  readonly rule: HeartbeatRule;
+  /** Since when they are waited for, on the monotonic clock. */
+  readonly since: number;
+  readonly isMeant: (key: string) => boolean;
+  /** Those that are waited for. */
+  readonly names: Set<string>;
+}
+
 export function createWatch(notification: Notification, now: number): Watch {
   const { rule } = notification;
   const book = {
@@ -64,6 +77,11 @@ export function createWatch(notification: Notification, now: number): Watch {
     writing: new Map(),
   };
   if (rule.source === 'posted') return { ...book, source: 'posted', rule, reminding: new Set() };
+  if (rule.source === 'beat') {
+    const { name } = rule.conf;
+    const names = isExact(rule.conf) ? [name] : [];
+    return { ...book, source: 'beat', rule, since: now, isMeant: pattern(name), names: new Set(names) };
+  }
   return {
     ...book,
     source: 'component',
@@ -89,7 +107,7 @@ function originOf(notification: Notification): Origin {
   return {
     notification: notification.id,
     condition: rule.condition.id,
-    kind: rule.source === 'posted' ? 'key' : rule.kind,
+    kind: rule.source === 'component' ? rule.kind : 'key',
     windowMs: rule.source === 'posted' ? 0 : rule.conf.timeWindow.ms,
     severity: notification.severity,
     fingerprint: notification.fingerprint,

@@ -8,6 +8,7 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 # instance:
 #   name: headgate                             # cribl_host of the events
 #   externalUrl: https://headgate.example.com  # links in messages begin with it
+#   heartbeatUrl: https://ping.example.com/KEY   # called every 30 seconds while evaluation and delivery advance
 
 # api:
 #   host: 127.0.0.1            # needs a restart
@@ -87,7 +88,10 @@ const NOTIFICATIONS = `# Who is told, and about what. Changes are taken up at on
 #   - { id: dest_blocked, condition: backpressure-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
 #   - { id: dest_queue, condition: persistent-queue-usage, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
 #   - { id: dest_drops, condition: dropped-events, targets: [bell], conf: { name: '*', threshold: 100, timeWindow: 5m } }
+# on both:
+#   - { id: app_ratio, condition: expression, targets: [bell], conf: { name: 'syslog:app', timeWindow: 5m, expression: 'errors > 0.01 * in_events && in_events > 1000' } }
 # and on what others post to /ingest/events:
+#   - { id: backup_missed, condition: heartbeat, targets: [bell], conf: { name: backup, timeWindow: 25h } }
 #   - { id: found, condition: search, targets: [bell], conf: { savedQueryId: errors, message: 'errors were found' } }
 #   - { id: alerts, condition: monitor-alerts, targets: [bell] }
 #   - { id: license, condition: license-expiration, targets: [bell] }

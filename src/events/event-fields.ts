@@ -38,6 +38,7 @@ export const EVENT_FIELDS: readonly string[] = [
   'count',
   'threshold',
   'expression',
+  'first',
   'values',
   'title',
   'text',

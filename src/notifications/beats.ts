@@ -53,6 +53,7 @@ export function createBeats(options: BeatsOptions): Beats {
     over: 'when heartbeats came last can be kept again',
   });
   let isChanged = false;
+  let saving: Promise<void> = Promise.resolve();
   let cancel: Cancel = () => {};
 
   const waiting = (key: string): BeatWatch[] =>
@@ -128,7 +129,13 @@ export function createBeats(options: BeatsOptions): Beats {
     await Promise.all(meant.map(({ notification }) => settle(notification.id, event)));
   }
 
-  async function save(): Promise<void> {
+  /** One after the other: a stop waits for the one that is under way. */
+  function save(): Promise<void> {
+    saving = saving.then(saveNow);
+    return saving;
+  }
+
+  async function saveNow(): Promise<void> {
     if (beatsFile === undefined || !isChanged) return;
     isChanged = false;
     const last = [...beats].flatMap(([key, { lastAt }]): [string, number][] =>

@@ -8,6 +8,7 @@ import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
 import { type BeatsOptions, createBeats } from './beats.ts';
 import { createConditionFaults } from './condition-faults.ts';
+import { createCrowds, type Found, summaryOf } from './crowds.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
@@ -24,6 +25,9 @@ import { type Book, type ComponentWatch, createWatch, edited, subjectsOf, type W
 
 /** Time between two evaluations of everything. */
 const EVALUATION_MS = 1000;
+
+/** Incidents of one notification that went; the rest of very many ends with later evaluations. */
+const MOST_ENDED_AT_ONCE = 1000;
 
 export interface EngineOptions extends Omit<IncidentsOptions, 'targets'>, Pick<BeatsOptions, 'beatsFile'> {
   readonly components: Components;
@@ -51,6 +55,8 @@ export interface Engine extends Pick<Posts, 'post'> {
   readonly targetNews: TargetHealth['tell'];
   /** Takes up the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
+  /** How long ago everything was evaluated. */
+  evaluatedMs(): number;
   /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
   holds(component: Component): boolean;
   /** Evaluates nothing more and waits for what is on its way to the disk. */
@@ -71,6 +77,11 @@ export function createEngine(options: EngineOptions): Engine {
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
+  const crowds = createCrowds({
+    ...options,
+    incidents,
+    isOver: watch => stopped || watches.get(watch.notification.id)?.incidents !== watch.incidents,
+  });
   const beats = createBeats({ ...options, watches, incidents, isStopped: () => stopped });
   const table = createSubjectTable(components);
   const faults = createFaultLog(logger, {
@@ -81,6 +92,7 @@ export function createEngine(options: EngineOptions): Engine {
   const conditionFaults = createConditionFaults({ clock, logger });
   let cancel: Cancel = () => {};
   let stopped = false;
+  let evaluatedAt = clock.monotonic();
 
   /** One notification that cannot be evaluated keeps no other from it. */
   function evaluate(): void {
@@ -101,9 +113,11 @@ export function createEngine(options: EngineOptions): Engine {
       attempt(() => {
         if (watch.source === 'posted') return posts.remind(watch, now);
         if (watch.source === 'beat') return beats.evaluate(watch);
+        const pass: Found[] = [];
         for (const subject of subjectsOf(watch, table, now))
           if (isDisabledIn(watch, subject)) rest(watch, subject.key, now);
-          else judge(watch, subject, now);
+          else judge(watch, subject, now, pass);
+        crowds.tell(watch, pass);
         closeAbandoned(watch, isThere);
       });
     if (failed.length > 0) faults.failed(failed[0]);
@@ -136,9 +150,9 @@ export function createEngine(options: EngineOptions): Engine {
     return true;
   }
 
-  function judge(watch: ComponentWatch, subject: Subject, now: number): void {
+  function judge(watch: ComponentWatch, subject: Subject, now: number, pass: Found[]): void {
     const { key } = subject;
-    if (watch.writing.has(key) || !isRested(watch, key, now)) return;
+    if (watch.writing.has(key) || watch.pending.has(key) || !isRested(watch, key, now)) return;
     const { forMs, repeatMs } = watch.notification;
     const incident = watch.incidents.get(key);
     const open = incident && {
@@ -163,8 +177,9 @@ export function createEngine(options: EngineOptions): Engine {
     // Kept until the incident is on disk: one that the disk refuses has not to wait its time again.
     if (decision !== 'open') watch.holding.delete(key);
     if (decision === 'nothing' || verdict.state === 'unknown') return;
+    if (decision === 'repeat' && summaryOf(watch, key) !== undefined) return;
     const status = decision === 'close' ? 'OK' : 'ALARM';
-    void incidents.tell(watch, { subject, status, description: verdict.describe() });
+    pass.push({ subject, status, decision, describe: verdict.describe });
   }
 
   /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */
@@ -180,15 +195,23 @@ export function createEngine(options: EngineOptions): Engine {
 
   function withdraw(book: Book, key: string, closeReason: string): void {
     if (book.writing.has(key)) return;
+    const summary = summaryOf(book, key);
     const name = book.origin.kind === 'key' ? key : keyParts(key).name;
     const subject = { key, name, component: undefined };
     const text = `Closed, ${closeReason}: ${book.incidents.get(key)?.row.text ?? ''}`;
-    void incidents.tell(book, { subject, status: 'OK', description: { text, fields: {} }, closeReason });
+    void incidents.tell(book, {
+      subject,
+      status: 'OK',
+      description: { text, fields: {} },
+      closeReason,
+      ...(summary && { summary }),
+    });
   }
 
   function end(ending: Ending): void {
     if (ending.incidents.size === 0 && ending.writing.size === 0) endings.delete(ending);
-    for (const key of [...ending.incidents.keys()]) withdraw(ending, key, ending.reason);
+    for (const key of [...ending.incidents.keys()].slice(0, MOST_ENDED_AT_ONCE))
+      withdraw(ending, key, ending.reason);
   }
 
   /** An open incident of the store belongs to its notification if that still asks the same question. */
@@ -233,6 +256,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   function loop(): void {
     evaluate();
+    evaluatedAt = clock.monotonic();
     if (!stopped) cancel = clock.after(EVALUATION_MS, loop);
   }
 
@@ -274,11 +298,13 @@ export function createEngine(options: EngineOptions): Engine {
       await beats.start();
       loop();
     },
+    evaluatedMs: () => clock.monotonic() - evaluatedAt,
     holds: createPins({ clock, watches: () => watches.values() }),
     async stop() {
       stopped = true;
       cancel();
       await beats.stop();
+      await crowds.idle();
       await incidents.idle();
       await incidents.groups.stop();
     },

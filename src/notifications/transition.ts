@@ -36,6 +36,8 @@ export interface Change {
   readonly eventId?: string | undefined;
   /** The incident as it is; undefined to open one. */
   readonly incident: IncidentRow | undefined;
+  /** The incident that tells of it, when it is one of many that are told together. */
+  readonly summary?: string | undefined;
   /** Why it closes, when the condition itself did not end. */
   readonly closeReason: string | undefined;
   /** Ids of the targets that get the event. */
@@ -97,7 +99,7 @@ function incidentAfter(change: Change, id: string, recipients: readonly string[]
     rule: origin.fingerprint,
     told: JSON.stringify(closes ? told : [...new Set([...told, ...recipients])]),
     last_event_at: now,
-    group_id: incident?.group_id ?? null,
+    group_id: incident?.group_id ?? change.summary ?? null,
   };
 }
 

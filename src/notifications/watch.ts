@@ -39,6 +39,8 @@ export interface ComponentWatch extends Book {
   readonly holding: Map<string, number>;
   /** When subjects were last seen to be disabled, on the monotonic clock. */
   readonly rested: Map<string, number>;
+  /** Subjects whose transition waits for its turn among many. */
+  readonly pending: Set<string>;
   /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
   unmatchedSince: number;
   /** Whom it was last asked about. */
@@ -88,6 +90,7 @@ export function createWatch(notification: Notification, now: number): Watch {
     rule,
     holding: new Map(),
     rested: new Map(),
+    pending: new Set(),
     unmatchedSince: now,
     subjects: [],
     read: subjectReader(rule.conf, rule.kind),

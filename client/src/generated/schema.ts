@@ -2520,7 +2520,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -2625,7 +2625,7 @@ export interface components {
         NotificationChange: {
             id?: string | null;
             disabled?: boolean | null;
-            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts") | null;
+            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts") | null;
             targets?: string[] | null;
             targetConfigs?: {
                 /** @description Id of the target. */
@@ -2693,7 +2693,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -3285,11 +3285,11 @@ export interface components {
              * @description Which condition it tells of.
              * @enum {string}
              */
-            condition: "license-expiration" | "search" | "monitor-alerts";
+            condition: "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /** @description What it is about, such as the id of a search: the subject of the incident. */
             key: string;
             /**
-             * @description ALARM opens an incident, OK closes it.
+             * @description ALARM opens an incident, OK closes it; of a heartbeat OK says that all is well.
              * @enum {string}
              */
             state: "ALARM" | "OK";
@@ -3304,11 +3304,11 @@ export interface components {
              * @description Which condition it tells of.
              * @enum {string}
              */
-            condition: "license-expiration" | "search" | "monitor-alerts";
+            condition: "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /** @description What it is about, such as the id of a search: the subject of the incident. */
             key: string;
             /**
-             * @description ALARM opens an incident, OK closes it.
+             * @description ALARM opens an incident, OK closes it; of a heartbeat OK says that all is well.
              * @enum {string}
              */
             state: "ALARM" | "OK";
@@ -3584,6 +3584,11 @@ export interface components {
              * @default {}
              */
             instance: {
+                /**
+                 * Format: password
+                 * @description Called every 30 seconds while evaluation and delivery advance, so that somebody else notices when they do not; its path is shown masked.
+                 */
+                heartbeatUrl?: string;
                 /**
                  * @description How this instance is called in events.
                  * @default headgate
@@ -4254,6 +4259,7 @@ export interface components {
         };
         SettingsChange: {
             instance?: {
+                heartbeatUrl?: string | null;
                 name?: string | null;
                 externalUrl?: string | null;
                 nodeUrl?: string | null;

@@ -18,7 +18,6 @@ import { fencedStorage } from './fenced.ts';
 import { openKeptTargets } from './kept-targets.ts';
 import type { Leading, Tenure } from './leadership.ts';
 import type { Meters } from './meters.ts';
-import { createOwnHeartbeat } from './own-heartbeat.ts';
 import { createRequeue, type Requeue } from './requeue.ts';
 import { dropStaleSnapshot } from './stale-snapshot.ts';
 import { createSweep, keepingOf } from './sweep.ts';
@@ -118,16 +117,6 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
   });
   teardown.add('retention', () => sweep.stop());
 
-  const ownHeartbeat = createOwnHeartbeat({
-    http,
-    clock,
-    logger: logger.child({ component: 'heartbeat' }),
-    url: () => settings().instance.heartbeatUrl,
-    evaluatedMs: engine.evaluatedMs,
-    stuckMs: lanes.stuckMs,
-  });
-  teardown.add('heartbeat', ownHeartbeat.stop);
-
   function apply(now: Configuration): void {
     isDisabled = disabledIn(now);
     monitor.configure(now.settings.pipelines);
@@ -148,7 +137,6 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     await monitor.start();
     await engine.start();
     sweep.start();
-    ownHeartbeat.start();
   } catch (error) {
     await stop(false);
     throw error;

@@ -34,7 +34,6 @@ describe('the first start', () => {
       OPS_HOOK_TOKEN: 'x',
       METRICS_TOKEN: 'long enough too',
       SSO_SECRET: 'x',
-      HEARTBEAT_URL: 'https://ping.example.com/x',
     });
     expect(result.ok ? [] : result.problems).toEqual([]);
     expect(result.warnings).toEqual([]);

@@ -8,7 +8,6 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 # instance:
 #   name: headgate                             # cribl_host of the events
 #   externalUrl: https://headgate.example.com  # links in messages begin with it
-#   heartbeatUrl: \${env:HEARTBEAT_URL}  # called every 30 seconds while evaluation and delivery advance
 
 # api:
 #   host: 127.0.0.1            # needs a restart

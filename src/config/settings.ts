@@ -3,7 +3,7 @@ import { authSchema } from '../auth/sso/settings.ts';
 import { MAX_TOKEN_TTL_SECONDS } from '../auth/token-ttl.ts';
 import { parseRange } from '../lib/address-ranges.ts';
 import { rate } from '../lib/rate.ts';
-import { duration, httpUrl, identifier, secretText, secretUrl, storeUrl } from '../lib/schemas.ts';
+import { duration, httpUrl, identifier, secretText, storeUrl } from '../lib/schemas.ts';
 import { pipelineSchema } from '../pipelines/settings.ts';
 import { responseHeaders } from './response-headers.ts';
 import { tlsSchema } from './tls-settings.ts';
@@ -19,11 +19,6 @@ const proxyRange = addressRange.refine(
 );
 
 const instance = z.strictObject({
-  heartbeatUrl: secretUrl
-    .optional()
-    .describe(
-      'Called every 30 seconds while evaluation and delivery advance, so that somebody else notices when they do not; its path is shown masked.',
-    ),
   name: z.string().min(1).max(255).default('headgate').describe('How this instance is called in events.'),
   externalUrl: httpUrl
     .optional()

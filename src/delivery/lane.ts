@@ -47,8 +47,6 @@ export interface Lane {
   lookAnew(): void;
   /** Later attempts use this one. To a former target only ends are sent. */
   use(target: Target, isFormer: boolean): void;
-  /** For how long it has owed something and nothing was begun or booked. */
-  stuckMs(): number;
   /** Starts nothing more and waits for what is under way. */
   stop(): Promise<void>;
 }
@@ -89,8 +87,6 @@ export function createLane(options: LaneOptions): Lane {
   let settling = 0;
   /** Since when, on the monotonic clock, something that is due has met no free request. */
   let gatheringSince: number | undefined;
-  /** When it last began or booked something, or owed nothing, on the monotonic clock. */
-  let movedAt = clock.monotonic();
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
   pace.limit(target.settings.pacing);
@@ -177,7 +173,6 @@ export function createLane(options: LaneOptions): Lane {
 
   function begin(entries: readonly Waiting[], now: number): void {
     sending += 1;
-    movedAt = now;
     gatheringSince = undefined;
     pace.begun(now);
     const work: Promise<void> = handle(entries, now)
@@ -225,7 +220,6 @@ export function createLane(options: LaneOptions): Lane {
     const written = await settleInStore(settlement, options, unbooked);
     settling -= 1;
     if (written === 'stopped') return;
-    movedAt = clock.monotonic();
     backlog.settled(row.id);
     note(settlement);
     if (written !== 'gone') {
@@ -278,12 +272,6 @@ export function createLane(options: LaneOptions): Lane {
       isFormer = nowFormer;
       pace.limit(next.settings.pacing);
       pump();
-    },
-    stuckMs() {
-      const now = clock.monotonic();
-      const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
-      if (underWay.size === 0 && Math.max(due, pace.freeAt()) > now) movedAt = now;
-      return now - movedAt;
     },
     async stop() {
       state = 'stopped';

@@ -32,8 +32,6 @@ export interface Lanes {
   released(targets: Iterable<string>, first: string): void;
   /** Deliveries of these targets were put back into the queue in the store. */
   requeued(targets: Iterable<string>): void;
-  /** For how long the lane that stands still longest has owed something. */
-  stuckMs(): number;
   /** Without `inTime` what is under way is cut off at once: another process may be sending it already. */
   stop(inTime?: boolean): Promise<void>;
 }
@@ -100,7 +98,6 @@ export function createLanes(options: LanesOptions): Lanes {
     requeued(targets) {
       for (const id of targets) lanes.get(id)?.lookAnew();
     },
-    stuckMs: () => Math.max(0, ...[...lanes.values()].map(lane => lane.stuckMs())),
     async stop(inTime = true) {
       if (!inTime) abort.abort();
       for (const [id, lane] of lanes) end(id, lane);

@@ -13,7 +13,7 @@ const AT_ONCE = 200;
 /** Of those a summary tells of, so many by their names. */
 const NAMED = 5;
 /** The subject of the incident that tells of many; no pipeline is called so. */
-export const SUMMARY_KEY = '*/summary';
+const SUMMARY_KEY = '*/summary';
 
 /** What an evaluation found that is to be told. */
 export interface Found {

@@ -55,8 +55,6 @@ export interface Engine extends Pick<Posts, 'post'> {
   readonly targetNews: TargetHealth['tell'];
   /** Takes up the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
-  /** How long ago everything was evaluated. */
-  evaluatedMs(): number;
   /** Whether an incident on it is open or a notification names it exactly, so that it must not be forgotten. */
   holds(component: Component): boolean;
   /** Evaluates nothing more and waits for what is on its way to the disk. */
@@ -92,7 +90,6 @@ export function createEngine(options: EngineOptions): Engine {
   const conditionFaults = createConditionFaults({ clock, logger });
   let cancel: Cancel = () => {};
   let stopped = false;
-  let evaluatedAt = clock.monotonic();
 
   /** One notification that cannot be evaluated keeps no other from it. */
   function evaluate(): void {
@@ -256,7 +253,6 @@ export function createEngine(options: EngineOptions): Engine {
 
   function loop(): void {
     evaluate();
-    evaluatedAt = clock.monotonic();
     if (!stopped) cancel = clock.after(EVALUATION_MS, loop);
   }
 
@@ -298,7 +294,6 @@ export function createEngine(options: EngineOptions): Engine {
       await beats.start();
       loop();
     },
-    evaluatedMs: () => clock.monotonic() - evaluatedAt,
     holds: createPins({ clock, watches: () => watches.values() }),
     async stop() {
       stopped = true;

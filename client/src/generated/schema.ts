@@ -3585,11 +3585,6 @@ export interface components {
              */
             instance: {
                 /**
-                 * Format: password
-                 * @description Called every 30 seconds while evaluation and delivery advance, so that somebody else notices when they do not; its path is shown masked.
-                 */
-                heartbeatUrl?: string;
-                /**
                  * @description How this instance is called in events.
                  * @default headgate
                  */
@@ -4259,7 +4254,6 @@ export interface components {
         };
         SettingsChange: {
             instance?: {
-                heartbeatUrl?: string | null;
                 name?: string | null;
                 externalUrl?: string | null;
                 nodeUrl?: string | null;

@@ -9,6 +9,7 @@ import type { HttpClient } from '../lib/http.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import { BEATS_FILE } from '../notifications/beat-file.ts';
 import { createEngine, type Engine } from '../notifications/engine.ts';
 import { failingTargets } from '../notifications/target-health.ts';
 import { createMinuteRecorder, type MinuteRecorder } from '../pipelines/minutes.ts';
@@ -126,6 +127,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     operationalTarget: () => settings().delivery.operationalTarget,
     facts: options.facts,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
+    beatsFile: join(dataFolder, BEATS_FILE),
   });
   teardown.add('notifications', () => engine.stop());
   monitor.pin(engine.holds);

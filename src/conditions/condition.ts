@@ -24,7 +24,12 @@ export type Verdict =
       /** For so many milliseconds it stays so, whatever comes or does not: nobody has to ask. */
       readonly calmMs?: number;
     }
-  | { readonly state: 'unknown'; readonly reason: string };
+  | {
+      readonly state: 'unknown';
+      readonly reason: string;
+      /** Whoever wrote the notification should be warned of it. */
+      readonly isFault?: boolean;
+    };
 
 /** Made only when a verdict is told to somebody: most evaluations change nothing. */
 export interface Description {
@@ -55,6 +60,9 @@ export interface OpenFor {
   readonly observedMs: number;
 }
 
+/** What components a rule looks at. */
+export type ComponentKinds = ComponentKind | 'either';
+
 /** What every condition on components has in its conf. */
 export interface ComponentConf {
   /** `type:id`, an id, or a pattern with `*`. */
@@ -62,14 +70,18 @@ export interface ComponentConf {
   readonly timeWindow: Duration;
   readonly notifyOnResolution: boolean;
   readonly __workerGroup?: string | undefined;
+  /** Of a condition on either kind: which of them alone. */
+  readonly kind?: ComponentKind | undefined;
 }
+
+type Category = 'sources' | 'destinations' | 'components';
 
 interface Definition<Conf extends ComponentConf> {
   readonly id: string;
   readonly name: string;
-  readonly category: 'sources' | 'destinations';
+  readonly category: Category;
   readonly description: string;
-  readonly kind: ComponentKind;
+  readonly kind: ComponentKinds;
   readonly schema: z.ZodType<Conf>;
   /** As `ComponentRule` has it; left out where nothing is an alarm because the pipeline cannot be read. */
   outageMs?(conf: Conf): number;
@@ -83,9 +95,9 @@ export interface ComponentCondition {
   readonly id: string;
   readonly name: string;
   readonly type: 'metric';
-  readonly category: 'sources' | 'destinations';
+  readonly category: Category;
   readonly description: string;
-  readonly kind: ComponentKind;
+  readonly kind: ComponentKinds;
   readonly schema: z.ZodType<ComponentConf>;
   /** Validates a raw conf; throws `z.ZodError`. */
   configure(raw: unknown): ComponentRule;
@@ -102,6 +114,7 @@ export interface ComponentRule {
    * none comes of that.
    */
   readonly outageMs: number | undefined;
+  readonly kind: ComponentKinds;
   evaluate(evaluation: Evaluation): Verdict;
 }
 
@@ -124,6 +137,7 @@ export function defineCondition<Conf extends ComponentConf>(
         condition,
         conf,
         outageMs: definition.outageMs?.(conf),
+        kind: conf.kind ?? definition.kind,
         evaluate: evaluation => definition.evaluate(evaluation, conf),
       };
     },

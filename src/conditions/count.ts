@@ -1,17 +1,28 @@
 import * as z from 'zod';
-import type { ComponentKind } from '../pipelines/component.ts';
-import { componentConf } from './component-conf.ts';
-import { type ComponentCondition, defineCondition, type Subject } from './condition.ts';
+import { componentConf, eitherConf } from './component-conf.ts';
+import {
+  type ComponentCondition,
+  type ComponentConf,
+  type ComponentKinds,
+  defineCondition,
+  type Subject,
+} from './condition.ts';
 import { lasted } from './wording.ts';
+
+const CATEGORIES = { input: 'sources', output: 'destinations', either: 'components' } as const;
 
 interface Count {
   readonly id: string;
   readonly name: string;
-  readonly kind: ComponentKind;
+  readonly kind: ComponentKinds;
   readonly counter: 'errors' | 'dropped';
   readonly description: string;
   readonly alarm: (subject: Subject, count: number, window: string) => string;
   readonly ok: (subject: Subject, lasted: string) => string;
+}
+
+interface CountConf extends ComponentConf {
+  readonly threshold: number;
 }
 
 /** More of what should not happen than is borne with, in the window. */
@@ -19,13 +30,10 @@ export function defineCount({ id, name, kind, counter, description, alarm, ok }:
   return defineCondition({
     id,
     name,
-    category: kind === 'input' ? 'sources' : 'destinations',
+    category: CATEGORIES[kind],
     kind,
     description,
-    schema: z.strictObject({
-      ...componentConf(kind, 'The stretch of time that is counted over.'),
-      threshold: z.int().min(0).default(0).describe('More than so many are an alarm.'),
-    }),
+    schema: schemaOf(kind),
     evaluate({ subject, components, open }, { timeWindow, threshold }) {
       const { component } = subject;
       const seen =
@@ -44,4 +52,12 @@ export function defineCount({ id, name, kind, counter, description, alarm, ok }:
       };
     },
   });
+}
+
+function schemaOf(kind: ComponentKinds): z.ZodType<CountConf> {
+  const schema = z.strictObject({
+    ...componentConf(kind, 'The stretch of time that is counted over.'),
+    threshold: z.int().min(0).default(0).describe('More than so many are an alarm.'),
+  });
+  return kind === 'either' ? schema.extend(eitherConf) : schema;
 }

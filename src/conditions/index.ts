@@ -3,7 +3,9 @@ import { certificateExpiration } from './certificate-expiration.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
 import { credentialExpiration } from './credential-expiration.ts';
 import { droppedEvents } from './dropped-events.ts';
+import { expression } from './expression.ts';
 import type { FactCondition, FactRule } from './fact.ts';
+import { type HeartbeatCondition, type HeartbeatRule, heartbeat } from './heartbeat.ts';
 import { highVolume } from './high-volume.ts';
 import { highVolumeDest } from './high-volume-dest.ts';
 import { licenseExpiration } from './license-expiration.ts';
@@ -24,12 +26,17 @@ import { unhealthySource } from './unhealthy-source.ts';
 
 /**
  * A kind of rule. Its source says who finds out: Headgate, which looks at components, at pipelines and at what it knows to
- * expire, or whoever posts events.
+ * expire and waits for beats, or whoever posts events.
  */
-export type Condition = ComponentCondition | PipelineCondition | FactCondition | PostedCondition;
+export type Condition =
+  | ComponentCondition
+  | PipelineCondition
+  | FactCondition
+  | PostedCondition
+  | HeartbeatCondition;
 
 /** A condition with its conf. */
-export type Rule = ComponentRule | PipelineRule | FactRule | PostedRule;
+export type Rule = ComponentRule | PipelineRule | FactRule | PostedRule | HeartbeatRule;
 
 /** Every condition there is. */
 export const conditions: readonly Condition[] = [
@@ -49,6 +56,8 @@ export const conditions: readonly Condition[] = [
   pipelineUnreachable,
   certificateExpiration,
   credentialExpiration,
+  expression,
+  heartbeat,
   licenseExpiration,
   search,
   monitorAlerts,

@@ -29,6 +29,7 @@ const ADDED: Readonly<Record<string, object>> = {
   },
   'certificate-expiration': EXPIRES,
   'credential-expiration': EXPIRES,
+  expression: { _metric: 'expression', expression: 'errors > 10', values: { errors: 12 } },
   'backpressure-dest': { _metric: 'backpressure.outputs', backpressure_type: 1 },
 };
 
@@ -43,8 +44,9 @@ const ORIGINS: Readonly<Record<string, object>> = {
 
 /** An alarm such as the condition may raise, to try expressions on; undefined for what others post. */
 export function sampleEvent(condition: Condition): HeadgateEvent | undefined {
-  if (condition.source === 'posted') return undefined;
-  const { id, kind } = condition;
+  if (condition.source === 'posted' || condition.source === 'beat') return undefined;
+  const { id } = condition;
+  const kind = condition.kind === 'either' ? 'output' : condition.kind;
   const name = NAMES[condition.source];
   return {
     id: '01890a5d-ac96-774b-bcce-b302099a8057',

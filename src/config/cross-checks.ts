@@ -70,7 +70,7 @@ export function checkWindow(
   origin: Origin,
 ): WindowFindings {
   const { rule } = notification;
-  if (rule.source === 'posted' || rule.source === 'fact') return { problems: [], warnings: [] };
+  if (rule.source !== 'component' && rule.source !== 'pipeline') return { problems: [], warnings: [] };
   const { timeWindow } = rule.conf;
   const read =
     rule.source === 'pipeline'

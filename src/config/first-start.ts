@@ -88,11 +88,14 @@ const NOTIFICATIONS = `# Who is told, and about what. Changes are taken up at on
 #   - { id: dest_blocked, condition: backpressure-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
 #   - { id: dest_queue, condition: persistent-queue-usage, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
 #   - { id: dest_drops, condition: dropped-events, targets: [bell], conf: { name: '*', threshold: 100, timeWindow: 5m } }
+# on both:
+#   - { id: app_ratio, condition: expression, targets: [bell], conf: { name: 'syslog:app', timeWindow: 5m, expression: 'errors > 0.01 * in_events && in_events > 1000' } }
 # on pipelines, and on what expires:
 #   - { id: unreachable, condition: pipeline-unreachable, targets: [bell], conf: { name: '*', timeWindow: 60s } }
 #   - { id: certificates, condition: certificate-expiration, targets: [bell], conf: { name: '*', within: 14d } }
 #   - { id: credentials, condition: credential-expiration, targets: [bell], conf: { name: '*', within: 7d } }
 # and on what others post to /ingest/events:
+#   - { id: backup_missed, condition: heartbeat, targets: [bell], conf: { name: backup, timeWindow: 25h } }
 #   - { id: found, condition: search, targets: [bell], conf: { savedQueryId: errors, message: 'errors were found' } }
 #   - { id: alerts, condition: monitor-alerts, targets: [bell] }
 #   - { id: license, condition: license-expiration, targets: [bell] }

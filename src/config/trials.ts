@@ -1,3 +1,4 @@
+import { trialOf } from '../conditions/expression.ts';
 import { findCondition } from '../conditions/index.ts';
 import { sampleEvent } from '../conditions/sample-event.ts';
 import {
@@ -28,7 +29,11 @@ export function trials(targets: readonly Item[], notifications: readonly Item[])
     return findings;
   });
   const sent = [...samples.values()].map(asSent);
-  return [...ofMetadata, ...targets.flatMap(item => onTarget(item, sent))];
+  return [
+    ...notifications.flatMap(onComponent),
+    ...ofMetadata,
+    ...targets.flatMap(item => onTarget(item, sent)),
+  ];
 }
 
 function metadataOn(
@@ -112,6 +117,17 @@ function onTarget({ path, value }: Item, samples: readonly Sample[]): Finding[] 
       return findings.slice(0, 1);
     }),
   );
+}
+
+/** The condition itself on a component as one may be. */
+function onComponent({ path, value }: Item): Finding[] {
+  if (childOf(value, 'condition') !== 'expression') return [];
+  const text = childOf(childOf(value, 'conf'), 'expression');
+  const compiled = typeof text === 'string' ? compileExpression(text) : undefined;
+  const fault = compiled?.ok === true ? trialOf(compiled.expression) : undefined;
+  return fault === undefined
+    ? []
+    : [{ path: [...path, 'conf', 'expression'], message: `fails on a component: ${fault}` }];
 }
 
 interface Tried {

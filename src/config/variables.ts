@@ -71,7 +71,8 @@ export function variablesOf(notifications: readonly Item[]): Variables {
 /** Whoever posts an event gives it fields that no configuration knows. */
 function isOnPosted({ value }: Item): boolean {
   const condition = childOf(value, 'condition');
-  return typeof condition === 'string' && findCondition(condition)?.source === 'posted';
+  const found = typeof condition === 'string' ? findCondition(condition) : undefined;
+  return found !== undefined && found.source !== 'component';
 }
 
 function metadataOf({ value }: Item): string[] {

@@ -7,16 +7,20 @@ import { createFaultLog } from '../lib/fault-log.ts';
 import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
+import { type BeatsOptions, createBeats } from './beats.ts';
+import { createConditionFaults } from './condition-faults.ts';
+import { createCrowds, type Found, summaryOf } from './crowds.ts';
 import { decide } from './decide.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
 import { createOutages, type Outages } from './outages.ts';
 import { TARGET_HEALTH } from './own-notification.ts';
 import { createPins } from './pins.ts';
+import type { PostedEvent } from './posted-events.ts';
 import { createPosts, type Posts } from './posts.ts';
 import { factQuestions, pipelineQuestions, whyGone } from './questions.ts';
 import { createSubjectTable } from './subject-table.ts';
-import { keyParts } from './subjects.ts';
+import { keyParts, kindAmongEither } from './subjects.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
 import { configsTold } from './told-event.ts';
 import type { About, Origin } from './transition.ts';
@@ -35,7 +39,18 @@ import {
 /** Time between two evaluations of everything. */
 const EVALUATION_MS = 1000;
 
-export interface EngineOptions extends Omit<IncidentsOptions, 'targets' | 'outages'> {
+/** Incidents of one notification that went; the rest of very many ends with later evaluations. */
+const MOST_ENDED_AT_ONCE = 1000;
+
+/** How a subject is judged, and who is told of what is found. */
+interface Judging<Asked> {
+  readonly evaluate: (open: OpenFor | undefined) => Verdict;
+  readonly tell: (found: Omit<Found, 'subject'> & { readonly subject: Asked }) => void;
+}
+
+export interface EngineOptions
+  extends Omit<IncidentsOptions, 'targets' | 'outages'>,
+    Pick<BeatsOptions, 'beatsFile'> {
   readonly components: Components;
   /** What is known to expire. Left out, nothing is. */
   readonly facts?: () => readonly ExpiryFact[];
@@ -88,12 +103,19 @@ export function createEngine(options: EngineOptions): Engine {
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
+  const crowds = createCrowds({
+    ...options,
+    incidents,
+    isOver: watch => stopped || watches.get(watch.notification.id)?.incidents !== watch.incidents,
+  });
+  const beats = createBeats({ ...options, watches, incidents, isStopped: () => stopped });
   const table = createSubjectTable(components);
   const faults = createFaultLog(logger, {
     fields: {},
     message: 'a notification cannot be evaluated',
     over: 'all notifications can be evaluated again',
   });
+  const conditionFaults = createConditionFaults({ clock, logger });
   let cancel: Cancel = () => {};
   let evaluatedAt = clock.monotonic();
   let stopped = false;
@@ -121,6 +143,7 @@ export function createEngine(options: EngineOptions): Engine {
     for (const watch of watches.values())
       attempt(() => {
         if (watch.source === 'posted') posts.remind(watch, now);
+        else if (watch.source === 'beat') beats.evaluate(watch);
         else if (watch.source === 'fact') {
           known ??= facts();
           ask(watch, factQuestions(watch, known, clock.now()), now);
@@ -132,14 +155,17 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function look(watch: ComponentWatch, now: number, isThere: Map<string, boolean>): void {
-    const { kind } = watch.rule.condition;
+    const pass: Found[] = [];
     subjectsOf(watch, table, now).forEach((subject, at) => {
-      if (isDisabled(kind, subject)) rest(watch, subject.key, now);
-      else if (now >= (watch.calmUntil[at] ?? 0) && isRested(watch, subject.key, now))
-        watch.calmUntil[at] = judge(watch, subject, now, open =>
-          watch.rule.evaluate({ subject, components, open }),
-        );
+      const { key } = subject;
+      if (isDisabledIn(watch, subject)) rest(watch, key, now);
+      else if (now >= (watch.calmUntil[at] ?? 0) && !watch.pending.has(key) && isRested(watch, key, now))
+        watch.calmUntil[at] = judge(watch, subject, now, {
+          evaluate: open => watch.rule.evaluate({ subject, components, open }),
+          tell: found => void pass.push(found),
+        });
     });
+    crowds.tell(watch, pass);
     closeAbandoned(watch, isThere);
   }
 
@@ -150,15 +176,31 @@ export function createEngine(options: EngineOptions): Engine {
   ): void {
     const present = new Set(questions.map(({ subject }) => subject.key));
     for (const key of watch.holding.keys()) if (!present.has(key)) watch.holding.delete(key);
-    for (const { subject, evaluate } of questions) judge(watch, subject, now, evaluate);
+    for (const { subject, evaluate } of questions)
+      judge(watch, subject, now, {
+        evaluate,
+        tell: ({ status, describe }) =>
+          void incidents.tell(watch, { subject, status, description: describe() }),
+      });
     for (const key of watch.incidents.keys())
       if (!present.has(key)) withdraw(watch, key, whyGone(watch, key, components));
+  }
+
+  /** Of inputs and outputs together, what was never seen may be either: then nothing says that it is disabled. */
+  function isDisabledIn({ rule }: ComponentWatch, subject: Subject): boolean {
+    const kind = subject.component?.kind ?? rule.kind;
+    return kind !== 'either' && isDisabled(kind, subject);
   }
 
   function rest(watch: ComponentWatch, key: string, now: number): void {
     watch.rested.set(key, now);
     watch.holding.delete(key);
-    if (watch.incidents.has(key)) withdraw(watch, key, `the ${watch.origin.kind} was disabled`);
+    if (watch.incidents.has(key))
+      withdraw(
+        watch,
+        key,
+        `the ${watch.rule.kind === 'either' ? kindAmongEither(key) : watch.rule.kind} was disabled`,
+      );
   }
 
   /** What a subject did while it was disabled says nothing for a whole window after. */
@@ -171,11 +213,11 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   /** Says until when, on the monotonic clock, it need not be asked again. */
-  function judge(
+  function judge<Asked extends About>(
     watch: EvaluatedWatch,
-    subject: About,
+    subject: Asked,
     now: number,
-    evaluate: (open: OpenFor | undefined) => Verdict,
+    { evaluate, tell }: Judging<Asked>,
   ): number {
     const { key } = subject;
     if (watch.writing.has(key)) return now;
@@ -194,6 +236,8 @@ export function createEngine(options: EngineOptions): Engine {
       toldMs: now - (incident?.toldAt ?? now),
       repeatMs,
     });
+    if (verdict.state === 'unknown' && verdict.isFault === true)
+      conditionFaults.warn(watch.notification.id, subject.name, verdict.reason);
     if (decision === 'hold') {
       if (!watch.holding.has(key)) watch.holding.set(key, now);
       return now;
@@ -202,8 +246,9 @@ export function createEngine(options: EngineOptions): Engine {
     if (decision !== 'open') watch.holding.delete(key);
     if (decision === 'nothing' || verdict.state === 'unknown')
       return verdict.state === 'ok' ? now + (verdict.calmMs ?? 0) : now;
+    if (decision === 'repeat' && summaryOf(watch, key) !== undefined) return now;
     const status = decision === 'close' ? 'OK' : 'ALARM';
-    void incidents.tell(watch, { subject, status, description: verdict.describe() });
+    tell({ subject, status, decision, describe: verdict.describe });
     return now;
   }
 
@@ -220,15 +265,23 @@ export function createEngine(options: EngineOptions): Engine {
 
   function withdraw(book: Book, key: string, closeReason: string): void {
     if (book.writing.has(key)) return;
+    const summary = summaryOf(book, key);
     const name = KEYED_BY_PIPELINE.has(book.origin.kind) ? keyParts(key).name : key;
     const subject = { key, name, component: undefined };
     const text = `Closed, ${closeReason}: ${book.incidents.get(key)?.row.text ?? ''}`;
-    void incidents.tell(book, { subject, status: 'OK', description: { text, fields: {} }, closeReason });
+    void incidents.tell(book, {
+      subject,
+      status: 'OK',
+      description: { text, fields: {} },
+      closeReason,
+      ...(summary && { summary }),
+    });
   }
 
   function end(ending: Ending): void {
     if (ending.incidents.size === 0 && ending.writing.size === 0) endings.delete(ending);
-    for (const key of [...ending.incidents.keys()]) withdraw(ending, key, ending.reason);
+    for (const key of [...ending.incidents.keys()].slice(0, MOST_ENDED_AT_ONCE))
+      withdraw(ending, key, ending.reason);
   }
 
   /** An open incident of the store belongs to its notification if that still asks the same question. */
@@ -295,19 +348,26 @@ export function createEngine(options: EngineOptions): Engine {
         const now = clock.monotonic();
         watches.set(notification.id, watch ? edited(watch, notification) : createWatch(notification, now));
       }
+      conditionFaults.keep(watches);
       posts.configure();
       outages.configure();
+      beats.configure();
       incidents.groups.configure(notificationsOf(watches));
       // Closed at once: a target that is back before the next evaluation begins anew.
       targetHealth.evaluate();
     },
     targetNews: targetHealth.tell,
     settled: outages.settled,
-    post: posts.post,
+    async post(pipeline, events) {
+      const isBeat = ({ condition }: PostedEvent): boolean => findCondition(condition)?.source === 'beat';
+      const others = events.filter(event => !isBeat(event));
+      await Promise.all([posts.post(pipeline, others), beats.post(events.filter(isBeat))]);
+    },
     async start() {
       for (const row of await options.storage.in(options.workspace).incidents.open()) await takeUp(row);
       await outages.start();
       await incidents.groups.start();
+      await beats.start();
       loop();
     },
     holds: createPins({ clock, watches: () => watches.values() }),
@@ -315,6 +375,8 @@ export function createEngine(options: EngineOptions): Engine {
     async stop() {
       stopped = true;
       cancel();
+      await beats.stop();
+      await crowds.idle();
       await incidents.idle();
       await incidents.groups.stop();
     },
@@ -322,7 +384,7 @@ export function createEngine(options: EngineOptions): Engine {
 }
 
 /** What has the pipeline in the keys of its subjects, or `*` in its place. */
-const KEYED_BY_PIPELINE: ReadonlySet<Origin['kind']> = new Set(['input', 'output', 'target']);
+const KEYED_BY_PIPELINE: ReadonlySet<Origin['kind']> = new Set(['input', 'output', 'either', 'target']);
 
 const notificationsOf = (watches: ReadonlyMap<string, Watch>): ReadonlyMap<string, Notification> =>
   new Map([...watches].map(([id, { notification }]) => [id, notification]));
@@ -336,5 +398,6 @@ function whyEnded(before: Notification, after: Notification | undefined): string
 
 function kindOf(conditionId: string): Origin['kind'] {
   const condition = findCondition(conditionId);
-  return condition?.source === 'posted' ? 'key' : (condition?.kind ?? 'input');
+  if (condition === undefined) return 'input';
+  return condition.source === 'posted' || condition.source === 'beat' ? 'key' : condition.kind;
 }

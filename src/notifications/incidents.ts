@@ -39,6 +39,8 @@ export interface IncidentsOptions {
 interface News extends Pick<Change, 'subject' | 'status'> {
   readonly description: Description;
   readonly closeReason?: string;
+  /** Id of the incident that tells of it in its place: nobody is told of it by itself. */
+  readonly summary?: string;
   readonly eventId?: string;
 }
 
@@ -81,7 +83,8 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       eventId: news.eventId,
       incident: present?.row,
       closeReason: news.closeReason,
-      recipients: told.filter(id => options.targets.has(id)),
+      summary: news.summary,
+      recipients: news.summary === undefined ? told.filter(id => options.targets.has(id)) : [],
       now: clock.now(),
       ids: options.ids,
       externalUrl: options.externalUrl(),
@@ -153,12 +156,15 @@ export function createIncidents(options: IncidentsOptions): Incidents {
     const made = transition(changeOf(book, news));
     const { event } = made;
     const { grouping } = book.origin;
-    const { operation, undo } = groups.enter(made.operation, {
-      event,
-      before: before?.row,
-      grouping,
-      pipeline: news.subject.component?.pipeline,
-    });
+    const { operation, undo } =
+      news.summary === undefined
+        ? groups.enter(made.operation, {
+            event,
+            before: before?.row,
+            grouping,
+            pipeline: news.subject.component?.pipeline,
+          })
+        : { operation: made.operation, undo: () => {} };
     const now = clock.monotonic();
     const after = { row: operation.incident, watchedSince: before?.watchedSince ?? now, toldAt: now };
     remember(book, key, news.status === 'OK' ? undefined : after);
@@ -166,7 +172,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       await storage.commit(operation);
       faults.passed();
       const { id: incident, seq } = operation.incident;
-      logger.info(
+      logger[news.summary === undefined ? 'info' : 'debug'](
         { notification: book.origin.notification, subject: key, status: news.status, incident, seq },
         'transition',
       );

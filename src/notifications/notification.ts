@@ -124,7 +124,7 @@ export function configureNotification(raw: unknown): Notification {
   if (condition === undefined)
     throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
   const rule = configureRule(() => condition.configure(settings.conf));
-  if (rule.source === 'posted' && settings.for.ms > 0) throw cannotWait(rule);
+  if (rule.source !== 'component' && settings.for.ms > 0) throw cannotWait(rule);
   const idle = settings.groupBy === undefined ? GROUP_TIMES.filter(name => settings[name] !== undefined) : [];
   if (idle.length > 0) throw needsGroupBy(idle);
   let fingerprint: string | undefined;
@@ -184,7 +184,10 @@ const cannotWait = ({ condition }: Rule): z.ZodError =>
     {
       code: 'custom',
       path: ['for'],
-      message: `must be 0s: what is posted for '${condition.id}' is told at once; let its sender wait`,
+      message:
+        condition.source === 'beat'
+          ? 'must be 0s: let the timeWindow be longer'
+          : `must be 0s: what is posted for '${condition.id}' is told at once; let its sender wait`,
       input: undefined,
     },
   ]);

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Component } from '../pipelines/component.ts';
-import { isExact, matcher, namesOf, subjectOf } from './subjects.ts';
+import { amongEither, isExact, matcher, namesOf, subjectOf } from './subjects.ts';
 import type { Watch } from './watch.ts';
 
 /** Asked about many components in a row, so what it looks at is gathered once for all of them. */
@@ -25,15 +25,15 @@ export function createPins({
     for (const watch of watches()) {
       if (watch.source !== 'component') continue;
       for (const key of watch.incidents.keys()) subjects.add(key);
-      const { conf, condition } = watch.rule;
-      if (isExact(conf))
-        meant.set(conf.name, [...(meant.get(conf.name) ?? []), matcher(conf, condition.kind)]);
+      const { conf, kind } = watch.rule;
+      if (isExact(conf)) meant.set(conf.name, [...(meant.get(conf.name) ?? []), matcher(conf, kind)]);
     }
   }
 
   return component => {
     if (clock.monotonic() - gatheredAt >= GATHERED_FOR_MS) gather();
-    if (subjects.has(subjectOf(component).key)) return true;
+    const subject = subjectOf(component);
+    if (subjects.has(subject.key) || subjects.has(amongEither(subject).key)) return true;
     return namesOf(component).some(name => meant.get(name)?.some(matches => matches(component)));
   };
 }

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { conditions } from '../conditions/index.ts';
-import type { PostedCondition } from '../conditions/posted.ts';
 import { OWN_FIELDS } from '../events/event-fields.ts';
 import { POSTED_STEERING } from '../events/steering.ts';
 import { fieldName } from './notification.ts';
@@ -11,7 +10,9 @@ const MOST_FIELDS = 100;
 const MOST_FIELDS_LENGTH = 65_536;
 
 const posted = new Map(
-  conditions.flatMap((one): [string, PostedCondition][] => (one.source === 'posted' ? [[one.id, one]] : [])),
+  conditions.flatMap((one): [string, { adds: readonly string[] }][] =>
+    one.source === 'posted' || one.source === 'beat' ? [[one.id, one]] : [],
+  ),
 );
 const own = new Set(OWN_FIELDS);
 
@@ -26,7 +27,9 @@ const event = z
       .string()
       .regex(/^\P{Cc}{1,512}$/u, 'must be 1 to 512 characters that can be printed')
       .describe('What it is about, such as the id of a search: the subject of the incident.'),
-    state: z.enum(['ALARM', 'OK']).describe('ALARM opens an incident, OK closes it.'),
+    state: z
+      .enum(['ALARM', 'OK'])
+      .describe('ALARM opens an incident, OK closes it; of a heartbeat OK says that all is well.'),
     fields: z.record(z.string(), z.unknown()).optional().describe('What is added to the event, by name.'),
     id: z.string().min(1).max(512).optional().describe("The sender's own: the same one twice counts once."),
   })

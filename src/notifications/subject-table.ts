@@ -1,6 +1,6 @@
-import type { ComponentConf } from '../conditions/condition.ts';
-import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
-import { isExact, matcher, namesOf, type SeenSubject, subjectOf } from './subjects.ts';
+import type { ComponentConf, ComponentKinds } from '../conditions/condition.ts';
+import type { Component, Components } from '../pipelines/component.ts';
+import { amongEither, isExact, matcher, namesOf, type SeenSubject, subjectOf } from './subjects.ts';
 
 /** Which subjects there are. What all notifications ask of it is read once, and after that only what has changed. */
 export interface SubjectTable {
@@ -82,12 +82,13 @@ export function createSubjectTable(components: Pick<Components, 'all' | 'revisio
 /** The subjects a conf means; of a pattern only what has come since is asked. */
 export function subjectReader(
   conf: ComponentConf,
-  kind: ComponentKind,
+  kind: ComponentKinds,
 ): (table: SubjectTable) => readonly SeenSubject[] {
   const matches = matcher(conf, kind);
   const isMeant = ({ component }: SeenSubject): boolean => matches(component);
   let version = 0;
   let subjects: readonly SeenSubject[] = [];
+  let asked = subjects;
 
   function readOn({ added, gone }: SubjectChange): readonly SeenSubject[] {
     const found = added.filter(isMeant);
@@ -96,10 +97,11 @@ export function subjectReader(
   }
 
   return table => {
-    if (table.version === version) return subjects;
+    if (table.version === version) return asked;
     if (isExact(conf)) subjects = table.named(conf.name).filter(isMeant);
     else subjects = table.version === version + 1 ? readOn(table.change) : [...table.all()].filter(isMeant);
     version = table.version;
-    return subjects;
+    asked = kind === 'either' ? subjects.map(amongEither) : subjects;
+    return asked;
   };
 }

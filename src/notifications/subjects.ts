@@ -1,4 +1,4 @@
-import type { ComponentConf, Subject } from '../conditions/condition.ts';
+import type { ComponentConf, ComponentKinds, Subject } from '../conditions/condition.ts';
 import { type Component, type ComponentKind, componentName } from '../pipelines/component.ts';
 
 /** A component that was seen, as conditions are asked about it. */
@@ -16,11 +16,11 @@ export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
 /** The components a conf means: its name is one of theirs, or a pattern with `*` for one. */
 export function matcher(
   conf: Pick<ComponentConf, 'name' | '__workerGroup'>,
-  kind: ComponentKind,
+  kind: ComponentKinds,
 ): (component: Component) => boolean {
   const isNamed = isExact(conf) ? exactly(conf.name) : like(conf.name);
   return component =>
-    component.kind === kind &&
+    (kind === 'either' || component.kind === kind) &&
     (conf.__workerGroup === undefined || component.group === conf.__workerGroup) &&
     isNamed(component);
 }
@@ -41,9 +41,10 @@ function like(glob: string): (component: Component) => boolean {
   return component => namesOf(component).some(matches);
 }
 
-/** Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
-function pattern(glob: string): (text: string) => boolean {
+/** Whether a text is the name, or like it where that has `*`. Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
+export function pattern(glob: string): (text: string) => boolean {
   const pieces = glob.split('*');
+  if (pieces.length === 1) return text => text === glob;
   const first = pieces[0] ?? '';
   const last = pieces.at(-1) ?? '';
   const middle = pieces.slice(1, -1).filter(piece => piece !== '');
@@ -71,13 +72,29 @@ export function subjectOf(component: Component): SeenSubject {
   };
 }
 
+const INPUT_MARK = 'input/';
+
+/** The subject where inputs and outputs are asked about together: some engines call one of each the same. */
+export const amongEither = (subject: SeenSubject): SeenSubject =>
+  subject.component.kind === 'output'
+    ? subject
+    : { ...subject, key: `${subject.component.pipeline}/${INPUT_MARK}${subject.name}` };
+
+/** What a subject is that was asked about among inputs and outputs, also when its component is gone. */
+export const kindAmongEither = (key: string): ComponentKind =>
+  key.slice(key.indexOf('/') + 1).startsWith(INPUT_MARK) ? 'input' : 'output';
+
 /** `*` stands for the pipeline: a name alone does not say in which it will turn up. */
 export const declaredKey = (conf: ComponentConf): string => `*/${conf.name}`;
 
 /** The two parts of a subject's key. */
 export function keyParts(key: string): { readonly pipeline: string; readonly name: string } {
   const mark = key.indexOf('/');
-  return { pipeline: key.slice(0, mark), name: key.slice(mark + 1) };
+  const name = key.slice(mark + 1);
+  return {
+    pipeline: key.slice(0, mark),
+    name: name.startsWith(INPUT_MARK) ? name.slice(INPUT_MARK.length) : name,
+  };
 }
 
 /** The subject of a name that no component has. */

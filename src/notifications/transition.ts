@@ -1,19 +1,20 @@
-import type { Description, Subject } from '../conditions/condition.ts';
+import type { ComponentKinds, Description, Subject } from '../conditions/condition.ts';
 import type { FactKind } from '../conditions/fact.ts';
 import type { HeadgateEvent, Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { ComponentKind, PipelineState } from '../pipelines/component.ts';
+import type { PipelineState } from '../pipelines/component.ts';
 import { freshDelivery } from '../storage/fresh-delivery.ts';
 import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
 import { type MetadataField, withMetadata } from './metadata.ts';
 import type { Grouping } from './notification.ts';
+import { kindAmongEither } from './subjects.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
 export interface Origin {
   readonly notification: string;
   readonly condition: string;
   /** What its subjects are; `key` for what others post. */
-  readonly kind: ComponentKind | FactKind | 'pipeline' | 'target' | 'key';
+  readonly kind: ComponentKinds | FactKind | 'pipeline' | 'target' | 'key';
   readonly windowMs: number;
   readonly severity: Severity;
   readonly fingerprint: string;
@@ -43,6 +44,8 @@ export interface Change {
   readonly eventId?: string | undefined;
   /** The incident as it is; undefined to open one. */
   readonly incident: IncidentRow | undefined;
+  /** The incident that tells of it, when it is one of many that are told together. */
+  readonly summary?: string | undefined;
   /** Why it closes, when the condition itself did not end. */
   readonly closeReason: string | undefined;
   /** Ids of the targets that get the event. */
@@ -104,7 +107,7 @@ function incidentAfter(change: Change, id: string, recipients: readonly string[]
     rule: origin.fingerprint,
     told: JSON.stringify(closes ? told : [...new Set([...told, ...recipients])]),
     last_event_at: now,
-    group_id: incident?.group_id ?? null,
+    group_id: incident?.group_id ?? change.summary ?? null,
     held_by: incident?.held_by ?? null,
   };
 }
@@ -118,15 +121,16 @@ export function toldTargets(incident: IncidentRow): readonly string[] {
 function eventOf(change: Change, incidentId: string): HeadgateEvent {
   const { origin, subject, now } = change;
   const { component, pipeline } = subject;
+  const kind = origin.kind === 'either' ? (component?.kind ?? kindAmongEither(subject.key)) : origin.kind;
   const seconds = Math.floor(now / 1000);
   return {
     id: change.eventId ?? change.ids.next(),
     status: change.status,
     condition: origin.condition,
     cribl_notification: origin.notification,
-    [origin.kind]: subject.name,
-    ...(component && { origin_metadata: { type: origin.kind, id: component.id, subType: component.type } }),
-    ...(pipeline && { origin_metadata: { type: origin.kind, id: pipeline.id, subType: pipeline.engine } }),
+    [kind]: subject.name,
+    ...(component && { origin_metadata: { type: kind, id: component.id, subType: component.type } }),
+    ...(pipeline && { origin_metadata: { type: kind, id: pipeline.id, subType: pipeline.engine } }),
     _time: seconds,
     starttime: Math.floor((now - origin.windowMs) / 1000),
     endtime: seconds,

@@ -1,11 +1,12 @@
 import type { ComponentRule, Subject } from '../conditions/condition.ts';
 import type { FactRule } from '../conditions/fact.ts';
+import type { HeartbeatRule } from '../conditions/heartbeat.ts';
 import type { PipelineRule } from '../conditions/pipeline.ts';
 import type { PostedRule } from '../conditions/posted.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Notification } from './notification.ts';
 import { type SubjectTable, subjectReader } from './subject-table.ts';
-import { declaredKey, declaredSubject, isExact, nameMatcher } from './subjects.ts';
+import { declaredKey, declaredSubject, isExact, nameMatcher, pattern } from './subjects.ts';
 import type { Origin } from './transition.ts';
 
 /** An open incident as the engine holds it. */
@@ -29,7 +30,7 @@ export interface Book {
 }
 
 /** A notification in force. */
-export type Watch = ComponentWatch | PipelineWatch | FactWatch | PostedWatch;
+export type Watch = ComponentWatch | PipelineWatch | FactWatch | PostedWatch | BeatWatch;
 
 /** One that is evaluated. */
 export interface EvaluatedWatch extends Book {
@@ -58,6 +59,8 @@ export interface ComponentWatch extends EvaluatedWatch {
   readonly rule: ComponentRule;
   /** When subjects were last seen to be disabled, on the monotonic clock. */
   readonly rested: Map<string, number>;
+  /** Subjects whose transition waits for its turn among many. */
+  readonly pending: Set<string>;
   /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
   unmatchedSince: number;
   /** Whom it was last asked about, and until when, on the monotonic clock, nobody has to ask again. */
@@ -75,6 +78,18 @@ export interface PostedWatch extends Book {
   readonly reminding: Set<string>;
 }
 
+/** One on heartbeats, which are missed when they do not come. */
+export interface BeatWatch extends Book {
+  readonly source: 'beat';
+  readonly notification: Notification;
+  readonly rule: HeartbeatRule;
+  /** Since when they are waited for, on the monotonic clock. */
+  readonly since: number;
+  readonly isMeant: (key: string) => boolean;
+  /** Those that are waited for. */
+  readonly names: Set<string>;
+}
+
 export function createWatch(notification: Notification, now: number): Watch {
   const { rule } = notification;
   const book = {
@@ -85,6 +100,11 @@ export function createWatch(notification: Notification, now: number): Watch {
     writing: new Map(),
   };
   if (rule.source === 'posted') return { ...book, source: 'posted', rule, reminding: new Set() };
+  if (rule.source === 'beat') {
+    const { name } = rule.conf;
+    const names = isExact(rule.conf) ? [name] : [];
+    return { ...book, source: 'beat', rule, since: now, isMeant: pattern(name), names: new Set(names) };
+  }
   const evaluated = { ...book, holding: new Map() };
   if (rule.source === 'pipeline')
     return { ...evaluated, source: 'pipeline', rule, isNamed: nameMatcher(rule.conf) };
@@ -94,10 +114,11 @@ export function createWatch(notification: Notification, now: number): Watch {
     source: 'component',
     rule,
     rested: new Map(),
+    pending: new Set(),
     unmatchedSince: now,
     subjects: [],
     calmUntil: new Float64Array(0),
-    read: subjectReader(rule.conf, rule.condition.kind),
+    read: subjectReader(rule.conf, rule.kind),
   };
 }
 
@@ -114,7 +135,7 @@ function originOf(notification: Notification): Origin {
   return {
     notification: notification.id,
     condition: rule.condition.id,
-    kind: rule.source === 'posted' ? 'key' : rule.condition.kind,
+    kind: kindIn(rule),
     windowMs: windowOf(rule),
     severity: notification.severity,
     fingerprint: notification.fingerprint,
@@ -127,7 +148,12 @@ function originOf(notification: Notification): Origin {
 }
 
 const windowOf = (rule: Notification['rule']): number =>
-  rule.source === 'component' || rule.source === 'pipeline' ? rule.conf.timeWindow.ms : 0;
+  rule.source === 'posted' || rule.source === 'fact' ? 0 : rule.conf.timeWindow.ms;
+
+function kindIn(rule: Notification['rule']): Origin['kind'] {
+  if (rule.source === 'posted' || rule.source === 'beat') return 'key';
+  return rule.source === 'component' ? rule.kind : rule.condition.kind;
+}
 
 function targetConfigsOf({ settings }: Notification): Origin['targetConfigs'] {
   const told = settings.targetConfigs.filter(({ conf }) => conf !== undefined);

@@ -29,8 +29,8 @@ export async function startAsking(
   conf: object = {},
   pipeline: object = {},
 ): Promise<Asking> {
-  const { kind } = condition;
   const rule = condition.configure({ name: 'app', ...conf });
+  const kind = rule.kind === 'either' ? 'output' : rule.kind;
   const bench = await startBench({ ...PIPELINE, ...pipeline });
   const samples = (values: Partial<Record<Counter | Gauge, number>>, instance?: string) =>
     bench.monitor.ingestSamples('edge', {

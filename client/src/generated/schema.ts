@@ -2810,7 +2810,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -2915,7 +2915,7 @@ export interface components {
         NotificationChange: {
             id?: string | null;
             disabled?: boolean | null;
-            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "license-expiration" | "search" | "monitor-alerts") | null;
+            condition?: ("no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts") | null;
             targets?: string[] | null;
             targetConfigs?: {
                 /** @description Id of the target. */
@@ -2983,7 +2983,7 @@ export interface components {
              * @description When the notification triggers.
              * @enum {string}
              */
-            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "license-expiration" | "search" | "monitor-alerts";
+            condition: "no-data" | "high-volume" | "low-volume" | "unhealthy-source" | "source-errors" | "persistent-queue-usage-source" | "no-data-dest" | "high-volume-dest" | "low-volume-dest" | "unhealthy-dest" | "backpressure-dest" | "persistent-queue-usage" | "dropped-events" | "pipeline-unreachable" | "certificate-expiration" | "credential-expiration" | "expression" | "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /**
              * @description Ids of the targets that receive it.
              * @default []
@@ -3575,11 +3575,11 @@ export interface components {
              * @description Which condition it tells of.
              * @enum {string}
              */
-            condition: "license-expiration" | "search" | "monitor-alerts";
+            condition: "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /** @description What it is about, such as the id of a search: the subject of the incident. */
             key: string;
             /**
-             * @description ALARM opens an incident, OK closes it.
+             * @description ALARM opens an incident, OK closes it; of a heartbeat OK says that all is well.
              * @enum {string}
              */
             state: "ALARM" | "OK";
@@ -3594,11 +3594,11 @@ export interface components {
              * @description Which condition it tells of.
              * @enum {string}
              */
-            condition: "license-expiration" | "search" | "monitor-alerts";
+            condition: "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
             /** @description What it is about, such as the id of a search: the subject of the incident. */
             key: string;
             /**
-             * @description ALARM opens an incident, OK closes it.
+             * @description ALARM opens an incident, OK closes it; of a heartbeat OK says that all is well.
              * @enum {string}
              */
             state: "ALARM" | "OK";
@@ -4368,6 +4368,10 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
                 token?: string;
+                /** @description Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in. */
+                queueCapacities?: {
+                    [key: string]: number;
+                };
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -4640,31 +4644,6 @@ export interface components {
                  * @default 10000
                  */
                 components: number;
-            };
-            /** @description Many workspaces in one installation, with a login service; without it there is one workspace. */
-            hosted?: {
-                /** @description The domain below which workspaces are reached, as `https://<workspace>-<organization>.<cloudDomain>`. Needs a restart. */
-                cloudDomain: string;
-                /** @description Where the login service is reached. It issues every token in this name, so a change ends all of them. Needs a restart. */
-                authUrl: string;
-                /** @description What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart. */
-                audience: string[];
-                /**
-                 * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
-                 * @default {}
-                 */
-                tokenRateLimit: {
-                    /**
-                     * @description Token requests a second that go on being answered; 0 switches the limit off.
-                     * @default 5
-                     */
-                    perSecond: number;
-                    /**
-                     * @description Token requests that are answered at once after a pause.
-                     * @default 20
-                     */
-                    burst: number;
-                };
             };
             /** @description Many workspaces in one installation, with a login service; without it there is one workspace. */
             hosted?: {
@@ -5110,6 +5089,10 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
                 token?: string;
+                /** @description Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in. */
+                queueCapacities?: {
+                    [key: string]: number;
+                };
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -5302,15 +5285,6 @@ export interface components {
             } | null;
             history?: {
                 components?: number | null;
-            } | null;
-            hosted?: {
-                cloudDomain?: string | null;
-                authUrl?: string | null;
-                audience?: string[] | null;
-                tokenRateLimit?: {
-                    perSecond?: number | null;
-                    burst?: number | null;
-                } | null;
             } | null;
             hosted?: {
                 cloudDomain?: string | null;

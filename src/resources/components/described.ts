@@ -17,7 +17,7 @@ export interface DescribedComponent {
 /** Made once per answer: reads the configuration once for all components of a page. */
 export function describer({ components, now }: Sight): (known: KnownComponent) => DescribedComponent {
   const watching = now.notifications.flatMap(({ rule, settings }) =>
-    rule.source === 'component' ? { settings, matches: matcher(rule.conf, rule.condition.kind) } : [],
+    rule.source === 'component' ? { settings, matches: matcher(rule.conf, rule.kind) } : [],
   );
   return known => {
     const component = known.component ?? asNeverSeen(known);

@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import { formatDuration } from '../lib/duration.ts';
+import { duration } from '../lib/schemas.ts';
+import type { OpenFor, Verdict } from './condition.ts';
+
+const schema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^\P{Cc}{1,512}$/u, 'must be 1 to 512 characters that can be printed')
+    .describe(
+      'The heartbeat: the `key` of what is posted, or a pattern with `*` for all that have come at least once.',
+    ),
+  timeWindow: duration({ min: '1s' })
+    .prefault('60s')
+    .describe('How often it is expected, with what it may be late.'),
+  notifyOnResolution: z
+    .boolean()
+    .default(true)
+    .describe('true: one message at the start, one at the end. false: one each timeWindow while it lasts.'),
+});
+
+/** What is known of a heartbeat. */
+interface Beating {
+  readonly key: string;
+  /** Epoch ms of the last one; null when none is known of. */
+  readonly lastAt: number | null;
+  /** Observed ms without one: since the last, the start of this process or when it was declared. */
+  readonly silentMs: number;
+  /** Since this process saw one; undefined before the first. */
+  readonly beatMs: number | undefined;
+  /** Its sender says that what it does has failed. */
+  readonly hasFailed: boolean;
+  readonly open: OpenFor | undefined;
+}
+
+/** A condition that others keep from holding, by posts that come in time. */
+export interface HeartbeatCondition {
+  readonly source: 'beat';
+  readonly id: string;
+  readonly name: string;
+  readonly type: 'message';
+  readonly category: 'heartbeats';
+  readonly description: string;
+  /** Names of the fields it adds to an event, which nobody else may set. */
+  readonly adds: readonly string[];
+  readonly schema: typeof schema;
+  /** Validates a raw conf; throws `z.ZodError`. */
+  configure(raw: unknown): HeartbeatRule;
+}
+
+export interface HeartbeatRule {
+  readonly source: 'beat';
+  readonly condition: HeartbeatCondition;
+  /** Effective conf; serialises to what a file would say. */
+  readonly conf: z.output<typeof schema>;
+  /** Pure: the same heartbeat and conf give the same verdict. */
+  evaluate(beating: Beating): Verdict;
+}
+
+/** An expected post that did not come. An open incident ends only with one that came since. */
+export const heartbeat: HeartbeatCondition = {
+  source: 'beat',
+  id: 'heartbeat',
+  name: 'Heartbeat',
+  type: 'message',
+  category: 'heartbeats',
+  description: 'An expected post to /ingest/events did not come within the time window.',
+  adds: ['timeWindow', 'lastBeatAt'],
+  schema,
+  configure(raw) {
+    const conf = schema.parse(raw);
+    return { source: 'beat', condition: heartbeat, conf, evaluate: beating => verdictOn(beating, conf) };
+  },
+};
+
+function verdictOn(beating: Beating, { timeWindow }: HeartbeatRule['conf']): Verdict {
+  const { key, lastAt, silentMs, beatMs, hasFailed, open } = beating;
+  const fields = {
+    timeWindow: timeWindow.text,
+    ...(lastAt !== null && { lastBeatAt: Math.floor(lastAt / 1000) }),
+  };
+  if (hasFailed)
+    return { state: 'alarm', describe: () => ({ fields, text: `Heartbeat ${key} reports a failure` }) };
+  const hasComeSince = open === undefined || (beatMs !== undefined && beatMs <= open.observedMs);
+  if (silentMs < timeWindow.ms && hasComeSince)
+    return {
+      state: 'ok',
+      describe: () => ({
+        fields,
+        text: `Heartbeat ${key} has come again after ${formatDuration(open?.ms ?? 0)}`,
+      }),
+    };
+  const since = lastAt === null ? '' : ` since ${wholeSecond(lastAt + timeWindow.ms)}`;
+  return {
+    state: 'alarm',
+    describe: () => ({
+      fields,
+      text: `Heartbeat ${key} is overdue${since || ': it has never come'}`,
+    }),
+  };
+}
+
+const wholeSecond = (at: number): string => new Date(at).toISOString().replace(/\.\d+/, '');

@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
+import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import type { HeadgateEvent } from '../events/event.ts';
+import { monotonicIds } from '../lib/ids.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { Component } from '../pipelines/component.ts';
+import type { Target } from '../targets/target.ts';
+import { createEngine, type Engine } from './engine.ts';
+import { configureNotification } from './notification.ts';
+
+interface Told {
+  readonly event: HeadgateEvent;
+  readonly targets: readonly string[];
+}
+
+let store: TestStorage;
+let clock: TestClock;
+let components: TestComponents;
+let engine: Engine;
+let told: Told[];
+/** Operations that were handed to the store before the one before was on disk, at most. */
+let mostUnderWay: number;
+
+beforeEach(async () => {
+  store = await openTestStorage();
+  clock = testClock();
+  components = testComponents(clock);
+  told = [];
+  mostUnderWay = 0;
+  engine = create();
+});
+
+afterEach(async () => {
+  await engine.stop();
+  await store.close();
+});
+
+function create(): Engine {
+  let underWay = 0;
+  return createEngine({
+    workspace: 'default',
+    storage: {
+      ...store.storage,
+      async commit(operation) {
+        mostUnderWay = Math.max(mostUnderWay, ++underWay);
+        await store.storage.commit(operation).finally(() => underWay--);
+      },
+    },
+    components,
+    clock,
+    ids: monotonicIds(clock),
+    logger: silentLogger,
+    enqueue: (rows, event) => {
+      if (rows.length > 0) told.push({ event, targets: rows.map(row => row.target) });
+    },
+    released: () => {},
+    externalUrl: () => undefined,
+    instanceName: () => 'gate',
+    operationalTarget: () => undefined,
+  });
+}
+
+const hook: Target = {
+  settings: { id: 'hook', type: 'test', systemFields: [] },
+  concurrency: 1,
+  fallback: undefined,
+  batching: undefined,
+  send: async () => ({ kind: 'sent' }),
+  bulletinText: () => undefined,
+};
+
+async function start(change: object = {}): Promise<void> {
+  engine.configure(
+    [
+      configureNotification({
+        id: 'silent',
+        condition: 'no-data',
+        targets: ['hook'],
+        conf: { name: '*', ...change },
+      }),
+    ],
+    [hook],
+  );
+  await engine.start();
+}
+
+const openCount = async (): Promise<number> => (await store.storage.in('default').incidents.open()).length;
+
+/** Evaluates once, and waits until there are so many open incidents. */
+async function pass(seconds: number, open: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(1000);
+    await store.storage.transaction(async () => {});
+  }
+  await expect.poll(openCount, { timeout: 30_000 }).toBe(open);
+  await clock.advance(0);
+}
+
+const add = (count: number, from = 0): Component[] =>
+  Array.from({ length: count }, (_, at) => components.add(`c${from + at}`));
+
+it('tells of more than 1,000 at once in one message, writes each, and tells once that all have ended', async () => {
+  const all = add(1500);
+  await start();
+  await pass(61, 1501);
+  await pass(1, 1501);
+  expect(told).toHaveLength(1);
+  expect(told[0]).toMatchObject({
+    targets: ['hook'],
+    event: {
+      status: 'ALARM',
+      count: 1500,
+      first: ['syslog:c0', 'syslog:c1', 'syslog:c2', 'syslog:c3', 'syslog:c4'],
+      _raw: expect.stringMatching(
+        /^1500 incidents at once: Source syslog:c0 had no data for 60s; .*; and 1495 more$/,
+      ),
+    },
+  });
+  // So many at a time that nothing else waits for long.
+  expect(mostUnderWay).toBeLessThanOrEqual(200);
+  for (const component of all.slice(0, 1400)) components.data(component);
+  await pass(1, 101);
+  expect(told).toHaveLength(1);
+  for (const component of all) components.data(component);
+  await pass(2, 0);
+  expect(told).toHaveLength(2);
+  expect(told[1]).toMatchObject({
+    targets: ['hook'],
+    event: { status: 'OK', incidentId: told[0]?.event.incidentId },
+  });
+});
+
+it('knows after a restart whom the summary told of', async () => {
+  const all = add(1001);
+  await start();
+  await pass(61, 1002);
+  await engine.stop();
+  engine = create();
+  await start();
+  await pass(2, 1002);
+  for (const component of all) components.data(component);
+  await pass(1, 1);
+  await pass(1, 0);
+  expect(told.map(({ event }) => event.status)).toEqual(['ALARM', 'OK']);
+});
+
+it('reminds by the summary alone, and lets it take up those that come in another crowd', async () => {
+  add(1001);
+  await start({ notifyOnResolution: false });
+  await pass(61, 1002);
+  await pass(60, 1002);
+  expect(told.map(({ event }) => event.count)).toEqual([1001, 1001]);
+  expect(told[1]?.event._raw).toMatch(/^1001 still: 1001 incidents at once/);
+  add(1002, 5000);
+  await pass(61, 2004);
+  expect(told.map(({ event }) => event.count)).toContain(2003);
+  expect(new Set(told.map(({ event }) => event.incidentId)).size).toBe(1);
+});
+
+it('tells of 1,000 each by itself', async () => {
+  add(1000);
+  await start();
+  await pass(61, 1000);
+  expect(told).toHaveLength(1000);
+});

@@ -122,7 +122,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('forwarding', forward.close);
     const node = ids.next();
     const parts: DeploymentOptions = {
-      ...{ shared, node, http, dial, meters, audit, metrics, settings, teardown },
+      ...{ shared, tls, node, http, dial, meters, audit, metrics, settings, teardown },
       facts: now => [...serverCertificate(tls), ...seenCertificates(now, certificates.get)],
       firstPassword: firstPassword(options),
     };
@@ -152,6 +152,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       const row = { id: node, url, version: VERSION, started_at: startTime };
       teardown.add('node', announceNode(row, { storage, clock, logger }));
     }
+    await running.listening?.(Number(new URL(listening).port));
     running.follow();
     teardown.add(
       'changed settings',

@@ -9,6 +9,7 @@ import type { HostedSettings } from '../config/hosted-settings.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import { holdDocument } from './held.ts';
 import { ConfigurationInvalid } from './invalid.ts';
+import { startLoginService } from './login-service.ts';
 import { identitySettings } from './own.ts';
 import type { DeploymentOptions, Serving } from './serving.ts';
 import { sweepSessions } from './session-sweep.ts';
@@ -21,7 +22,7 @@ import { type RunningWorkspace, startWorkspace } from './workspace.ts';
 export async function startHosted(
   options: DeploymentOptions & { readonly hosted: HostedSettings },
 ): Promise<Serving> {
-  const { shared, hosted, audit, settings, teardown } = options;
+  const { shared, hosted, audit, settings, teardown, tls } = options;
   const { storage, isShared, keyRing, clock, ids, logger } = shared;
   const { http, dial, meters, node, facts } = options;
   const identity = await createIdentity({
@@ -104,6 +105,19 @@ export async function startHosted(
     generatedPassword: undefined,
     assertMayBecome: async () => {},
     follow() {},
+    async listening(port) {
+      // A file cannot be shared with the login service in a process of its own.
+      if (isShared) return;
+      const { api } = settings();
+      const login = await startLoginService({
+        ...{ storage, keyRing, identity, tls, hosted, clock, ids, logger },
+        externalUrl: instance.externalUrl,
+        api: () => settings().api,
+        ...{ host: api.host, port: port + 1 },
+      });
+      teardown.add('login service', login.stop);
+      logger.info({ url: login.url }, 'the login service listens');
+    },
     checkSettings: async () => {},
   };
 }

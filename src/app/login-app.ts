@@ -1,20 +1,23 @@
 import { resolve } from 'node:path';
 import { createAudits } from '../auth/audits.ts';
-import { openChangeFeed } from '../auth/change-feed.ts';
-import { openKeyLife } from '../auth/key-life.ts';
+import { createIdentity } from '../auth/identity.ts';
 import { readDocument } from '../config/document.ts';
 import { SETTINGS_FILE } from '../config/load.ts';
 import { readSettings } from '../config/read-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import { createHttpClient } from '../lib/http-client.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
+import { proxiesOf } from '../lib/proxies.ts';
 import { openStorage } from '../storage/open.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { type LoginService, startLoginService } from './login-service.ts';
+import { identitySettings } from './own.ts';
+import { sweepSessions } from './session-sweep.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
 
@@ -40,7 +43,7 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
   const folder = resolve(options.configFolder);
   const dataFolder = resolve(options.dataFolder);
   const settings = settingsIn(folder, options.environment);
-  const { hosted, api, auth } = settings;
+  const { hosted, api } = settings;
   if (hosted === undefined)
     throw new AppError(
       'invalid-request',
@@ -58,29 +61,23 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
     });
     const audits = createAudits({ storage, clock, ids, logger });
     teardown.add('audit', audits.stop);
-    let takenOver = async (): Promise<void> => {};
-    const keys = await openKeyLife({
-      storage,
-      keyRing,
-      clock,
-      logger,
-      audit: audits.of(undefined),
-      isShared,
-      settings: () => ({ signingAlgorithm: auth.signingAlgorithm, keyLifetimeMs: auth.keyLifetime.ms }),
-      takenOver: () => takenOver(),
+    const http = createHttpClient({ ...settings.delivery, clock, proxies: proxiesOf(options.environment) });
+    teardown.add('http', () => http.close());
+    const identity = await createIdentity({
+      ...{ storage, keyRing, http, clock, ids, logger, isShared, audit: audits.of(undefined) },
+      settings: () =>
+        identitySettings({ ...settings, instance: { ...settings.instance, externalUrl: hosted.authUrl } }),
     });
-    teardown.add('keys', keys.stop);
-    const feed = await openChangeFeed({ storage, isShared, clock, logger, changed: keys.reload });
-    takenOver = feed.takenOver;
-    teardown.add('feed', async () => feed.stop());
-    keys.start();
+    teardown.add('identity', identity.stop);
+    identity.keys.start();
+    teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
     const tls = startTls({ folder, settings: () => api.tls, clock, logger, metrics: createMetrics() });
     if (tls !== undefined) teardown.add('certificate', tls.stop);
     const service = await startLoginService({
       storage,
       keyRing,
-      feed,
-      keys,
+      identity,
+      externalUrl: settings.instance.externalUrl,
       tls,
       hosted,
       api: () => api,

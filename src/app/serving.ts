@@ -6,12 +6,15 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Shared } from './shared.ts';
 import type { Teardown } from './teardown.ts';
+import type { Tls } from './tls.ts';
 import type { WorkspaceOptions } from './workspace.ts';
 
 /** What a deployment is made of: who may come in, and which workspaces there are. */
 export interface DeploymentOptions
   extends Pick<WorkspaceOptions, 'http' | 'dial' | 'meters' | 'node' | 'facts'> {
   readonly shared: Shared;
+  /** The certificate of this process; undefined while it speaks http. */
+  readonly tls: Pick<Tls, 'create'> | undefined;
   /** Of the installation. */
   readonly audit: Audit;
   readonly metrics: Metrics;
@@ -32,6 +35,8 @@ export interface Serving
   readonly generatedPassword: GeneratedPassword | undefined;
   /** From now on changes take effect. */
   follow(): void;
+  /** Called once the API listens on that port; starts what else has a port. */
+  listening?(port: number): Promise<void>;
   /** Looks at settings that have changed. */
   checkSettings(): Promise<void>;
 }

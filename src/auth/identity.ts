@@ -14,7 +14,7 @@ import { type KeyLife, openKeyLife } from './key-life.ts';
 import { createLogin, createPasswordCheck, type Login, type LoginRequest } from './login.ts';
 import { createLoginLimits } from './login-limits.ts';
 import { createLoginLog } from './login-log.ts';
-import { createPasswords } from './passwords.ts';
+import { createPasswords, type Passwords } from './passwords.ts';
 import { createSessions, type Session, type Sessions } from './sessions.ts';
 import { createAccounts } from './sso/accounts.ts';
 import { createLocalLogin, type LocalLogin } from './sso/local-login.ts';
@@ -46,6 +46,7 @@ export interface Identity {
   readonly sso: SingleSignOn;
   readonly localLogin: LocalLogin;
   readonly users: Users;
+  readonly passwords: Passwords;
   readonly keys: Pick<KeyLife, 'tokenKeys' | 'turnsAt' | 'published' | 'list' | 'rotate' | 'start'>;
   /** Says what has changed of whoever may come in. */
   readonly feed: ChangeFeed;
@@ -153,6 +154,7 @@ export async function createIdentity(options: {
     },
     authenticate: createAuthenticate({ tokens, directory }),
     users: createUsers({ storage, passwords, tokens, limits, feed, clock, ids, tokenTtl }),
+    passwords,
     keys,
     feed,
     async stop() {

@@ -2,16 +2,19 @@ import { decodeProtectedHeader } from 'jose';
 import { notFound } from '../lib/errors.ts';
 import type { Authenticate } from './authenticate.ts';
 import { bearerToken } from './bearer.ts';
+import type { Manager } from './managers.ts';
 import { assertPasswordIsOwn } from './permissions.ts';
 import type { TenantDirectory } from './tenant-directory.ts';
 import type { TenantIdentity } from './tenant-identity.ts';
 import { parseLabel } from './tenant-name.ts';
 import { roleIn } from './tenant-roles.ts';
 
-/** Who may come in to one workspace. */
+/** Who may come in to a workspace, and who manages an organization. */
 export interface WorkspaceAccess {
   /** Throws `not-found` for whoever has no part in the workspace: nobody learns that it is there. */
   in(workspace: string): Authenticate;
+  /** Who calls in the name of the organization. Throws `not-found` for whoever has no part in it. */
+  managerOf(organization: string, authorization: string | undefined, address: string): Promise<Manager>;
   /** Whether a user of the login service has a role in the workspace. */
   isOpenTo(workspace: string, userId: string): Promise<boolean>;
 }
@@ -44,6 +47,21 @@ export function createWorkspaceAccess({ tenants, sessions, directory }: Dependen
         if (actor !== undefined) return actor;
       }
       throw notFound('workspace', workspace);
+    },
+    async managerOf(organization, authorization, address) {
+      if (isOfSession(authorization)) {
+        const user = await sessions(authorization, address);
+        assertPasswordIsOwn(user);
+        const memberships = await directory.memberships(user.id);
+        const membership = memberships.find(one => one.organization === organization);
+        if (membership !== undefined)
+          return { kind: 'member', id: user.id, name: user.name, organization, role: membership.role };
+      } else {
+        const principal = await tenants.authenticate(authorization, address);
+        const { kind, id, name, role } = principal;
+        if (principal.organization === organization) return { kind, id, name, organization, role };
+      }
+      throw notFound('organization', organization);
     },
     isOpenTo: async (workspace, userId) => (await memberRole(workspace, userId)) !== undefined,
   };

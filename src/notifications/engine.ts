@@ -11,6 +11,7 @@ import { type BeatsOptions, createBeats } from './beats.ts';
 import { createConditionFaults } from './condition-faults.ts';
 import { createCrowds, type Found, summaryOf } from './crowds.ts';
 import { decide } from './decide.ts';
+import { kindOf, nameIn, whyEnded } from './endings.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
 import { createOutages, type Outages } from './outages.ts';
@@ -23,7 +24,7 @@ import { createSubjectTable } from './subject-table.ts';
 import { keyParts, kindAmongEither } from './subjects.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
 import { configsTold } from './told-event.ts';
-import type { About, Origin } from './transition.ts';
+import type { About } from './transition.ts';
 import {
   type Book,
   type ComponentWatch,
@@ -266,7 +267,7 @@ export function createEngine(options: EngineOptions): Engine {
   function withdraw(book: Book, key: string, closeReason: string): void {
     if (book.writing.has(key)) return;
     const summary = summaryOf(book, key);
-    const name = KEYED_BY_PIPELINE.has(book.origin.kind) ? keyParts(key).name : key;
+    const name = nameIn(book.origin.kind, key);
     const subject = { key, name, component: undefined };
     const text = `Closed, ${closeReason}: ${book.incidents.get(key)?.row.text ?? ''}`;
     void incidents.tell(book, {
@@ -383,21 +384,5 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-/** What has the pipeline in the keys of its subjects, or `*` in its place. */
-const KEYED_BY_PIPELINE: ReadonlySet<Origin['kind']> = new Set(['input', 'output', 'either', 'target']);
-
 const notificationsOf = (watches: ReadonlyMap<string, Watch>): ReadonlyMap<string, Notification> =>
   new Map([...watches].map(([id, { notification }]) => [id, notification]));
-
-/** Why incidents of the notification must close; undefined when it goes on. */
-function whyEnded(before: Notification, after: Notification | undefined): string | undefined {
-  if (after === undefined) return 'the notification was removed';
-  if (after.disabled) return 'the notification was disabled';
-  return after.fingerprint === before.fingerprint ? undefined : 'the notification was changed';
-}
-
-function kindOf(conditionId: string): Origin['kind'] {
-  const condition = findCondition(conditionId);
-  if (condition === undefined) return 'input';
-  return condition.source === 'posted' || condition.source === 'beat' ? 'key' : condition.kind;
-}

@@ -124,7 +124,7 @@ export function configureNotification(raw: unknown): Notification {
   if (condition === undefined)
     throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
   const rule = configureRule(() => condition.configure(settings.conf));
-  if (rule.source !== 'component' && settings.for.ms > 0) throw cannotWait(rule);
+  if ((rule.source === 'posted' || rule.source === 'beat') && settings.for.ms > 0) throw cannotWait(rule);
   const idle = settings.groupBy === undefined ? GROUP_TIMES.filter(name => settings[name] !== undefined) : [];
   if (idle.length > 0) throw needsGroupBy(idle);
   let fingerprint: string | undefined;

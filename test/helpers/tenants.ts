@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { startLoginService } from '../../src/app/login-service.ts';
+import { identitySettings } from '../../src/app/own.ts';
 import { createAccessTokens } from '../../src/auth/access-tokens.ts';
-import { openChangeFeed } from '../../src/auth/change-feed.ts';
 import type { Administrator } from '../../src/auth/credential-rules.ts';
 import { credentialSecrets } from '../../src/auth/credential-secrets.ts';
 import { createCredentials } from '../../src/auth/credentials.ts';
-import { openKeyLife } from '../../src/auth/key-life.ts';
+import { createIdentity } from '../../src/auth/identity.ts';
 import { createOrganization } from '../../src/auth/organizations.ts';
 import { openPepper } from '../../src/auth/pepper.ts';
 import { createTenantIdentity } from '../../src/auth/tenant-identity.ts';
@@ -16,6 +16,7 @@ import { openKeyRing } from '../../src/lib/keyring.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { notedAudit } from './audit.ts';
 import { testClock } from './clock.ts';
+import { noHttp } from './no-http.ts';
 import { openTestStorage } from './storage.ts';
 
 export const AUDIENCE = 'https://api.cloud.example';
@@ -31,30 +32,24 @@ export async function openTenants(
   const clock = testClock();
   const ids = monotonicIds(clock);
   const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
-  const keys = await openKeyLife({
-    storage,
-    keyRing,
-    clock,
-    logger: silentLogger,
-    audit: notedAudit(),
-    isShared: false,
-    settings: () => ({ signingAlgorithm: 'ES256', keyLifetimeMs: 90 * 86_400_000 }),
-    takenOver: async () => {},
-  });
-  const feed = await openChangeFeed({
-    storage,
-    isShared: false,
-    clock,
-    logger: silentLogger,
-    changed: keys.reload,
-  });
   const hosted = hostedSchema.parse({
     cloudDomain: 'cloud.example',
     authUrl: ISSUER,
     audience: [AUDIENCE, 'https://other.cloud.example'],
     ...(overrides.tokenRateLimit && { tokenRateLimit: overrides.tokenRateLimit }),
   });
-  const { api } = settingsSchema.parse({ api: overrides.api ?? {} });
+  const settings = settingsSchema.parse({
+    api: overrides.api ?? {},
+    auth: { signingAlgorithm: 'ES256' },
+    instance: { externalUrl: ISSUER },
+  });
+  const { api } = settings;
+  const people = await createIdentity({
+    ...{ storage, keyRing, clock, ids, logger: silentLogger, isShared: false, http: noHttp },
+    audit: notedAudit(),
+    settings: () => identitySettings(settings),
+  });
+  const { keys, feed } = people;
   const passwords = { hash: async (password: string) => `hash of ${password}` };
   for (const id of ['acme', 'beta']) {
     const made = { storage, passwords, clock, ids, actor: 'headgate' };
@@ -92,7 +87,8 @@ export async function openTenants(
     /** Starts the login service on a free port. */
     serve: () =>
       startLoginService({
-        ...{ storage, keyRing, feed, keys, hosted, clock, ids },
+        ...{ storage, keyRing, identity: people, hosted, clock, ids },
+        externalUrl: undefined,
         tls: undefined,
         api: () => api,
         host: '127.0.0.1',
@@ -100,8 +96,7 @@ export async function openTenants(
         logger: silentLogger,
       }),
     async close() {
-      feed.stop();
-      await keys.stop();
+      await people.stop();
       await close();
     },
   };

@@ -16,6 +16,7 @@ import { refuseUnreadable } from '../unreadable.ts';
 import { addMetadata, METADATA_ROUTE } from './metadata.ts';
 import { createOAuthErrorWriter } from './oauth-errors.ts';
 import { readParameters } from './parameters.ts';
+import { addPeople, PEOPLE_ROUTES, type PeopleOptions } from './people.ts';
 import { addRevoke, REVOKE_ROUTE } from './revoke.ts';
 import { addToken, TOKEN_ROUTE } from './token.ts';
 
@@ -25,6 +26,7 @@ export interface LoginServerOptions {
   readonly keys: Pick<KeyLife, 'published'>;
   /** `hosted.authUrl`. */
   readonly issuer: string;
+  readonly people: PeopleOptions;
   readonly health: () => Health;
   /** `api.trustedProxies`. */
   readonly proxies: () => readonly string[];
@@ -37,7 +39,7 @@ export interface LoginServerOptions {
 }
 
 const MOST_BODY_BYTES = 8 * 1024;
-const ROUTES = [TOKEN_ROUTE, REVOKE_ROUTE, METADATA_ROUTE, JWKS_ROUTE, healthOperation];
+const ROUTES = [TOKEN_ROUTE, REVOKE_ROUTE, METADATA_ROUTE, JWKS_ROUTE, healthOperation, ...PEOPLE_ROUTES];
 
 /** The login service of the hosted deployment, not yet listening. */
 export async function createLoginServer(options: LoginServerOptions): Promise<FastifyInstance> {
@@ -59,6 +61,7 @@ export async function createLoginServer(options: LoginServerOptions): Promise<Fa
   addToken(server, grant);
   addRevoke(server, revoke);
   addNotFound(server, '', ROUTES);
+  await addPeople(server, options.people, { logger, clock });
   await server.ready();
   return server;
 }

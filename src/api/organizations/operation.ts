@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Credentials } from '../../auth/credentials.ts';
 import type { Manager } from '../../auth/managers.ts';
 import type { Members } from '../../auth/members.ts';
 import type { Workspaces } from '../../auth/workspaces.ts';
@@ -6,6 +7,7 @@ import type { Method } from '../operation.ts';
 
 /** What the management of organizations works on. */
 export interface Organizations {
+  readonly credentials: Credentials;
   readonly members: Members;
   readonly workspaces: Workspaces;
 }
@@ -13,8 +15,9 @@ export interface Organizations {
 export interface ManagementCall<Body> {
   readonly manager: Manager;
   readonly organizations: Organizations;
-  /** The place in the path, where there is one. */
+  /** The places in the path, where there are any. */
   readonly id: string;
+  readonly secret: string;
   readonly query: unknown;
   readonly body: Body;
 }

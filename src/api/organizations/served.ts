@@ -11,12 +11,15 @@ import { readJsonBodies } from '../bodies.ts';
 import type { CallLimits } from '../call-limits.ts';
 import type { ErrorWriter } from '../errors.ts';
 import { addNotFound } from '../not-found.ts';
+import { credentialOperations } from './credentials.ts';
 import { memberOperations } from './members.ts';
 import type { ManagementOperation, Organizations } from './operation.ts';
 import { workspaceOperations } from './workspaces.ts';
 
 export const ORGANIZATIONS_PREFIX = '/v1/organizations';
 const BELOW = '/:org';
+/** Roles in very many workspaces. */
+const MOST_BYTES = 256 * 1024;
 
 export interface OrganizationsOptions {
   readonly organizations: Organizations;
@@ -24,7 +27,11 @@ export interface OrganizationsOptions {
    * Who calls, as far as the organization knows them. Throws `unauthenticated`, and `not-found` for whoever has no part
    * in it.
    */
-  readonly managerOf: (authorization: string | undefined, organization: string) => Promise<Manager>;
+  readonly managerOf: (
+    organization: string,
+    authorization: string | undefined,
+    address: string,
+  ) => Promise<Manager>;
   readonly cloudDomain: () => string;
   /** Of an organization. */
   readonly audit: (organization: string) => Pick<Audit, 'record' | 'refused'>;
@@ -35,14 +42,18 @@ export interface OrganizationsOptions {
 /** `/v1/organizations`: what owners and admins manage, in the words of the family's management plane. */
 export async function addOrganizations(scope: FastifyInstance, options: OrganizationsOptions): Promise<void> {
   const { organizations, managerOf, audit, limits } = options;
-  const operations = [...memberOperations, ...workspaceOperations(options.cloudDomain)];
+  const operations = [
+    ...credentialOperations,
+    ...memberOperations,
+    ...workspaceOperations(options.cloudDomain),
+  ];
   const managers = new WeakMap<object, Manager>();
   readJsonBodies(scope);
   scope.setErrorHandler(options.writeError);
 
   scope.addHook('onRequest', async request => {
     try {
-      const manager = await managerOf(authorizationOf(request), placeIn(request, 'org'));
+      const manager = await managerOf(placeIn(request, 'org'), authorizationOf(request), request.ip);
       limits.actor(manager.id);
       managers.set(request, manager);
     } catch (error) {
@@ -55,7 +66,7 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
     const manager = managers.get(request);
     if (manager === undefined) throw new AppError('unauthenticated', 'A token is needed');
     const { query, body } = request;
-    const id = placeIn(request, 'id');
+    const [id, secret] = [placeIn(request, 'id'), placeIn(request, 'secret')];
     const answer = await audited(
       {
         permission: operation.method === 'GET' ? 'read:organization' : 'update:organization',
@@ -67,7 +78,7 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
       },
       async () => {
         assertManages(manager);
-        const call = { manager, organizations, id, query, body };
+        const call = { manager, organizations, id, secret, query, body };
         return operation.run(call).catch((error: unknown) => {
           throw error instanceof z.ZodError ? invalidInput(error) : error;
         });
@@ -79,6 +90,7 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
   for (const operation of operations)
     scope.route({
       method: operation.method,
+      bodyLimit: MOST_BYTES,
       url: BELOW + operation.path,
       handler: (request, reply) => run(operation, request, reply),
     });

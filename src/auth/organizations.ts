@@ -3,11 +3,14 @@ import { notFound } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import { Secret } from '../lib/secret.ts';
 import type { OrganizationRow } from '../storage/organization-store.ts';
-import type { Storage, Transaction, UserRow } from '../storage/storage.ts';
+import type { Storage, UserRow } from '../storage/storage.ts';
 import { generatePassword } from './generated-password.ts';
+import { addMember, parseEmail, personOf } from './members.ts';
 import type { Passwords } from './passwords.ts';
-import { isOrganizationId, isWorkspaceId, labelOf, parseLabel } from './tenant-name.ts';
-import { invalidField, newUserRow, parseUsername } from './users.ts';
+import { isOrganizationId } from './tenant-name.ts';
+import { addNewUser } from './user-changes.ts';
+import { invalidField } from './users.ts';
+import { addWorkspace } from './workspaces.ts';
 
 interface Dependencies {
   readonly storage: Pick<Storage, 'transaction'>;
@@ -32,8 +35,6 @@ interface CreatedOrganization {
   readonly password: Secret | undefined;
 }
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
-
 /**
  * An organization with its first workspace and its owner. Throws `invalid-request` for ids and addresses that are not
  * allowed, `conflict` when the organization exists.
@@ -42,38 +43,21 @@ export async function createOrganization(
   { storage, passwords, clock, ids, actor }: Dependencies,
   { id, owner, workspace }: NewOrganization,
 ): Promise<CreatedOrganization> {
-  assertNames(id, workspace);
-  const username = parseUsername(owner);
-  if (!EMAIL.test(username)) throw invalidField('owner', 'must be an e-mail address');
+  if (!isOrganizationId(id))
+    throw invalidField('organization', 'must be 4 to 21 lower-case letters, digits or "-"');
+  const username = parseEmail(owner);
   const password = generatePassword();
   const hash = await passwords.hash(password);
   const now = clock.now();
   return storage.transaction(async tx => {
-    const version = await tx.numberUserChange();
+    await tx.numberUserChange();
     const organization = { id, name: id, role_selector: 1, created_at: now, updated_at: now };
     await tx.addOrganization(organization);
-    await tx.addWorkspace({
-      organization: id,
-      id: workspace,
-      alias: '',
-      description: '',
-      region: '',
-      tags: '[]',
-      state: 'Active',
-      created_at: now,
-      updated_at: now,
-    });
+    await addWorkspace(tx, { organization: id, id: workspace, words: {}, now });
     const known = await tx.userByName(username);
-    const user = known ?? (await addOwner(tx, { id: ids.next(), username, hash, now, version }));
-    await tx.addMember({
-      organization: id,
-      user_id: user.id,
-      role: 'owner',
-      created_by: actor,
-      created_at: now,
-      updated_by: actor,
-      updated_at: now,
-    });
+    const user = known ?? (await addNewUser(tx, { clock, ids }, personOf(username, hash)));
+    const roles = { organizationRole: 'owner', workspaces: [] } as const;
+    await addMember(tx, { organization: id, by: actor, user, roles, clock });
     return { organization, owner: user, password: known === undefined ? new Secret(password) : undefined };
   });
 }
@@ -92,38 +76,4 @@ export async function setRoleSelector(
     await tx.updateOrganization(row);
     return row;
   });
-}
-
-function assertNames(organization: string, workspace: string): void {
-  if (!isOrganizationId(organization))
-    throw invalidField('organization', 'must be 4 to 21 lower-case letters, digits or "-"');
-  if (!isWorkspaceId(workspace))
-    throw invalidField('workspace', 'must be 4 to 41 lower-case letters or digits');
-  if (parseLabel(labelOf({ workspace, organization })) === undefined)
-    throw invalidField('workspace', 'must be shorter: with the organization it must fit into 63 characters');
-}
-
-interface NewOwner {
-  readonly id: string;
-  readonly username: string;
-  readonly hash: string;
-  readonly now: number;
-  readonly version: number;
-}
-
-/** Without a role of their own: what they may do comes from the organization. */
-async function addOwner(tx: Transaction, { id, username, hash, now, version }: NewOwner): Promise<UserRow> {
-  const user = newUserRow({
-    id,
-    username,
-    password: hash,
-    initial_password: hash,
-    force_password_change: 1,
-    role: 'user',
-    created_at: now,
-    email: username,
-    version,
-  });
-  await tx.addUser(user);
-  return user;
 }

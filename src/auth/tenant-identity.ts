@@ -21,7 +21,7 @@ interface AccessSettings {
 }
 
 /** Whoever has shown an access token, as the store knows them at this moment. */
-export interface Principal {
+interface Principal {
   readonly kind: 'credential' | 'member';
   /** Client id or user id. */
   readonly id: string;

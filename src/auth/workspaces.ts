@@ -10,7 +10,7 @@ import { invalidField } from './users.ts';
 const MOST_WORKSPACES = 100;
 
 /** What is said of a workspace; what is left out of a change stays. */
-export interface WorkspaceWords {
+interface WorkspaceWords {
   readonly alias?: string | undefined;
   readonly description?: string | undefined;
   readonly region?: string | undefined;

@@ -72,5 +72,5 @@ export function rendered(
 }
 
 /** The same where nobody is told of a failure. */
-export const render = (template: Template, fields: Fields, escaped?: (value: string) => string): string =>
+const render = (template: Template, fields: Fields, escaped?: (value: string) => string): string =>
   rendered(template, fields, escaped).text;

@@ -13,6 +13,7 @@ import { monotonicIds } from '../../src/lib/ids.ts';
 import { openKeyRing } from '../../src/lib/keyring.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openStorage } from '../../src/storage/open.ts';
+import { freePort } from '../helpers/hosted.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
 import { AUDIENCE } from '../helpers/tenants.ts';
 import { errorOf, poster, tokenRequest } from '../helpers/token-calls.ts';
@@ -22,17 +23,6 @@ import { type Folders, headgate, installation } from './harness.ts';
 const OWNER: Administrator = { name: 'ann@acme.example', role: 'owner' };
 const created = z.strictObject({ clientId: z.string(), clientSecret: z.string(), name: z.string() });
 const answer = z.object({ access_token: z.string(), expires_in: z.literal(86_400) });
-
-/** A port that was free a moment ago: the service has to know its own address before it starts. */
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
 
 /** A hosted installation on PostgreSQL that holds the organization acme. */
 async function hosted() {

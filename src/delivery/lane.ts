@@ -11,7 +11,7 @@ import { createBacklog } from './backlog.ts';
 import { type Booked, bookings, settleInStore, withHandOver, withPause } from './booking.ts';
 import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews, type ToldFailing } from './health.ts';
-import { createPace } from './pace.ts';
+import type { Pace } from './pace.ts';
 import { createQueue, groupOf, type Waiting } from './queue.ts';
 import { skip } from './settlement.ts';
 import type { Slots } from './slots.ts';
@@ -26,6 +26,8 @@ const MOST_TOGETHER = 500;
 export interface LaneOptions extends Attempts {
   readonly target: Target;
   readonly slots: Slots;
+  /** Its pace among those of the other lanes. */
+  readonly pace: (wake: () => void) => Pace;
   /** What was last told of the target if it was failing when somebody last looked. */
   readonly toldFailing: ToldFailing | undefined;
   /** Until when (epoch ms) the target asked for nothing to be sent when somebody last looked; undefined when it did not. */
@@ -61,7 +63,7 @@ export function createLane(options: LaneOptions): Lane {
   const { id } = options.target.settings;
   const { deliveries } = storage.in(options.workspace);
   const queue = createQueue();
-  const pace = createPace();
+  const pace = options.pace(pump);
   let health = createHealth(clock, options.toldFailing);
   const seat = options.slots.seat(pump);
   const faultLog = (message: string, over: string) =>
@@ -100,7 +102,7 @@ export function createLane(options: LaneOptions): Lane {
   let movedAt = clock.monotonic();
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
-  pace.limit(target.settings.pacing);
+  pace.limit(target.settings.pacing, target.paceKey);
   // Never longer than any pause: the wall clock may have been set back since.
   if (options.pausedUntil !== undefined)
     pace.pause(clock.monotonic() + obeyedMs(options.pausedUntil - clock.now()));
@@ -314,7 +316,7 @@ export function createLane(options: LaneOptions): Lane {
       settingsText = nextText;
       target = next;
       isFormer = nowFormer;
-      pace.limit(next.settings.pacing);
+      pace.limit(next.settings.pacing, next.paceKey);
       pump();
     },
     overdueMs() {
@@ -324,6 +326,7 @@ export function createLane(options: LaneOptions): Lane {
     async stop() {
       state = 'stopped';
       wake();
+      pace.end();
       await Promise.all(underWay);
     },
   };

@@ -5,6 +5,7 @@ import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
 import type { ToldFailing } from './health.ts';
 import { beforeId, createLane, type Lane, type LaneOptions } from './lane.ts';
+import { createPaces } from './pace.ts';
 import { createSlots } from './slots.ts';
 
 /** How long a graceful stop waits for attempts under way; the rest stays in the store. */
@@ -44,6 +45,7 @@ export function createLanes(options: LanesOptions): Lanes {
   const lanes = new Map<string, Lane>();
   const ending = new Map<string, Promise<void>>();
   const slots = createSlots(() => options.settings().concurrency);
+  const pace = createPaces();
   /** Only until a target is removed: one that comes back begins anew. */
   const failing = new Map(options.failing);
   const paused = new Map(options.paused);
@@ -65,6 +67,7 @@ export function createLanes(options: LanesOptions): Lanes {
       signal: abort.signal,
       target,
       slots,
+      pace,
       toldFailing: failing.get(id),
       pausedUntil: paused.get(id),
       handedOver: (other, delivery) => lanes.get(other)?.look(beforeId(delivery)),

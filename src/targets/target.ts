@@ -64,6 +64,8 @@ interface Definition<Settings extends CommonSettings> {
   readonly keepsOpen?: true;
   /** Left out, each event travels alone. */
   batching?(settings: Settings): Batching;
+  /** What a receiver counts messages by: targets with the same keep their pace together. Left out, each keeps its own. */
+  paceKey?(settings: Settings): string;
   /** Whether its messages say one thing each, at once, so that no notification groups what goes to it. */
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
@@ -100,6 +102,8 @@ export interface Target {
   readonly fallback: string | undefined;
   /** Undefined when each event travels alone. */
   readonly batching: Batching | undefined;
+  /** Targets with the same keep their pace together; left out, it keeps its own. Secret. */
+  readonly paceKey?: string | undefined;
   /** Whether no notification groups what goes to it; left out, it may. */
   readonly neverGroups?: boolean;
   /** Whether an alarm stays open at the receiver until its end is sent. */
@@ -132,6 +136,7 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         concurrency: definition.concurrency(settings),
         fallback: settings.fallback,
         batching: definition.batching?.(settings),
+        paceKey: definition.paceKey?.(settings),
         neverGroups: definition.neverGroups?.(settings) === true,
         ...(definition.keepsOpen && { keepsOpen: true }),
         ...(routes && { routes: event => routes(event, settings) }),

@@ -36,6 +36,8 @@ export interface LaneOptions extends Attempts {
   readonly news: (target: string, news: HealthNews, row: DeliveryRow) => void;
   /** Told of a delivery that was skipped because too many wait. Left out, nobody is. */
   readonly dropped?: (row: DeliveryRow) => void;
+  /** Ids of the targets that stand in for it, for this event. */
+  readonly fallbacks: (target: Target, event: HeadgateEvent | undefined) => readonly string[];
   /** Told that another target has a delivery of this id to take from the store. */
   readonly handedOver: (target: string, id: string) => void;
 }
@@ -220,8 +222,8 @@ export function createLane(options: LaneOptions): Lane {
     const { isFailing } = health;
     settling += booked.length;
     pump();
-    const { fallback } = sentTo;
-    await Promise.all(withHandOver(booked, { fallback, isFailing, ids: options.ids, clock }).map(book));
+    const fallbacks = (event?: HeadgateEvent) => options.fallbacks(sentTo, event);
+    await Promise.all(withHandOver(booked, { fallbacks, isFailing, ids: options.ids, clock }).map(book));
     if (news !== undefined && first !== undefined) options.news(id, news, first.prepared.entry.row);
   }
 

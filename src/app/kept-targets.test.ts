@@ -6,8 +6,8 @@ import { settle } from '../../test/storage/rows.ts';
 import { type KeyRing, openKeyRing } from '../lib/keyring.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Target } from '../targets/target.ts';
 import { pagerDuty } from '../targets/pager-duty.ts';
+import type { Target } from '../targets/target.ts';
 import { webhook } from '../targets/webhook.ts';
 import { type KeptTargets, openKeptTargets } from './kept-targets.ts';
 
@@ -214,18 +214,21 @@ it.each<[string, Target, boolean]>([
   ['another address', pager('key-of-a', { url: 'https://events.eu.pagerduty.com/v2/enqueue' }), true],
   ['another type', hook(), true],
   ['another severity', pager('key-of-a', { severity: 'info' }), false],
-])('says which alarms stay open when a target gets %s, also after a restart', async (_what, changed, isTold) => {
-  const alarm = opening();
-  await test.storage.commit(alarm.operation);
-  await kept.keep([pager('key-of-a')]);
-  kept = await open();
-  await kept.keep([changed]);
-  await kept.keep([changed]);
-  const message = 'alarms stay open where the target sent to before; resolve them there by hand';
-  const facts = { target: 'hook', count: 1, incidents: [alarm.event.incidentId] };
-  expect(logged).toEqual(isTold ? [message] : []);
-  expect(fields).toEqual(isTold ? [facts] : []);
-});
+])(
+  'says which alarms stay open when a target gets %s, also after a restart',
+  async (_what, changed, isTold) => {
+    const alarm = opening();
+    await test.storage.commit(alarm.operation);
+    await kept.keep([pager('key-of-a')]);
+    kept = await open();
+    await kept.keep([changed]);
+    await kept.keep([changed]);
+    const message = 'alarms stay open where the target sent to before; resolve them there by hand';
+    const facts = { target: 'hook', count: 1, incidents: [alarm.event.incidentId] };
+    expect(logged).toEqual(isTold ? [message] : []);
+    expect(fields).toEqual(isTold ? [facts] : []);
+  },
+);
 
 it('says nothing of a target that moves while it has told no alarm', async () => {
   await kept.keep([pager('key-of-a')]);

@@ -71,7 +71,11 @@ it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
   'gives the end that is %s to all that were told the alarm and to no other, and leaves it to its target as it is',
   state => {
     for (const others of [['spare'], []]) {
-      const told = after(OK, state, { standIns: ['first', 'second'], isFailing: true, fallbacks: () => others });
+      const told = after(OK, state, {
+        standIns: ['first', 'second'],
+        isFailing: true,
+        fallbacks: () => others,
+      });
       expect(told.result).toEqual({ ...told.before, handOver: told.result.handOver });
       expect(told.result.handOver).toMatchObject([
         { target: 'first', status: 'OK', instead_of: 'hook' },

@@ -118,7 +118,8 @@ it('keeps one pace for all targets of one address, in turn, whatever others do',
 it('lets a target go at its own pace once nobody shares its address any more', async () => {
   const [quick, slow] = [sharing('a', 'one', everySecond(5)), sharing('b', 'one')];
   world.lanes.configure([quick, slow]);
-  for (let count = 0; count < 3; count++) await world.commit(opening({ subject: `s${count}`, targets: ['a'] }));
+  for (let count = 0; count < 3; count++)
+    await world.commit(opening({ subject: `s${count}`, targets: ['a'] }));
   await eventually(() => world.received.length === 1);
   await world.clock.advance(900);
   expect(world.received).toHaveLength(1);

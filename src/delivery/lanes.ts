@@ -66,7 +66,9 @@ export function createLanes(options: LanesOptions): Lanes {
   function fallbacksOf({ fallback, settings }: Target, event: HeadgateEvent | undefined): readonly string[] {
     if (fallback === undefined) return [];
     if (configured.get(fallback)?.routes === undefined) return [fallback];
-    return event === undefined ? [] : routedTo([fallback], event, configured).filter(id => id !== settings.id);
+    return event === undefined
+      ? []
+      : routedTo([fallback], event, configured).filter(id => id !== settings.id);
   }
 
   /** A target that comes back waits for its former lane, lest both send the same delivery. */

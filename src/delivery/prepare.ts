@@ -39,7 +39,13 @@ export async function prepare(
       const skippedBecause =
         (whole && target.skipsBecause?.(whole)) ?? (await whyNot(row, told, stores.deliveries));
       const standIns = told !== undefined && isFirst(row) ? told.standIns : [];
-      return { entry, made, event: skippedBecause === undefined ? whole : undefined, skippedBecause, standIns };
+      return {
+        entry,
+        made,
+        event: skippedBecause === undefined ? whole : undefined,
+        skippedBecause,
+        standIns,
+      };
     }),
   );
 }

@@ -6,6 +6,7 @@ import { settle } from '../../test/storage/rows.ts';
 import { type KeyRing, openKeyRing } from '../lib/keyring.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
+import { pagerDuty } from '../targets/pager-duty.ts';
 import type { Target } from '../targets/target.ts';
 import { webhook } from '../targets/webhook.ts';
 import { type KeptTargets, openKeptTargets } from './kept-targets.ts';
@@ -14,6 +15,7 @@ let test: TestStorage;
 let keyRing: KeyRing;
 let kept: KeptTargets;
 let logged: string[];
+let fields: object[];
 /** Called before each transaction, which waits for it. */
 let before: () => Promise<void> | void;
 /** Called after each transaction, before whoever asked for it learns that. */
@@ -25,6 +27,7 @@ beforeEach(async () => {
   test = await openTestStorage();
   keyRing = await openKeyRing({ path: join(test.folder, 'keys'), mayCreate: true });
   logged = [];
+  fields = [];
   before = () => {};
   after = () => {};
   between = undefined;
@@ -35,7 +38,10 @@ afterEach(async () => {
   await test.close();
 });
 
-const note = (_: object, message: string): void => void logged.push(message);
+function note(about: object, message: string): void {
+  logged.push(message);
+  fields.push(about);
+}
 
 function open(ring = keyRing): Promise<KeptTargets> {
   const storage: Pick<Storage, 'in' | 'transaction'> = {
@@ -198,4 +204,34 @@ it('goes on with the settings it can read, says of the others that it cannot, an
   before = () => {};
   await kept.keep([]);
   expect(await formerUrls()).toEqual(['https://b.example/']);
+});
+
+const pager = (routingKey: string, more: object = {}): Target =>
+  pagerDuty.configure({ id: 'hook', type: 'pager_duty', severity: 'error', routingKey, ...more });
+
+it.each<[string, Target, boolean]>([
+  ['another key', pager('key-of-b'), true],
+  ['another address', pager('key-of-a', { url: 'https://events.eu.pagerduty.com/v2/enqueue' }), true],
+  ['another type', hook(), true],
+  ['another severity', pager('key-of-a', { severity: 'info' }), false],
+])(
+  'says which alarms stay open when a target gets %s, also after a restart',
+  async (_what, changed, isTold) => {
+    const alarm = opening();
+    await test.storage.commit(alarm.operation);
+    await kept.keep([pager('key-of-a')]);
+    kept = await open();
+    await kept.keep([changed]);
+    await kept.keep([changed]);
+    const message = 'alarms stay open where the target sent to before; resolve them there by hand';
+    const facts = { target: 'hook', count: 1, incidents: [alarm.event.incidentId] };
+    expect(logged).toEqual(isTold ? [message] : []);
+    expect(fields).toEqual(isTold ? [facts] : []);
+  },
+);
+
+it('says nothing of a target that moves while it has told no alarm', async () => {
+  await kept.keep([pager('key-of-a')]);
+  await kept.keep([pager('key-of-b')]);
+  expect(logged).toEqual([]);
 });

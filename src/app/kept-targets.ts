@@ -8,6 +8,9 @@ import type { Storage } from '../storage/storage.ts';
 import { findTargetType } from '../targets/index.ts';
 import type { Target } from '../targets/target.ts';
 
+/** Incidents that a line of the log names; the rest is counted. */
+const MOST_NAMED = 20;
+
 export interface KeptTargetsOptions {
   readonly workspace: string;
   readonly storage: Pick<Storage, 'in' | 'transaction'>;
@@ -21,7 +24,10 @@ export interface KeptTargets {
   former(configured: readonly Target[]): readonly Target[];
   /** Until when (epoch ms) targets asked for nothing to be sent, those left out whose settings are not as they were then. */
   paused(configured: readonly Target[]): ReadonlyMap<string, number>;
-  /** Keeps the settings of these, and forgets removed ones to whom nothing is owed. */
+  /**
+   * Keeps the settings of these, and forgets removed ones to whom nothing is owed. What is open where one sent to before
+   * and not any more is logged: nobody will close it there.
+   */
   keep(configured: readonly Target[]): Promise<void>;
   /** Resolves when nothing is on its way to the disk. */
   idle(): Promise<void>;
@@ -36,6 +42,8 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
   /** By id, as it was found. */
   const pauses = new Map<string, number>();
   const unsaved = new Set<string>();
+  /** Ids of those that send to somewhere else than before, and nobody was told yet. */
+  const moved = new Set<string>();
   /** Ids that are configured now: a write may still be under way for a configuration before. */
   let present: ReadonlySet<string> = new Set();
   let running: Promise<void> = Promise.resolve();
@@ -58,9 +66,12 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
   /** In memory at once: what the next configuration removes must be known. */
   function remember(configured: readonly Target[]): void {
     present = new Set(configured.map(({ settings }) => settings.id));
-    for (const { settings } of configured) {
+    for (const { settings, destination } of configured) {
       const text = revealedJson(settings);
-      if (kept.get(settings.id) === text) continue;
+      const before = kept.get(settings.id);
+      if (before === text) continue;
+      const left = before === undefined ? undefined : targetOf(before)?.destination;
+      if (left !== undefined && left !== destination) moved.add(settings.id);
       kept.set(settings.id, text);
       unsaved.add(settings.id);
     }
@@ -76,6 +87,21 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
           .keepTarget({ id, sealed: keyRing.encrypt(text, contextOf(id)), paused_until: null });
     });
     for (const [id, text] of texts) if (kept.get(id) === text) unsaved.delete(id);
+  }
+
+  async function tellMoved(): Promise<void> {
+    if (moved.size === 0) return;
+    const open = (await stores.incidents.open()).map(row => ({ id: row.id, told: toldTargets(row) }));
+    const standIns = await stores.deliveries.standIns();
+    for (const id of moved) {
+      moved.delete(id);
+      const incidents = open.filter(({ told }) => told.includes(id)).map(incident => incident.id);
+      if (incidents.length === 0 && !standIns.includes(id)) continue;
+      logger.warn(
+        { target: id, count: incidents.length, incidents: incidents.slice(0, MOST_NAMED) },
+        'alarms stay open where the target sent to before; resolve them there by hand',
+      );
+    }
   }
 
   async function forget(): Promise<void> {
@@ -102,6 +128,7 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
   async function write(): Promise<void> {
     try {
       await save();
+      await tellMoved();
       await forget();
       faults.passed();
     } catch (error) {

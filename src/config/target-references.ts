@@ -3,7 +3,7 @@ import type { Item } from './items.ts';
 import { quote } from './quote.ts';
 import { childOf } from './schema-walk.ts';
 import { didYouMean } from './suggest.ts';
-import { reachedFrom, resolved, type TargetGraph } from './target-graph.ts';
+import { reachedFrom, type TargetGraph } from './target-graph.ts';
 import type { Path } from './yaml-places.ts';
 
 /** Ids of targets that targets themselves name: each must be somebody's, and one may stand in for all others. */
@@ -20,21 +20,9 @@ export function waysOfTargets(graph: TargetGraph): Findings {
       ...found.filter(isOwn).map(({ to, path }) => ({ path, message: noSuchTarget(to, graph) })),
       ...named.flatMap(one => one.problems),
       ...secondDefaults(graph),
-      ...fallbacksByRule(graph),
     ],
     warnings: named.flatMap(one => one.warnings),
   };
-}
-
-/** What a target does not take goes to one other target; a router may lead to several, or to none. */
-function fallbacksByRule(graph: TargetGraph): Finding[] {
-  return [...graph.nodes.values()].flatMap(({ ways }) =>
-    ways.flatMap(({ to, path }) => {
-      const target = path.at(-1) === 'fallback' ? resolved(graph, to) : undefined;
-      if (target === undefined || graph.nodes.get(target)?.type !== 'router') return [];
-      return [{ path, message: `must be a target that is sent to, and ${quote(target)} is a router` }];
-    }),
-  );
 }
 
 function secondDefaults(graph: TargetGraph): Finding[] {

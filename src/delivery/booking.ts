@@ -1,3 +1,4 @@
+import type { HeadgateEvent } from '../events/event.ts';
 import { AppError } from '../lib/errors.ts';
 import type { FaultLog } from '../lib/fault-log.ts';
 import type { SettleOperation, TargetPause } from '../storage/storage.ts';
@@ -42,19 +43,22 @@ export function withPause(booked: readonly Booked[], pause: TargetPause | undefi
   return [{ ...first, settlement: { ...first.settlement, pause } }, ...others];
 }
 
+interface Standing extends Pick<HandOver, 'isFailing' | 'ids'>, Pick<Attempts, 'clock'> {
+  /** Ids of the targets that stand in, for this event. */
+  readonly fallbacks: (event: HeadgateEvent | undefined) => readonly string[];
+}
+
 /** The same with what others get in place of the target. `isFailing` says whether it fails, this attempt included. */
 export function withHandOver(
   booked: readonly Booked[],
-  facts: Pick<HandOver, 'fallback' | 'isFailing' | 'ids'> & Pick<Attempts, 'clock'>,
+  { fallbacks, isFailing, ids, clock }: Standing,
 ): readonly Booked[] {
-  const now = facts.clock.now();
+  const now = clock.now();
   return booked.map(one => {
-    const { entry, standIns } = one.prepared;
-    const fallback = one.isAlone ? undefined : facts.fallback;
-    return {
-      ...one,
-      settlement: handedOver(one.settlement, { ...facts, fallback, row: entry.row, standIns, now }),
-    };
+    const { entry, made, standIns } = one.prepared;
+    const others = (): readonly string[] => (one.isAlone ? [] : fallbacks(made));
+    const facts = { row: entry.row, fallbacks: others, isFailing, standIns, ids, now };
+    return { ...one, settlement: handedOver(one.settlement, facts) };
   });
 }
 

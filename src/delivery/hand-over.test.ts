@@ -12,7 +12,7 @@ const [OK] = closing(opening()).operation.deliveries;
 function after(
   row: DeliveryRow | undefined,
   state: State,
-  facts: Partial<Pick<HandOver, 'isFailing' | 'standIns' | 'fallback'>>,
+  facts: Partial<Pick<HandOver, 'isFailing' | 'standIns' | 'fallbacks'>>,
 ) {
   if (row === undefined) throw new Error('there is no delivery');
   const before = settle(row.id, {
@@ -22,7 +22,7 @@ function after(
     settledAt: state === 'waiting' ? null : 700,
   });
   const tried: DeliveryRow = { ...row, attempts: 4, next_at: 5, last_error: 'before', retried_at: 3 };
-  const more = { isFailing: false, standIns: [], fallback: 'spare', ...facts };
+  const more = { isFailing: false, standIns: [], fallbacks: () => ['spare'], ...facts };
   const result = handedOver(before, { row: tried, ids: { next: () => 'new' }, now: 800, ...more });
   return { before, result, row: tried };
 }
@@ -70,8 +70,12 @@ it('gives the fallback the same event anew, in the place of its target', () => {
 it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
   'gives the end that is %s to all that were told the alarm and to no other, and leaves it to its target as it is',
   state => {
-    for (const fallback of ['spare', undefined]) {
-      const told = after(OK, state, { standIns: ['first', 'second'], isFailing: true, fallback });
+    for (const others of [['spare'], []]) {
+      const told = after(OK, state, {
+        standIns: ['first', 'second'],
+        isFailing: true,
+        fallbacks: () => others,
+      });
       expect(told.result).toEqual({ ...told.before, handOver: told.result.handOver });
       expect(told.result.handOver).toMatchObject([
         { target: 'first', status: 'OK', instead_of: 'hook' },
@@ -85,7 +89,7 @@ it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
 
 it('takes no id where nobody gets anything', () => {
   const ids = { next: () => expect.unreachable('an id was taken') };
-  const facts = { fallback: 'spare', isFailing: false, standIns: [], ids, now: 800 };
+  const facts = { fallbacks: () => ['spare'], isFailing: false, standIns: [], ids, now: 800 };
   for (const row of [ALARM, OK])
     if (row !== undefined) handedOver(settle(row.id, { state: 'sent' }), { ...facts, row });
 });

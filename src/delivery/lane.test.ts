@@ -4,6 +4,7 @@ import { lanesWorld, REFUSED, RETRY, SENT } from '../../test/helpers/lanes.ts';
 import { closing, type MadeTransition, opening, repeating } from '../../test/helpers/transitions.ts';
 import { Rate } from '../lib/rate.ts';
 import type { Outcome } from '../targets/outcome.ts';
+import type { Target } from '../targets/target.ts';
 
 const world = lanesWorld();
 
@@ -93,6 +94,37 @@ it('sends no faster than the pace of its target, whatever is waiting', async () 
   await eventually(() => world.received.length === 6);
   await world.clock.advance(60_000);
   await eventually(() => world.received.length === 7);
+});
+
+const everySecond = (count: number) => new Rate(`${count}/second`, count, 1000);
+const sharing = (id: string, paceKey: string, pacing = everySecond(1)): Target =>
+  world.target(id, () => SENT, 1, { pacing, paceKey });
+
+it('keeps one pace for all targets of one address, in turn, whatever others do', async () => {
+  world.lanes.configure([sharing('a', 'one'), sharing('b', 'one'), sharing('c', 'other')]);
+  for (let count = 0; count < 2; count++)
+    await world.commit(opening({ subject: `s${count}`, targets: ['a', 'b', 'c'] }));
+  await eventually(() => world.received.length === 2);
+  for (const received of [4, 5, 6]) {
+    await world.clock.advance(999);
+    expect(world.received.length).toBe(received - (received === 4 ? 2 : 1));
+    await world.clock.advance(1);
+    await eventually(() => world.received.length === received);
+  }
+  const atOne = world.received.map(one => one.target).filter(id => id !== 'c');
+  expect(atOne.toSorted()).toEqual(['a', 'a', 'b', 'b']);
+});
+
+it('lets a target go at its own pace once nobody shares its address any more', async () => {
+  const [quick, slow] = [sharing('a', 'one', everySecond(5)), sharing('b', 'one')];
+  world.lanes.configure([quick, slow]);
+  for (let count = 0; count < 3; count++)
+    await world.commit(opening({ subject: `s${count}`, targets: ['a'] }));
+  await eventually(() => world.received.length === 1);
+  await world.clock.advance(900);
+  expect(world.received).toHaveLength(1);
+  world.lanes.configure([quick, sharing('b', 'other')]);
+  await eventually(() => world.received.length === 3);
 });
 
 it('keeps the bound of all targets together, and each target goes on beside those that hang', async () => {

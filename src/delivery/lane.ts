@@ -11,7 +11,7 @@ import { createBacklog } from './backlog.ts';
 import { type Booked, bookings, settleInStore, withHandOver, withPause } from './booking.ts';
 import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews, type ToldFailing } from './health.ts';
-import { createPace } from './pace.ts';
+import type { Pace } from './pace.ts';
 import { createQueue, groupOf, type Waiting } from './queue.ts';
 import { skip } from './settlement.ts';
 import type { Slots } from './slots.ts';
@@ -26,6 +26,8 @@ const MOST_TOGETHER = 500;
 export interface LaneOptions extends Attempts {
   readonly target: Target;
   readonly slots: Slots;
+  /** Its pace among those of the other lanes. */
+  readonly pace: (wake: () => void) => Pace;
   /** What was last told of the target if it was failing when somebody last looked. */
   readonly toldFailing: ToldFailing | undefined;
   /** Until when (epoch ms) the target asked for nothing to be sent when somebody last looked; undefined when it did not. */
@@ -34,6 +36,8 @@ export interface LaneOptions extends Attempts {
   readonly news: (target: string, news: HealthNews, row: DeliveryRow) => void;
   /** Told of a delivery that was skipped because too many wait. Left out, nobody is. */
   readonly dropped?: (row: DeliveryRow) => void;
+  /** Ids of the targets that stand in for it, for this event. */
+  readonly fallbacks: (target: Target, event: HeadgateEvent | undefined) => readonly string[];
   /** Told that another target has a delivery of this id to take from the store. */
   readonly handedOver: (target: string, id: string) => void;
 }
@@ -61,7 +65,7 @@ export function createLane(options: LaneOptions): Lane {
   const { id } = options.target.settings;
   const { deliveries } = storage.in(options.workspace);
   const queue = createQueue();
-  const pace = createPace();
+  const pace = options.pace(pump);
   let health = createHealth(clock, options.toldFailing);
   const seat = options.slots.seat(pump);
   const faultLog = (message: string, over: string) =>
@@ -100,7 +104,7 @@ export function createLane(options: LaneOptions): Lane {
   let movedAt = clock.monotonic();
   let wake: Cancel = () => {};
   const underWay = new Set<Promise<void>>();
-  pace.limit(target.settings.pacing);
+  pace.limit(target.settings.pacing, target.paceKey);
   // Never longer than any pause: the wall clock may have been set back since.
   if (options.pausedUntil !== undefined)
     pace.pause(clock.monotonic() + obeyedMs(options.pausedUntil - clock.now()));
@@ -218,8 +222,8 @@ export function createLane(options: LaneOptions): Lane {
     const { isFailing } = health;
     settling += booked.length;
     pump();
-    const { fallback } = sentTo;
-    await Promise.all(withHandOver(booked, { fallback, isFailing, ids: options.ids, clock }).map(book));
+    const fallbacks = (event?: HeadgateEvent) => options.fallbacks(sentTo, event);
+    await Promise.all(withHandOver(booked, { fallbacks, isFailing, ids: options.ids, clock }).map(book));
     if (news !== undefined && first !== undefined) options.news(id, news, first.prepared.entry.row);
   }
 
@@ -314,7 +318,7 @@ export function createLane(options: LaneOptions): Lane {
       settingsText = nextText;
       target = next;
       isFormer = nowFormer;
-      pace.limit(next.settings.pacing);
+      pace.limit(next.settings.pacing, next.paceKey);
       pump();
     },
     overdueMs() {
@@ -324,6 +328,7 @@ export function createLane(options: LaneOptions): Lane {
     async stop() {
       state = 'stopped';
       wake();
+      pace.end();
       await Promise.all(underWay);
     },
   };

@@ -1,10 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { DeliveryRow } from '../storage/storage.ts';
+import { routedTo } from '../targets/routed.ts';
 import type { Target } from '../targets/target.ts';
 import type { Attempts } from './attempt.ts';
 import type { ToldFailing } from './health.ts';
 import { beforeId, createLane, type Lane, type LaneOptions } from './lane.ts';
+import { createPaces } from './pace.ts';
 import { createSlots } from './slots.ts';
 
 /** How long a graceful stop waits for attempts under way; the rest stays in the store. */
@@ -42,8 +44,10 @@ export interface Lanes {
 
 export function createLanes(options: LanesOptions): Lanes {
   const lanes = new Map<string, Lane>();
+  let configured: ReadonlyMap<string, Target> = new Map();
   const ending = new Map<string, Promise<void>>();
   const slots = createSlots(() => options.settings().concurrency);
+  const pace = createPaces();
   /** Only until a target is removed: one that comes back begins anew. */
   const failing = new Map(options.failing);
   const paused = new Map(options.paused);
@@ -58,6 +62,15 @@ export function createLanes(options: LanesOptions): Lanes {
     ending.set(id, ended);
   }
 
+  /** Without its event nobody knows where a router leads, nor could anybody be sent it. */
+  function fallbacksOf({ fallback, settings }: Target, event: HeadgateEvent | undefined): readonly string[] {
+    if (fallback === undefined) return [];
+    if (configured.get(fallback)?.routes === undefined) return [fallback];
+    return event === undefined
+      ? []
+      : routedTo([fallback], event, configured).filter(id => id !== settings.id);
+  }
+
   /** A target that comes back waits for its former lane, lest both send the same delivery. */
   function open(id: string, target: Target): Lane {
     const lane = createLane({
@@ -65,6 +78,8 @@ export function createLanes(options: LanesOptions): Lanes {
       signal: abort.signal,
       target,
       slots,
+      pace,
+      fallbacks: fallbacksOf,
       toldFailing: failing.get(id),
       pausedUntil: paused.get(id),
       handedOver: (other, delivery) => lanes.get(other)?.look(beforeId(delivery)),
@@ -81,9 +96,9 @@ export function createLanes(options: LanesOptions): Lanes {
 
   return {
     configure(targets, former = []) {
-      const present = new Set(targets.map(target => target.settings.id));
-      const kept = new Set([...present, ...former.map(target => target.settings.id)]);
-      for (const id of failing.keys()) if (!present.has(id)) failing.delete(id);
+      configured = new Map(targets.map(target => [target.settings.id, target]));
+      const kept = new Set([...configured.keys(), ...former.map(target => target.settings.id)]);
+      for (const id of failing.keys()) if (!configured.has(id)) failing.delete(id);
       for (const [id, lane] of lanes) {
         if (kept.has(id)) continue;
         lanes.delete(id);

@@ -5,8 +5,8 @@ const MOST_REMEMBERED = 10_000;
 
 /** When a target may be sent to next. Times are of the monotonic clock. */
 export interface Pace {
-  /** Counts from the next attempt on; undefined for no limit. */
-  limit(rate: Rate | undefined): void;
+  /** Counts from the next attempt on; undefined for no limit. Those with the same `key` keep to it together. */
+  limit(rate: Rate | undefined, key?: string): void;
   /** The earliest moment of the next attempt, in the past when that may be made now. */
   freeAt(): number;
   /** An attempt begins. */
@@ -17,43 +17,85 @@ export interface Pace {
   pause(until: number): void;
   /** Ends a pause. */
   resume(): void;
+  /** Nothing is sent any more: its limit counts no longer for those it shared it with. */
+  end(): void;
+}
+
+interface Limit {
+  readonly text: string;
+  readonly count: number;
+  readonly perMs: number;
+}
+
+/** What was begun by all that keep to their limits together. */
+interface Track {
+  begins: number[];
+  /** Of those that have one. */
+  readonly limits: Map<object, Limit>;
+  /** Of all. */
+  readonly wakes: Map<object, () => void>;
+}
+
+const newTrack = (): Track => ({ begins: [], limits: new Map(), wakes: new Map() });
+
+/** Paces that know of each other; `wake` is called when another one's change may have freed this one. */
+export function createPaces(): (wake: () => void) => Pace {
+  const tracks = new Map<string, Track>();
+  return wake => createPace(wake, tracks);
 }
 
 /**
  * A rate is kept in every stretch of its length: `30/minute` lets 30 go at once, and the next when the first of them is a
- * minute ago.
+ * minute ago. Of several that share a track the slowest counts for all, lest the quicker leave the others no turn.
  */
-export function createPace(): Pace {
-  let text: string | undefined;
-  let rate: { readonly count: number; readonly perMs: number } | undefined;
-  let begins: number[] = [];
+export function createPace(wake = () => {}, tracks = new Map<string, Track>()): Pace {
+  const self = {};
+  let key: string | undefined;
+  let track = newTrack();
   let pausedUntil = 0;
 
+  function leave(): void {
+    track.limits.delete(self);
+    track.wakes.delete(self);
+    if (key !== undefined && track.wakes.size === 0) tracks.delete(key);
+    for (const other of track.wakes.values()) other();
+  }
+
+  function join(next: string | undefined): void {
+    leave();
+    key = next;
+    track = (next === undefined ? undefined : tracks.get(next)) ?? newTrack();
+    track.wakes.set(self, wake);
+    if (next !== undefined) tracks.set(next, track);
+  }
+
   return {
-    limit(next) {
-      if (next?.text === text) return;
-      text = next?.text;
-      rate = next && inMemory(next);
+    limit(next, nextKey) {
+      if (nextKey !== key) join(nextKey);
+      if (next?.text === track.limits.get(self)?.text) return;
+      if (next === undefined) track.limits.delete(self);
+      else track.limits.set(self, inMemory(next));
+      for (const [other, wakeIt] of track.wakes) if (other !== self) wakeIt();
     },
     freeAt() {
-      const oldest = rate && begins[begins.length - rate.count];
-      return rate === undefined || oldest === undefined
-        ? pausedUntil
-        : Math.max(pausedUntil, oldest + rate.perMs);
+      const { begins } = track;
+      let free = pausedUntil;
+      for (const { count, perMs } of track.limits.values()) {
+        const oldest = begins[begins.length - count];
+        if (oldest !== undefined) free = Math.max(free, oldest + perMs);
+      }
+      return free;
     },
     begun(now) {
-      if (rate === undefined) {
-        begins = [];
-        return;
-      }
-      const { perMs } = rate;
-      const passed = begins.findIndex(time => time + perMs > now);
-      if (passed !== 0) begins = passed < 0 ? [] : begins.slice(passed);
-      begins.push(now);
+      let longestMs = 0;
+      for (const { perMs } of track.limits.values()) longestMs = Math.max(longestMs, perMs);
+      const passed = track.begins.findIndex(time => time + longestMs > now);
+      if (passed !== 0) track.begins = passed < 0 ? [] : track.begins.slice(passed);
+      if (track.limits.size > 0) track.begins.push(now);
     },
     unused(began) {
-      const place = begins.lastIndexOf(began);
-      if (place >= 0) begins.splice(place, 1);
+      const place = track.begins.lastIndexOf(began);
+      if (place >= 0) track.begins.splice(place, 1);
     },
     pause(until) {
       pausedUntil = Math.max(pausedUntil, until);
@@ -61,10 +103,11 @@ export function createPace(): Pace {
     resume() {
       pausedUntil = 0;
     },
+    end: leave,
   };
 }
 
-function inMemory({ count, perMs }: Rate) {
+function inMemory({ text, count, perMs }: Rate): Limit {
   const share = Math.min(1, MOST_REMEMBERED / count);
-  return { count: Math.round(count * share), perMs: perMs * share };
+  return { text, count: Math.round(count * share), perMs: perMs * share };
 }

@@ -7,6 +7,8 @@ import type { Waiting } from './queue.ts';
 /** A delivery that was looked at before it is sent. */
 export interface Prepared {
   readonly entry: Waiting;
+  /** As it was made; undefined when it is not in the store any more. */
+  readonly made: HeadgateEvent | undefined;
   /** As the target gets it; undefined when nothing is sent. */
   readonly event: HeadgateEvent | undefined;
   /** Why it is not to be sent. */
@@ -32,12 +34,18 @@ export async function prepare(
     entries.map(async (entry): Promise<Prepared> => {
       const { row } = entry;
       const told = isEndToLookAt(row) ? await stores.deliveries.told(row.incident_id, row.target) : undefined;
-      const event = entry.event ?? stored.get(row.event_id);
-      const whole = event && outgoing(event, target.settings.systemFields, instanceName);
+      const made = entry.event ?? stored.get(row.event_id);
+      const whole = made && outgoing(made, target.settings.systemFields, instanceName);
       const skippedBecause =
         (whole && target.skipsBecause?.(whole)) ?? (await whyNot(row, told, stores.deliveries));
       const standIns = told !== undefined && isFirst(row) ? told.standIns : [];
-      return { entry, event: skippedBecause === undefined ? whole : undefined, skippedBecause, standIns };
+      return {
+        entry,
+        made,
+        event: skippedBecause === undefined ? whole : undefined,
+        skippedBecause,
+        standIns,
+      };
     }),
   );
 }

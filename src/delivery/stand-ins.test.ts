@@ -70,6 +70,41 @@ it('tells the end to whoever stood in for a target that was removed', async () =
   expect(await endAt(alarm)).toEqual(['a']);
 });
 
+const byInput = (): Target =>
+  world.target('router', () => REFUSED, 1, {
+    routes: ({ cribl_notification: name, status }) => [
+      ...(status === 'OK' ? ['none'] : ['a']),
+      ...(name === undefined ? ['c'] : ['b', 'hook']),
+    ],
+  });
+
+it('hands an alarm that was given up over to where the router leads that is its fallback, and the end to the same', async () => {
+  world.facts.schedule = [0];
+  answer = RETRY;
+  const c = world.target('c', () => SENT);
+  world.lanes.configure([hook('router'), byInput(), a(), b(), c]);
+  const alarm = await world.commit(opening());
+  await eventually(async () => {
+    const states = await world.statesOf(alarm);
+    return states['a 1'] === 'sent' && states['b 1'] === 'sent';
+  }, 'the alarm at a and b');
+  expect(await world.statesOf(alarm)).toEqual({ 'hook 1': 'exhausted', 'a 1': 'sent', 'b 1': 'sent' });
+  expect((await world.stored(alarm)).last_error).toBe("status 503; handed over to its fallback 'a', 'b'");
+  world.received.length = 0;
+  expect((await endAt(alarm)).toSorted()).toEqual(['a', 'b']);
+});
+
+it('leaves an alarm to its target while the router that is its fallback leads nowhere', async () => {
+  world.facts.schedule = [0];
+  answer = RETRY;
+  const router = world.target('router', () => REFUSED, 1, { routes: () => [] });
+  world.lanes.configure([hook('router'), router, a()]);
+  const alarm = await world.commit(opening());
+  await world.settled(alarm, 'exhausted');
+  expect(await world.statesOf(alarm)).toEqual({ 'hook 1': 'exhausted' });
+  expect((await world.stored(alarm)).last_error).toBe('status 503');
+});
+
 it('hands an end over that its target dislikes together with others', async () => {
   answer = REFUSED;
   const batching = { maxEvents: Infinity, maxBytes: 1_000_000, gatherMs: 1000 };

@@ -45,6 +45,7 @@ export const pagerDuty = defineTarget({
   }),
   concurrency: () => 5,
   keepsOpen: true,
+  destination: ({ routingKey, url }) => `${routingKey.reveal()} ${url}`,
   async send([event], settings, context) {
     if (event === undefined) return { kind: 'sent' };
     const { url } = settings;

@@ -5,6 +5,7 @@ import type { ContractAnswer } from '../../test/helpers/contract-server.ts';
 import { sendOnce } from '../../test/helpers/sending.ts';
 import { slackFault, slackServer } from '../../test/helpers/slack.ts';
 import type { HeadgateEvent } from '../events/event.ts';
+import { slack } from './slack.ts';
 import { slackMessage } from './slack-message.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -170,4 +171,10 @@ test('a status that is listed is tried again whatever the word', async () => {
 test('the address is in no outcome, though Slack sends it back', async () => {
   const { outcome } = await post([alarm], { status: 404, body: `nothing at ${KEY}` });
   expect(JSON.stringify(outcome)).not.toContain('key-of-the-webhook');
+});
+
+test('targets of one webhook keep one pace, those of others their own', () => {
+  const keyOf = (id: string, slackUrl: string) => slack.configure({ id, type: 'slack', slackUrl }).paceKey;
+  expect(keyOf('a', `https://HOOKS.example${KEY}`)).toBe(keyOf('b', `https://hooks.example:443${KEY}`));
+  expect(keyOf('a', `https://hooks.example${KEY}`)).not.toBe(keyOf('b', `https://hooks.example${KEY}2`));
 });

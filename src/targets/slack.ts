@@ -30,6 +30,8 @@ export const slack = defineTarget({
   ),
   // A channel shows messages in the order in which they come.
   concurrency: () => 1,
+  // Slack counts by webhook, not by who posts to it.
+  paceKey: ({ slackUrl }) => `slack ${new URL(slackUrl.reveal()).href}`,
   batching: () => ({ maxEvents: 500, maxBytes: 4 * 1024 * 1024, gatherMs: 0 }),
   async send(events, settings, context) {
     const url = settings.slackUrl.reveal();

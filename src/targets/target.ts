@@ -62,8 +62,12 @@ interface Definition<Settings extends CommonSettings> {
   concurrency(settings: Settings): number;
   /** Whether an alarm stays open at the receiver until its end is sent. */
   readonly keepsOpen?: true;
+  /** Where what it keeps open stands: after a change an end is about nothing known there. Left out, its messages stand alone. */
+  destination?(settings: Settings): string;
   /** Left out, each event travels alone. */
   batching?(settings: Settings): Batching;
+  /** What a receiver counts messages by: targets with the same keep their pace together. Left out, each keeps its own. */
+  paceKey?(settings: Settings): string;
   /** Whether its messages say one thing each, at once, so that no notification groups what goes to it. */
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
@@ -100,10 +104,14 @@ export interface Target {
   readonly fallback: string | undefined;
   /** Undefined when each event travels alone. */
   readonly batching: Batching | undefined;
+  /** Targets with the same keep their pace together; left out, it keeps its own. Secret. */
+  readonly paceKey?: string | undefined;
   /** Whether no notification groups what goes to it; left out, it may. */
   readonly neverGroups?: boolean;
   /** Whether an alarm stays open at the receiver until its end is sent. */
   readonly keepsOpen?: boolean;
+  /** Where what it keeps open stands; left out where an end says all by itself. Secret. */
+  readonly destination?: string | undefined;
   /** Ids of the targets that get an event in this one's place; left out for one that sends. */
   readonly routes?: (event: HeadgateEvent) => readonly string[];
   /** Why the delivery of an event settles as skipped; left out for one that sends all. */
@@ -132,8 +140,10 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         concurrency: definition.concurrency(settings),
         fallback: settings.fallback,
         batching: definition.batching?.(settings),
+        paceKey: definition.paceKey?.(settings),
         neverGroups: definition.neverGroups?.(settings) === true,
         ...(definition.keepsOpen && { keepsOpen: true }),
+        destination: definition.destination?.(settings),
         ...(routes && { routes: event => routes(event, settings) }),
         ...(skipsBecause && { skipsBecause: event => skipsBecause(event, settings) }),
         ...(definition.testNote && { testNote: definition.testNote(settings) }),

@@ -28,7 +28,7 @@ interface Received {
   readonly events: readonly HeadgateEvent[];
 }
 
-type TargetFacts = Partial<Target['settings']> & Partial<Pick<Target, 'batching'>>;
+type TargetFacts = Partial<Target['settings']> & Partial<Pick<Target, 'batching' | 'paceKey' | 'routes'>>;
 
 async function openWorld() {
   const store = await openTestStorage();
@@ -116,13 +116,15 @@ async function openWorld() {
       events: readonly HeadgateEvent[],
     ) => Outcome | Promise<Outcome> | undefined,
     atOnce = 5,
-    { batching, ...more }: TargetFacts = {},
+    { batching, paceKey, routes, ...more }: TargetFacts = {},
   ): Target {
     return {
       settings: { id, type: 'test', systemFields: ['cribl_host', 'cribl_pipe'], ...more },
       concurrency: atOnce,
       fallback: more.fallback,
       batching,
+      paceKey,
+      ...(routes && { routes }),
       bulletinText: () => undefined,
       send(events, context) {
         const [event] = events;

@@ -70,7 +70,3 @@ export function rendered(
   }
   return { text: cutToBytes(text, MAX_OUTPUT_BYTES), failure, missing: [...missing] };
 }
-
-/** The same where nobody is told of a failure. */
-const render = (template: Template, fields: Fields, escaped?: (value: string) => string): string =>
-  rendered(template, fields, escaped).text;

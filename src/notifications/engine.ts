@@ -40,7 +40,7 @@ import {
 /** Time between two evaluations of everything. */
 const EVALUATION_MS = 1000;
 
-/** Incidents of one notification that went; the rest of very many ends with later evaluations. */
+/** Incidents of one notification that go with it or with a pipeline; the rest of very many ends with later evaluations. */
 const MOST_ENDED_AT_ONCE = 1000;
 
 /** How a subject is judged, and who is told of what is found. */
@@ -50,7 +50,7 @@ interface Judging<Asked> {
 }
 
 export interface EngineOptions
-  extends Omit<IncidentsOptions, 'targets' | 'outages'>,
+  extends Omit<IncidentsOptions, 'targets' | 'outages' | 'isEnding'>,
     Pick<BeatsOptions, 'beatsFile'> {
   readonly components: Components;
   /** What is known to expire. Left out, nothing is. */
@@ -100,7 +100,7 @@ export function createEngine(options: EngineOptions): Engine {
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
   const outages = createOutages({ ...options, all: watches });
-  const incidents = createIncidents({ ...options, targets, outages: outages.toldTo });
+  const incidents = createIncidents({ ...options, targets, outages: outages.toldTo, isEnding });
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
@@ -120,6 +120,13 @@ export function createEngine(options: EngineOptions): Engine {
   let cancel: Cancel = () => {};
   let evaluatedAt = clock.monotonic();
   let stopped = false;
+
+  /** Ends take their turns where there are very many of them. */
+  function isEnding(notification: string, pipeline: string, among: ReadonlySet<string>): boolean {
+    if (components.pipeline(pipeline) === undefined) return true;
+    const watch = watches.get(notification);
+    return watch?.source === 'component' && crowds.isEnding(watch, pipeline, among);
+  }
 
   /** One notification that cannot be evaluated keeps no other from it. */
   function evaluate(): void {
@@ -255,12 +262,15 @@ export function createEngine(options: EngineOptions): Engine {
 
   /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */
   function closeAbandoned(watch: ComponentWatch, isThere: Map<string, boolean>): void {
+    let ended = 0;
     for (const key of watch.incidents.keys()) {
       const { pipeline } = keyParts(key);
       const known =
         isThere.get(pipeline) ?? (pipeline === '*' || components.pipeline(pipeline) !== undefined);
       isThere.set(pipeline, known);
-      if (!known) withdraw(watch, key, `pipeline ${pipeline} was removed from the configuration`);
+      if (known || watch.writing.has(key)) continue;
+      withdraw(watch, key, `pipeline ${pipeline} was removed from the configuration`);
+      if (++ended === MOST_ENDED_AT_ONCE) return;
     }
   }
 

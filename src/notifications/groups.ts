@@ -19,6 +19,8 @@ const AGAIN_MS = 1000;
 const MUTED_MS = 60_000;
 /** How alarms wait for the end of a mute window or a hold where the notification does not group. */
 const ALONE: Grouping = { fields: [], waitMs: 0, intervalMs: 0 };
+/** For how long what is about to end may be waited for after an outage. */
+const MOST_ENDING_MS = 600_000;
 /** Members that are read at a time when a process starts. */
 const READ_AT_ONCE = 1000;
 
@@ -33,6 +35,8 @@ export interface GroupsOptions {
   readonly released: (targets: Iterable<string>, first: string) => void;
   /** The open incidents that told a target of a pipeline that it is unreachable. */
   readonly outages: Outages['toldTo'];
+  /** Whether one of the incidents of a notification is about to end that were held back for an outage which is over. */
+  readonly isEnding: (notification: string, pipeline: string, incidents: ReadonlySet<string>) => boolean;
 }
 
 /**
@@ -171,9 +175,15 @@ export function createGroups(options: GroupsOptions): Groups {
   function isHeld(group: Group, now: number): boolean {
     const hold = group.members.values().next().value?.hold;
     if (hold === undefined) return false;
-    if (!holds.isTold(hold)) return now - group.toldAt < (outageMsOf(ruleFor(group.notification)) ?? 0);
-    group.toldAt = now;
-    return true;
+    if (holds.isTold(hold)) {
+      group.toldAt = now;
+      return true;
+    }
+    const overMs = now - group.toldAt;
+    if (overMs < (outageMsOf(ruleFor(group.notification)) ?? 0)) return true;
+    if (overMs >= MOST_ENDING_MS) return false;
+    const incidents = new Set([...group.members.values()].map(({ incident }) => incident));
+    return options.isEnding(group.notification, hold.pipeline, incidents);
   }
 
   function flush(group: Group, now: number): void {

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { formatDuration } from '../lib/duration.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Member } from './group.ts';
 import type { Incidents } from './incidents.ts';
 import { keyParts } from './subjects.ts';
 import type { Book, ComponentWatch, OpenIncident } from './watch.ts';
@@ -40,8 +41,12 @@ export interface CrowdsOptions {
 /** Tells what an evaluation found: each by itself, or of very many all in one. */
 export interface Crowds {
   tell(watch: ComponentWatch, found: readonly Found[]): void;
-  /** Whether the summary of a pipeline is one of these incidents and is about to end, as all that it tells of has ended or is being written. */
-  isEnding(watch: ComponentWatch, pipeline: string, incidents: ReadonlySet<string>): boolean;
+  /** Whether the summary of a pipeline is among what is held back and is about to end, as all that it tells of has ended or is being written. */
+  isEnding(
+    watch: ComponentWatch,
+    pipeline: string,
+    held: ReadonlyMap<string, Pick<Member, 'incident'>>,
+  ): boolean;
   /** Resolves when nothing waits for its turn. */
   idle(): Promise<void>;
 }
@@ -154,10 +159,10 @@ export function createCrowds({ incidents, clock, logger, isOver }: CrowdsOptions
       if (watch.pending.size > 0) return;
       for (const [key, open] of watch.incidents) if (key.startsWith(SUMMARY)) keepUp(watch, key, open);
     },
-    isEnding(watch, pipeline, among) {
+    isEnding(watch, pipeline, held) {
       const key = summaryKey(pipeline);
       const summary = watch.incidents.get(key)?.row.id;
-      if (summary === undefined || !among.has(summary)) return false;
+      if (![...held.values()].some(({ incident }) => incident === summary)) return false;
       return watch.pending.size > 0 || membersOf(watch, key) === 0;
     },
     async idle() {

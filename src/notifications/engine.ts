@@ -12,6 +12,7 @@ import { createConditionFaults } from './condition-faults.ts';
 import { createCrowds, type Found, summaryOf } from './crowds.ts';
 import { decide } from './decide.ts';
 import { kindOf, nameIn, whyEnded } from './endings.ts';
+import type { GroupsOptions } from './groups.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
 import { createOutages, type Outages } from './outages.ts';
@@ -100,6 +101,12 @@ export function createEngine(options: EngineOptions): Engine {
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
   const outages = createOutages({ ...options, all: watches });
+  /** Ends take their turns where there are very many of them. */
+  const isEnding: GroupsOptions['isEnding'] = ({ notification, members }, pipeline) => {
+    if (components.pipeline(pipeline) === undefined) return true;
+    const watch = watches.get(notification);
+    return watch?.source === 'component' && crowds.isEnding(watch, pipeline, members);
+  };
   const incidents = createIncidents({ ...options, targets, outages: outages.toldTo, isEnding });
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
@@ -120,13 +127,6 @@ export function createEngine(options: EngineOptions): Engine {
   let cancel: Cancel = () => {};
   let evaluatedAt = clock.monotonic();
   let stopped = false;
-
-  /** Ends take their turns where there are very many of them. */
-  function isEnding(notification: string, pipeline: string, among: ReadonlySet<string>): boolean {
-    if (components.pipeline(pipeline) === undefined) return true;
-    const watch = watches.get(notification);
-    return watch?.source === 'component' && crowds.isEnding(watch, pipeline, among);
-  }
 
   /** One notification that cannot be evaluated keeps no other from it. */
   function evaluate(): void {

@@ -7,7 +7,7 @@ import type { DeliveryRow, IncidentRow, Storage, TransitionOperation } from '../
 import type { Target } from '../targets/target.ts';
 import type { Group, Grouped, GroupRules, HeldAlarm, Joining, Member, Turn } from './group.ts';
 import { groupIdOf, heldGroupId } from './group-ids.ts';
-import { createHolds, outageMsOf } from './holds.ts';
+import { createHolds, MOST_ENDING_MS, outageMsOf } from './holds.ts';
 import { isMuted } from './muted.ts';
 import type { Grouping } from './notification.ts';
 import type { Outages } from './outages.ts';
@@ -19,8 +19,6 @@ const AGAIN_MS = 1000;
 const MUTED_MS = 60_000;
 /** How alarms wait for the end of a mute window or a hold where the notification does not group. */
 const ALONE: Grouping = { fields: [], waitMs: 0, intervalMs: 0 };
-/** For how long what is about to end may be waited for after an outage. */
-const MOST_ENDING_MS = 600_000;
 /** Members that are read at a time when a process starts. */
 const READ_AT_ONCE = 1000;
 
@@ -35,8 +33,8 @@ export interface GroupsOptions {
   readonly released: (targets: Iterable<string>, first: string) => void;
   /** The open incidents that told a target of a pipeline that it is unreachable. */
   readonly outages: Outages['toldTo'];
-  /** Whether one of the incidents of a notification is about to end that were held back for an outage which is over. */
-  readonly isEnding: (notification: string, pipeline: string, incidents: ReadonlySet<string>) => boolean;
+  /** Whether one of the incidents is about to end that were held back for an outage which is over. */
+  readonly isEnding: (group: Pick<Group, 'notification' | 'members'>, pipeline: string) => boolean;
 }
 
 /**
@@ -97,8 +95,7 @@ export function createGroups(options: GroupsOptions): Groups {
     return answer;
   }
 
-  const ruleFor = (notification: string): GroupRules['rule'] | undefined =>
-    configured.get(notification)?.rule;
+  const ruleFor = (notification: string) => configured.get(notification)?.rule;
 
   function groupOf(id: string, notification: string): Group {
     const present = groups.get(id);
@@ -181,9 +178,7 @@ export function createGroups(options: GroupsOptions): Groups {
     }
     const overMs = now - group.toldAt;
     if (overMs < (outageMsOf(ruleFor(group.notification)) ?? 0)) return true;
-    if (overMs >= MOST_ENDING_MS) return false;
-    const incidents = new Set([...group.members.values()].map(({ incident }) => incident));
-    return options.isEnding(group.notification, hold.pipeline, incidents);
+    return overMs < MOST_ENDING_MS && options.isEnding(group, hold.pipeline);
   }
 
   function flush(group: Group, now: number): void {
@@ -402,5 +397,4 @@ export function createGroups(options: GroupsOptions): Groups {
 }
 
 const NONE: ReadonlyMap<string, IncidentRow> = new Map();
-
 const ruleOf = (grouping: Grouping): string => JSON.stringify(grouping);

@@ -31,6 +31,19 @@ it.each([
   },
 );
 
+it('is an alarm of what an input dropped as of an output', async () => {
+  const { push, ask, bench } = await startAsking(droppedEvents, { kind: 'input', threshold: 2 });
+  await push({ dropped: 0, in_events: 1 });
+  ask();
+  await push({ dropped: 3 });
+  expect(bench.find('app').kind).toBe('input');
+  expect(ask()).toMatchObject({
+    state: 'alarm',
+    text: 'syslog:app dropped 3 events in 60s',
+    fields: { _metric: 'total.dropped', count: 3, threshold: 2 },
+  });
+});
+
 it('knows nothing where nothing is counted', async () => {
   const { push, ask } = await startAsking(sourceErrors);
   await push({ in_events: 1 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { testComponents } from '../../test/helpers/components.ts';
+import { eventually } from '../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { AppError } from '../lib/errors.ts';
@@ -160,6 +161,8 @@ it('answers that it cannot be written, and ends the incident as soon as it can',
   await expect(beat()).rejects.toMatchObject({ code: 'unavailable' });
   refuse = undefined;
   await pass(1);
+  // An end is written after its alarm was read.
+  await eventually(() => told.length > 1, 'the end');
   expect(told.map(({ status }) => status)).toEqual(['ALARM', 'OK']);
 });
 

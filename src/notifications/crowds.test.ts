@@ -20,6 +20,7 @@ let clock: TestClock;
 let components: TestComponents;
 let engine: Engine;
 let told: Told[];
+let released: string[];
 /** Operations that were handed to the store before the one before was on disk, at most. */
 let mostUnderWay: number;
 
@@ -28,6 +29,7 @@ beforeEach(async () => {
   clock = testClock();
   components = testComponents(clock);
   told = [];
+  released = [];
   mostUnderWay = 0;
   engine = create();
 });
@@ -55,21 +57,21 @@ function create(): Engine {
     enqueue: (rows, event) => {
       if (rows.length > 0) told.push({ event, targets: rows.map(row => row.target) });
     },
-    released: () => {},
+    released: targets => released.push(...targets),
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,
   });
 }
 
-const hook: Target = {
-  settings: { id: 'hook', type: 'test', systemFields: [] },
+const target = (id: string): Target => ({
+  settings: { id, type: 'test', systemFields: [] },
   concurrency: 1,
   fallback: undefined,
   batching: undefined,
   send: async () => ({ kind: 'sent' }),
   bulletinText: () => undefined,
-};
+});
 
 async function start(change: object = {}): Promise<void> {
   engine.configure(
@@ -81,10 +83,37 @@ async function start(change: object = {}): Promise<void> {
         conf: { name: '*', ...change },
       }),
     ],
-    [hook],
+    [target('hook')],
   );
   await engine.start();
 }
+
+/** `ops` is told of pipelines and of inputs, `team` of inputs alone. */
+async function startWithOutages(): Promise<void> {
+  engine.configure(
+    [
+      configureNotification({
+        id: 'lost',
+        condition: 'pipeline-unreachable',
+        targets: ['ops'],
+        conf: { name: '*', timeWindow: '30s' },
+      }),
+      configureNotification({
+        id: 'silent',
+        condition: 'no-data',
+        targets: ['ops', 'team'],
+        conf: { name: '*', timeWindow: '60s' },
+      }),
+    ],
+    [target('ops'), target('team')],
+  );
+  await engine.start();
+}
+
+const toldTo = (id: string): string[] =>
+  told
+    .filter(({ targets }) => targets.includes(id))
+    .map(({ event }) => `${event.cribl_notification} ${event.status}`);
 
 const openCount = async (): Promise<number> => (await store.storage.in('default').incidents.open()).length;
 
@@ -98,8 +127,8 @@ async function pass(seconds: number, open: number): Promise<void> {
   await clock.advance(0);
 }
 
-const add = (count: number, from = 0): Component[] =>
-  Array.from({ length: count }, (_, at) => components.add(`c${from + at}`));
+const add = (count: number, from = 0, pipeline = 'edge'): Component[] =>
+  Array.from({ length: count }, (_, at) => components.add(`c${from + at}`, { pipeline }));
 
 it('tells of more than 1,000 at once in one message, writes each, and tells once that all have ended', async () => {
   const all = add(1500);
@@ -164,4 +193,91 @@ it('tells of 1,000 each by itself', async () => {
   await start();
   await pass(61, 1000);
   expect(told).toHaveLength(1000);
+});
+
+it('tells whom it tells of a pipeline nothing of its very many inputs, and all others once', async () => {
+  const all = add(1200);
+  await startWithOutages();
+  components.lose('edge', 'no answer');
+  await pass(62, 1202);
+  expect(toldTo('ops')).toEqual(['lost ALARM']);
+  expect(toldTo('team')).toEqual(['silent ALARM']);
+  expect(told[1]?.event).toMatchObject({ count: 1200 });
+  // Data that ends an incident comes after it was written.
+  await pass(1, 1202);
+  components.regain('edge');
+  for (const component of all) components.data(component);
+  await pass(1, 1);
+  await pass(2, 0);
+  expect(toldTo('ops')).toEqual(['lost ALARM', 'lost OK']);
+  expect(toldTo('team')).toEqual(['silent ALARM', 'silent OK']);
+  expect(released).toEqual([]);
+  const { rows } = await store.storage
+    .in('default')
+    .deliveries.list({ target: 'ops' }, { offset: 0, limit: 10 });
+  expect(rows.map(({ notification, state }) => `${notification} ${state}`).sort()).toEqual([
+    'lost waiting',
+    'lost waiting',
+    'silent skipped',
+  ]);
+});
+
+it('tells them in one message when the pipeline is back and its very many inputs are still silent', async () => {
+  const all = add(1200);
+  await startWithOutages();
+  components.lose('edge', 'no answer');
+  await pass(62, 1202);
+  components.regain('edge');
+  await pass(3, 1201);
+  expect(released).toEqual(['ops']);
+  for (const component of all) components.data(component);
+  await pass(1, 1);
+  await pass(2, 0);
+  expect(toldTo('ops')).toEqual(['lost ALARM', 'lost OK', 'silent OK']);
+  expect(toldTo('team')).toEqual(['silent ALARM', 'silent OK']);
+});
+
+it('holds nothing back of other pipelines that fall silent beside those very many', async () => {
+  add(1200);
+  add(2, 5000, 'west');
+  await startWithOutages();
+  components.lose('edge', 'no answer');
+  await pass(62, 1204);
+  expect(toldTo('ops').sort()).toEqual(['lost ALARM', 'silent ALARM', 'silent ALARM']);
+  expect(toldTo('team')).toEqual(['silent ALARM', 'silent ALARM', 'silent ALARM']);
+  add(1100, 6000, 'south');
+  await pass(62, 2305);
+  expect(toldTo('ops')).toHaveLength(4);
+  expect(toldTo('team')).toHaveLength(4);
+});
+
+it('holds them back until they end when the pipeline is taken out of the configuration', async () => {
+  add(1200);
+  await startWithOutages();
+  components.lose('edge', 'no answer');
+  await pass(62, 1202);
+  components.remove('edge');
+  await pass(4, 0);
+  expect(toldTo('ops')).toEqual(['lost ALARM', 'lost OK']);
+  expect(toldTo('team')).toEqual(['silent ALARM', 'silent OK']);
+  expect(released).toEqual([]);
+});
+
+it('ends 1,000 at a time when the pipeline of very many is taken out of the configuration', async () => {
+  add(900);
+  await start();
+  await pass(30, 0);
+  add(900, 5000);
+  await pass(31, 900);
+  await pass(31, 1800);
+  components.remove('edge');
+  await pass(1, 800);
+  await pass(1, 0);
+  expect(told).toHaveLength(3600);
+});
+
+it('tells of a name that looks like a summary as of any other', async () => {
+  await start({ name: 'summary' });
+  await pass(65, 1);
+  expect(told.map(({ event }) => event.status)).toEqual(['ALARM']);
 });

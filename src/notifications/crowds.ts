@@ -3,17 +3,24 @@ import type { Clock } from '../lib/clock.ts';
 import { formatDuration } from '../lib/duration.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { Member } from './group.ts';
 import type { Incidents } from './incidents.ts';
-import type { Book, ComponentWatch } from './watch.ts';
+import { keyParts } from './subjects.ts';
+import type { Book, ComponentWatch, OpenIncident } from './watch.ts';
 
-/** More new incidents of one notification in one pass are told as one. */
+/** More new incidents of one notification in one pass, of one pipeline or of all the others, are told as one. */
 const MOST_ALONE = 1000;
 /** So many transitions are made at a time; others may work before the next. */
 const AT_ONCE = 200;
 /** Of those a summary tells of, so many by their names. */
 const NAMED = 5;
-/** The subject of the incident that tells of many; no pipeline is called so. */
-const SUMMARY_KEY = '*/summary';
+/** The subject of an incident that tells of many; no name that is meant exactly has a `*`. */
+const SUMMARY = '*/*summary';
+
+/** Very many of one pipeline have their own: they may come of an outage that somebody is told of. */
+const summaryKey = (pipeline: string | undefined): string =>
+  pipeline === undefined ? SUMMARY : `${SUMMARY}/${pipeline}`;
+const pipelineOf = (key: string): string | undefined => key.slice(SUMMARY.length + 1) || undefined;
 
 /** What an evaluation found that is to be told. */
 export interface Found {
@@ -34,18 +41,26 @@ export interface CrowdsOptions {
 /** Tells what an evaluation found: each by itself, or of very many all in one. */
 export interface Crowds {
   tell(watch: ComponentWatch, found: readonly Found[]): void;
+  /** Whether the summary of a pipeline is among what is held back and is about to end, as all that it tells of has ended or is being written. */
+  isEnding(
+    watch: ComponentWatch,
+    pipeline: string,
+    held: ReadonlyMap<string, Pick<Member, 'incident'>>,
+  ): boolean;
   /** Resolves when nothing waits for its turn. */
   idle(): Promise<void>;
 }
 
 /** The incident that tells of this one in its place; undefined where it is told by itself. */
 export function summaryOf({ incidents }: Pick<Book, 'incidents'>, key: string): string | undefined {
-  const summary = incidents.get(SUMMARY_KEY)?.row.id;
-  return summary !== undefined && incidents.get(key)?.row.group_id === summary ? summary : undefined;
+  const group = incidents.get(key)?.row.group_id ?? undefined;
+  if (group === undefined) return undefined;
+  const isOf = (summary: string): boolean => incidents.get(summary)?.row.id === group;
+  return isOf(SUMMARY) || isOf(summaryKey(keyParts(key).pipeline)) ? group : undefined;
 }
 
 /**
- * The summary is an incident itself. Those it tells of are incidents too, written after it and bound to it by their
+ * A summary is an incident itself. Those it tells of are incidents too, written after it and bound to it by their
  * group; nobody is told of them alone. It ends when the last of them has ended.
  */
 export function createCrowds({ incidents, clock, logger, isOver }: CrowdsOptions): Crowds {
@@ -61,31 +76,45 @@ export function createCrowds({ incidents, clock, logger, isOver }: CrowdsOptions
     });
   }
 
-  const tellSummary = (watch: ComponentWatch, status: 'ALARM' | 'OK', { text, fields }: Description) =>
+  const tellSummary = (
+    watch: ComponentWatch,
+    key: string,
+    status: 'ALARM' | 'OK',
+    { text, fields }: Description,
+  ) =>
     incidents.tell(watch, {
-      subject: { key: SUMMARY_KEY, name: watch.rule.conf.name, component: undefined },
+      subject: { key, name: watch.rule.conf.name, component: undefined },
       status,
       description: { text, fields: { timeWindow: watch.rule.conf.timeWindow.text, ...fields } },
+      pipeline: pipelineOf(key),
     });
 
   /** Begins a summary, or tells the open one how many there are by now; answers its id once it is on disk. */
-  async function summarise(watch: ComponentWatch, openings: readonly Found[]): Promise<string | undefined> {
-    const count = openings.length + membersOf(watch);
-    const failure = await tellSummary(watch, 'ALARM', description(openings, count));
-    return failure === undefined ? watch.incidents.get(SUMMARY_KEY)?.row.id : undefined;
+  async function summarise(
+    watch: ComponentWatch,
+    key: string,
+    openings: readonly Found[],
+  ): Promise<string | undefined> {
+    const count = openings.length + membersOf(watch, key);
+    const failure = await tellSummary(watch, key, 'ALARM', description(openings, count));
+    return failure === undefined ? watch.incidents.get(key)?.row.id : undefined;
   }
 
   async function tellMany(watch: ComponentWatch, found: readonly Found[], left: Set<string>): Promise<void> {
-    const openings = found.filter(({ decision }) => decision === 'open');
-    const isCrowd = openings.length > MOST_ALONE;
-    const summary = isCrowd ? await summarise(watch, openings) : undefined;
+    const crowds = crowdsIn(found);
+    const summaries = new Map<Found, string>();
+    /** A summary that the disk refuses has told nobody: the next evaluation finds all of them again. */
+    const untold = new Set<Found>();
+    for (const [pipeline, openings] of crowds) {
+      const summary = await summarise(watch, summaryKey(pipeline), openings);
+      for (const one of openings)
+        if (summary === undefined) untold.add(one);
+        else summaries.set(one, summary);
+    }
     for (let at = 0; at < found.length && !isOver(watch); at += AT_ONCE) {
       const some = found.slice(at, at + AT_ONCE);
-      // A summary that the disk refuses has told nobody: the next evaluation finds all of them again.
-      const due = isCrowd && summary === undefined ? some.filter(one => one.decision !== 'open') : some;
-      await Promise.all(
-        due.map(one => tellOne(watch, one, one.decision === 'open' && isCrowd ? summary : undefined)),
-      );
+      const due = some.filter(one => !untold.has(one));
+      await Promise.all(due.map(one => tellOne(watch, one, summaries.get(one))));
       for (const { subject } of some) {
         watch.pending.delete(subject.key);
         left.delete(subject.key);
@@ -94,19 +123,18 @@ export function createCrowds({ incidents, clock, logger, isOver }: CrowdsOptions
   }
 
   /** Reminds as others are, and ends when nothing is left that it tells of. */
-  function keepUp(watch: ComponentWatch): void {
-    const open = watch.incidents.get(SUMMARY_KEY);
-    if (open === undefined || watch.writing.has(SUMMARY_KEY) || watch.pending.size > 0) return;
-    const count = membersOf(watch);
+  function keepUp(watch: ComponentWatch, key: string, open: OpenIncident): void {
+    if (watch.writing.has(key)) return;
+    const count = membersOf(watch, key);
     const openMs = Math.max(0, clock.now() - open.row.opened_at);
     const { repeatMs } = watch.notification;
     if (count === 0)
-      void tellSummary(watch, 'OK', {
+      void tellSummary(watch, key, 'OK', {
         text: `All that ${watch.rule.condition.name} was told of together ended after ${formatDuration(openMs)}`,
         fields: { count },
       });
     else if (repeatMs !== null && clock.monotonic() - open.toldAt >= repeatMs)
-      void tellSummary(watch, 'ALARM', { text: `${count} still: ${open.row.text}`, fields: { count } });
+      void tellSummary(watch, key, 'ALARM', { text: `${count} still: ${open.row.text}`, fields: { count } });
   }
 
   return {
@@ -128,7 +156,14 @@ export function createCrowds({ incidents, clock, logger, isOver }: CrowdsOptions
           });
         works.add(work);
       }
-      keepUp(watch);
+      if (watch.pending.size > 0) return;
+      for (const [key, open] of watch.incidents) if (key.startsWith(SUMMARY)) keepUp(watch, key, open);
+    },
+    isEnding(watch, pipeline, held) {
+      const key = summaryKey(pipeline);
+      const summary = watch.incidents.get(key)?.row.id;
+      if (![...held.values()].some(({ incident }) => incident === summary)) return false;
+      return watch.pending.size > 0 || membersOf(watch, key) === 0;
     },
     async idle() {
       await Promise.all(works);
@@ -136,8 +171,27 @@ export function createCrowds({ incidents, clock, logger, isOver }: CrowdsOptions
   };
 }
 
-function membersOf(watch: ComponentWatch): number {
-  const summary = watch.incidents.get(SUMMARY_KEY)?.row.id;
+/** Pipelines with very many new ones, then what is left of all others when that is as much. */
+function crowdsIn(found: readonly Found[]): ReadonlyMap<string | undefined, readonly Found[]> {
+  const byPipeline = new Map<string | undefined, Found[]>();
+  for (const one of found) {
+    if (one.decision !== 'open') continue;
+    const pipeline = one.subject.component?.pipeline;
+    const others = byPipeline.get(pipeline);
+    if (others === undefined) byPipeline.set(pipeline, [one]);
+    else others.push(one);
+  }
+  const crowds = new Map<string | undefined, readonly Found[]>();
+  const rest: Found[] = [];
+  for (const [pipeline, openings] of byPipeline)
+    if (pipeline !== undefined && openings.length > MOST_ALONE) crowds.set(pipeline, openings);
+    else rest.push(...openings);
+  if (rest.length > MOST_ALONE) crowds.set(undefined, rest);
+  return crowds;
+}
+
+function membersOf(watch: ComponentWatch, key: string): number {
+  const summary = watch.incidents.get(key)?.row.id;
   let count = 0;
   if (summary !== undefined)
     for (const { row } of watch.incidents.values()) if (row.group_id === summary) count++;

@@ -12,6 +12,7 @@ import { createConditionFaults } from './condition-faults.ts';
 import { createCrowds, type Found, summaryOf } from './crowds.ts';
 import { decide } from './decide.ts';
 import { kindOf, nameIn, whyEnded } from './endings.ts';
+import type { GroupsOptions } from './groups.ts';
 import { createIncidents, type IncidentsOptions } from './incidents.ts';
 import type { Notification } from './notification.ts';
 import { createOutages, type Outages } from './outages.ts';
@@ -40,7 +41,7 @@ import {
 /** Time between two evaluations of everything. */
 const EVALUATION_MS = 1000;
 
-/** Incidents of one notification that went; the rest of very many ends with later evaluations. */
+/** Incidents of one notification that go with it or with a pipeline; the rest of very many ends with later evaluations. */
 const MOST_ENDED_AT_ONCE = 1000;
 
 /** How a subject is judged, and who is told of what is found. */
@@ -50,7 +51,7 @@ interface Judging<Asked> {
 }
 
 export interface EngineOptions
-  extends Omit<IncidentsOptions, 'targets' | 'outages'>,
+  extends Omit<IncidentsOptions, 'targets' | 'outages' | 'isEnding'>,
     Pick<BeatsOptions, 'beatsFile'> {
   readonly components: Components;
   /** What is known to expire. Left out, nothing is. */
@@ -100,7 +101,13 @@ export function createEngine(options: EngineOptions): Engine {
   const endings = new Set<Ending>();
   const targets = new Map<string, Target>();
   const outages = createOutages({ ...options, all: watches });
-  const incidents = createIncidents({ ...options, targets, outages: outages.toldTo });
+  /** Ends take their turns where there are very many of them. */
+  const isEnding: GroupsOptions['isEnding'] = ({ notification, members }, pipeline) => {
+    if (components.pipeline(pipeline) === undefined) return true;
+    const watch = watches.get(notification);
+    return watch?.source === 'component' && crowds.isEnding(watch, pipeline, members);
+  };
+  const incidents = createIncidents({ ...options, targets, outages: outages.toldTo, isEnding });
   let present: ReadonlySet<string> = new Set();
   const targetHealth = createTargetHealth({ ...options, incidents, isConfigured: id => present.has(id) });
   const posts = createPosts({ ...options, watches, incidents, isStopped: () => stopped });
@@ -255,12 +262,15 @@ export function createEngine(options: EngineOptions): Engine {
 
   /** The pipeline was taken out of the configuration: nobody will ever say that its input is well again. */
   function closeAbandoned(watch: ComponentWatch, isThere: Map<string, boolean>): void {
+    let ended = 0;
     for (const key of watch.incidents.keys()) {
       const { pipeline } = keyParts(key);
       const known =
         isThere.get(pipeline) ?? (pipeline === '*' || components.pipeline(pipeline) !== undefined);
       isThere.set(pipeline, known);
-      if (!known) withdraw(watch, key, `pipeline ${pipeline} was removed from the configuration`);
+      if (known || watch.writing.has(key)) continue;
+      withdraw(watch, key, `pipeline ${pipeline} was removed from the configuration`);
+      if (++ended === MOST_ENDED_AT_ONCE) return;
     }
   }
 

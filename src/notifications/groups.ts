@@ -7,7 +7,7 @@ import type { DeliveryRow, IncidentRow, Storage, TransitionOperation } from '../
 import type { Target } from '../targets/target.ts';
 import type { Group, Grouped, GroupRules, HeldAlarm, Joining, Member, Turn } from './group.ts';
 import { groupIdOf, heldGroupId } from './group-ids.ts';
-import { createHolds, outageMsOf } from './holds.ts';
+import { createHolds, MOST_ENDING_MS, outageMsOf } from './holds.ts';
 import { isMuted } from './muted.ts';
 import type { Grouping } from './notification.ts';
 import type { Outages } from './outages.ts';
@@ -33,6 +33,8 @@ export interface GroupsOptions {
   readonly released: (targets: Iterable<string>, first: string) => void;
   /** The open incidents that told a target of a pipeline that it is unreachable. */
   readonly outages: Outages['toldTo'];
+  /** Whether one of the incidents is about to end that were held back for an outage which is over. */
+  readonly isEnding: (group: Pick<Group, 'notification' | 'members'>, pipeline: string) => boolean;
 }
 
 /**
@@ -93,8 +95,7 @@ export function createGroups(options: GroupsOptions): Groups {
     return answer;
   }
 
-  const ruleFor = (notification: string): GroupRules['rule'] | undefined =>
-    configured.get(notification)?.rule;
+  const ruleFor = (notification: string) => configured.get(notification)?.rule;
 
   function groupOf(id: string, notification: string): Group {
     const present = groups.get(id);
@@ -171,9 +172,13 @@ export function createGroups(options: GroupsOptions): Groups {
   function isHeld(group: Group, now: number): boolean {
     const hold = group.members.values().next().value?.hold;
     if (hold === undefined) return false;
-    if (!holds.isTold(hold)) return now - group.toldAt < (outageMsOf(ruleFor(group.notification)) ?? 0);
-    group.toldAt = now;
-    return true;
+    if (holds.isTold(hold)) {
+      group.toldAt = now;
+      return true;
+    }
+    const overMs = now - group.toldAt;
+    if (overMs < (outageMsOf(ruleFor(group.notification)) ?? 0)) return true;
+    return overMs < MOST_ENDING_MS && options.isEnding(group, hold.pipeline);
   }
 
   function flush(group: Group, now: number): void {
@@ -392,5 +397,4 @@ export function createGroups(options: GroupsOptions): Groups {
 }
 
 const NONE: ReadonlyMap<string, IncidentRow> = new Map();
-
 const ruleOf = (grouping: Grouping): string => JSON.stringify(grouping);

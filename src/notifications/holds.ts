@@ -2,6 +2,9 @@ import type { DeliveryRow, IncidentRow } from '../storage/storage.ts';
 import type { Notification } from './notification.ts';
 import type { Outages } from './outages.ts';
 
+/** For how long after an outage what is about to end may be waited for. */
+export const MOST_ENDING_MS = 600_000;
+
 /** Alarms that come of a pipeline which cannot be read, for a target that was told of that. */
 export interface Hold {
   readonly pipeline: string;

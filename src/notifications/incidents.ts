@@ -10,7 +10,7 @@ import type { DeliveryRow, IncidentRow, Storage } from '../storage/storage.ts';
 import { routedTo } from '../targets/routed.ts';
 import type { Target } from '../targets/target.ts';
 import { bulletinRow } from './bulletin.ts';
-import { createGroups, type Groups } from './groups.ts';
+import { createGroups, type Groups, type GroupsOptions } from './groups.ts';
 import type { Outages } from './outages.ts';
 import { steeringTold } from './told-event.ts';
 import { type Change, toldTargets, transition } from './transition.ts';
@@ -33,6 +33,8 @@ export interface IncidentsOptions {
   readonly targets: ReadonlyMap<string, Target>;
   /** The open incidents that told a target of a pipeline that it is unreachable. */
   readonly outages: Outages['toldTo'];
+  /** Whether one of the incidents is about to end that were held back for an outage which is over. */
+  readonly isEnding: GroupsOptions['isEnding'];
 }
 
 /** What is to be told of a subject. */
@@ -41,6 +43,8 @@ interface News extends Pick<Change, 'subject' | 'status'> {
   readonly closeReason?: string;
   /** Id of the incident that tells of it in its place: nobody is told of it by itself. */
   readonly summary?: string;
+  /** What all that it tells of is a part of; left out, its component says. */
+  readonly pipeline?: string | undefined;
   readonly eventId?: string;
 }
 
@@ -162,7 +166,7 @@ export function createIncidents(options: IncidentsOptions): Incidents {
             event,
             before: before?.row,
             grouping,
-            pipeline: news.subject.component?.pipeline,
+            pipeline: news.pipeline ?? news.subject.component?.pipeline,
           })
         : { operation: made.operation, undo: () => {} };
     const now = clock.monotonic();

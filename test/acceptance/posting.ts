@@ -35,6 +35,9 @@ export const end = (key: string): Posted => ({
   id: `${key} ends`,
 });
 
+/** What keeps a heartbeat from being missed. */
+export const beat = (key: string): Posted => ({ condition: 'heartbeat', key, state: 'OK' });
+
 /** Hands in events, which are on disk when this resolves. Throws unless they are accepted. */
 export async function post(server: Pick<Served, 'url'>, events: readonly Posted[]): Promise<void> {
   const answer = await fetch(`${server.url}/ingest/events`, {

@@ -18,14 +18,14 @@ const script = (file: string): PageFile => ({
 /** What both pages are made of. */
 const COMMON = [
   style('page.css'),
-  ...['api.js', 'drawing.js', 'session.js', 'sign-in.js', 'words.js'].map(script),
+  ...['api.js', 'drawing.js', 'rates.js', 'session.js', 'sign-in.js', 'tables.js', 'words.js'].map(script),
 ];
 
 const PAGE = [
   html('/', 'index.html'),
   html('/reference', 'reference.html'),
   ...['board.css', 'reference.css'].map(style),
-  ...['page.js', 'rates.js', 'tables.js', 'reference.js', 'operations.js', 'schema-view.js'].map(script),
+  ...['page.js', 'reference.js', 'operations.js', 'schema-view.js'].map(script),
   ...COMMON,
 ];
 

@@ -45,7 +45,11 @@ export async function startHosted(
   async function start(workspace: string): Promise<RunningWorkspace> {
     const ends = createTeardown(logger);
     const externalUrl = tenantUrlOf(workspace, hosted, instance.externalUrl);
-    const tenant = { delivery: { ...delivery, privateAddresses: 'refuse' as const }, externalUrl };
+    const tenant = {
+      delivery: { ...delivery, privateAddresses: 'refuse' as const },
+      externalUrl,
+      quotas: hosted.quotas,
+    };
     const held = await holdDocument(shared, { workspace, tenant });
     ends.add('configuration', held.configuration.stop);
     ends.add('audit', held.audit.stop);

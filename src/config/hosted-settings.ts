@@ -24,6 +24,14 @@ export const hostedSchema = z.strictObject({
     .describe(
       'What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart.',
     ),
+  quotas: z
+    .strictObject({
+      pipelines: z.int().min(1).max(10_000).default(100).describe('Pipelines.'),
+      targets: z.int().min(1).max(10_000).default(200).describe('Targets.'),
+      notifications: z.int().min(1).max(100_000).default(1000).describe('Notifications.'),
+    })
+    .prefault({})
+    .describe('How much of each a workspace may have. Needs a restart.'),
   tokenRateLimit: z
     .strictObject({
       perSecond: z

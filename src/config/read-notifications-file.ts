@@ -17,7 +17,7 @@ import type { ReferenceSources } from './secrets.ts';
 import { unknownSections } from './sections.ts';
 import { type TargetGraph, targetGraph } from './target-graph.ts';
 import { operationalProblem } from './target-references.ts';
-import { filePaths } from './tenant-terms.ts';
+import { filePaths, overQuota } from './tenant-terms.ts';
 
 interface NotificationsReading {
   readonly targets: readonly Target[];
@@ -51,6 +51,10 @@ export function readNotifications(
   const graph = targetGraph(targets.items);
   const origin = originIn({ ...document, base: [] });
   const placed = ({ path, message }: Finding): ConfigProblem => ({ ...origin.place(path), message });
+  const overQuotaOf = (what: 'targets' | 'notifications', count: number): ConfigProblem[] => {
+    const message = overQuota(sources.tenant, what, count);
+    return message === undefined ? [] : [{ ...origin.place([what]), message }];
+  };
   // While the list of targets is unreadable nothing can be said of what they are.
   const crossed = targets.readable
     ? crossCheck({ targets: targets.items, notifications: notifications.items, graph })
@@ -73,6 +77,8 @@ export function readNotifications(
       ...unknownSections(document, SECTIONS),
       ...targets.problems,
       ...notifications.problems,
+      ...overQuotaOf('targets', targets.items.length),
+      ...overQuotaOf('notifications', notifications.items.length),
       ...crossed.problems.map(placed),
       ...(targets.readable ? operationalProblems(around, graph) : []),
       ...readings.flatMap(({ problems }) => problems),

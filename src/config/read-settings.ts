@@ -12,7 +12,7 @@ import { type ConfigProblem, formatPath } from './problems.ts';
 import { childOf, layers, type Schema, valueAt } from './schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from './secrets.ts';
 import { type Settings, settingsSchema } from './settings.ts';
-import { filePaths, foreignSettings, underTerms } from './tenant-terms.ts';
+import { filePaths, foreignSettings, overQuota, type TenantTerms, underTerms } from './tenant-terms.ts';
 import type { Path } from './yaml-places.ts';
 
 export interface SettingsReading {
@@ -57,7 +57,7 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
       ...duplicateIds(value, origin),
       ...sharedTokens(value, origin),
       ...missingForOpenid(value, origin),
-      ...(tenant === undefined ? [] : refusedToTenants(document.value, origin)),
+      ...(tenant === undefined ? [] : refusedToTenants(tenant, document.value, origin)),
     ],
     warnings: [
       ...unknown,
@@ -155,13 +155,19 @@ export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInter
   );
 
 /** What whoever runs the installation decides, and files of theirs. */
-const refusedToTenants = (value: unknown, origin: Origin): ConfigProblem[] => [
+const refusedToTenants = (tenant: TenantTerms, value: unknown, origin: Origin): ConfigProblem[] => [
+  ...overQuotaProblems(tenant, value, origin),
   ...foreignSettings(value).map(path => ({
     ...origin.place(path),
     message: 'is decided by whoever runs this service; remove it',
   })),
   ...filePaths(childOf(value, 'pipelines'), ['pipelines']).map(path => filesRefused(origin, path)),
 ];
+
+function overQuotaProblems(tenant: TenantTerms, value: unknown, origin: Origin): ConfigProblem[] {
+  const message = overQuota(tenant, 'pipelines', rawPipelines(value).length);
+  return message === undefined ? [] : [{ ...origin.place(['pipelines']), message }];
+}
 
 export const filesRefused = (origin: Origin, path: Path): ConfigProblem => ({
   ...origin.place(path),

@@ -13,6 +13,7 @@ const WORKSPACE = 'main-acme';
 const TERMS = {
   delivery: { privateAddresses: 'refuse', allowedAddresses: [] },
   externalUrl: 'https://main-acme.example.com',
+  quotas: { pipelines: 1, targets: 2, notifications: 1 },
 } as const;
 
 describe('the configuration of a workspace that has no files', () => {
@@ -123,6 +124,24 @@ describe('the configuration of a workspace that has no files', () => {
     const pipelines = [{ id: 'edge', engine: 'vector', ...more }];
     const refusal = await refusalOf((await open()).save(settings({ pipelines })));
     expect(refusal.problems?.map(problem => problem.path)).toContain(path);
+  });
+
+  it('has no more of anything than its quota', async () => {
+    const holder = await open();
+    for (const id of ['one', 'two']) await holder.save(change(target({ ...HOOK, id })));
+    const refusal = await refusalOf(holder.save(change(target({ ...HOOK, id: 'three' }))));
+    expect(refusal.problems?.map(({ message }) => message)).toEqual([
+      'notifications.yml: there are 3 targets, and a workspace may have 2; remove some',
+    ]);
+    expect(holder.get().targets).toHaveLength(2);
+  });
+
+  it('names no file of the machine', async () => {
+    const edge = { id: 'edge', engine: 'vector', files: ['/etc/hosts'] };
+    const refusal = await refusalOf((await open()).save(settings({ pipelines: [edge] })));
+    expect(refusal.problems?.map(({ message }) => message)).toContain(
+      'names a file, and there are no files of yours here',
+    );
   });
 
   it('sends to no private address, whatever it says', async () => {

@@ -2,6 +2,13 @@ import type { AddressPolicy } from '../lib/address-guard.ts';
 import { isMap } from './plain.ts';
 import type { Path } from './yaml-places.ts';
 
+/** How much of each a workspace may have. */
+export interface Quotas {
+  readonly pipelines: number;
+  readonly targets: number;
+  readonly notifications: number;
+}
+
 /**
  * What whoever runs the installation decides for each of its workspaces. A configuration under such terms has no files:
  * its texts are given, and it may refer to no file and no variable of the process. Plain data.
@@ -10,6 +17,7 @@ export interface TenantTerms {
   readonly delivery: AddressPolicy;
   /** Where people reach the workspace. */
   readonly externalUrl: string;
+  readonly quotas: Quotas;
 }
 
 /** What of headgate.yml is the workspace's own. */
@@ -59,4 +67,14 @@ export function filePaths(value: unknown, path: Path = []): Path[] {
     const isFile = typeof step === 'string' && /(?:Path|^files?)$/.test(step) && entry !== null;
     return isFile ? [here] : filePaths(entry, here);
   });
+}
+
+/** Why there are too many of something; undefined while there are not. */
+export function overQuota(
+  terms: TenantTerms | undefined,
+  what: keyof Quotas,
+  count: number,
+): string | undefined {
+  if (terms === undefined || count <= terms.quotas[what]) return undefined;
+  return `there are ${count} ${what}, and a workspace may have ${terms.quotas[what]}; remove some`;
 }

@@ -4654,6 +4654,27 @@ export interface components {
                 /** @description What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart. */
                 audience: string[];
                 /**
+                 * @description How much of each a workspace may have. Needs a restart.
+                 * @default {}
+                 */
+                quotas: {
+                    /**
+                     * @description Pipelines.
+                     * @default 100
+                     */
+                    pipelines: number;
+                    /**
+                     * @description Targets.
+                     * @default 200
+                     */
+                    targets: number;
+                    /**
+                     * @description Notifications.
+                     * @default 1000
+                     */
+                    notifications: number;
+                };
+                /**
                  * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
                  * @default {}
                  */
@@ -5290,6 +5311,11 @@ export interface components {
                 cloudDomain?: string | null;
                 authUrl?: string | null;
                 audience?: string[] | null;
+                quotas?: {
+                    pipelines?: number | null;
+                    targets?: number | null;
+                    notifications?: number | null;
+                } | null;
                 tokenRateLimit?: {
                     perSecond?: number | null;
                     burst?: number | null;

@@ -165,7 +165,7 @@ describe('the lock', () => {
 describe('a disk that is full', () => {
   function mount(): boolean {
     try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' });
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder], { stdio: 'ignore' });
     } catch {
       return false;
     }
@@ -175,7 +175,7 @@ describe('a disk that is full', () => {
 
   it('refuses what does not fit, keeps what it accepted and takes more once there is space', async () => {
     expect(mount(), 'a file system of a given size can be mounted, as root').toBe(true);
-    await writeFile(join(folder, 'filler'), Buffer.alloc(400 * 1024));
+    await writeFile(join(folder, 'filler'), Buffer.alloc(1000 * 1024));
     const storage = await open();
     const refused = await commitUntilRefused(storage);
     expect(refused).toMatchObject({ code: 'unavailable', retryAfterSeconds: 10 });

@@ -211,7 +211,7 @@ describe('a disk that is full', () => {
 
   it('names the folder when there is no space for a database at all', async () => {
     expect(mount(), 'a file system of a given size can be mounted, as root').toBe(true);
-    await writeFile(join(folder, 'filler'), Buffer.alloc(2 ** 20)).catch(() => {});
+    await writeFile(join(folder, 'filler'), Buffer.alloc(2 ** 21)).catch(() => {});
     await expect(open()).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

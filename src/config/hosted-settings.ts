@@ -2,12 +2,13 @@ import * as z from 'zod';
 import { httpUrl } from '../lib/schemas.ts';
 
 /** Names with dots between them, as a host has them; `localhost` for trials. */
-const DOMAIN = /^(?=.{1,189}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
 /** `hosted`: with it the installation has many workspaces, and a login service issues the tokens. */
 export const hostedSchema = z.strictObject({
   cloudDomain: z
     .string()
+    .max(189, 'must be at most 189 characters')
     .regex(DOMAIN, 'must be a domain such as cloud.example')
     .describe(
       'The domain below which workspaces are reached, as `https://<workspace>-<organization>.<cloudDomain>`. Needs a restart.',

@@ -154,7 +154,7 @@ it("reads what Debian's Prometheus federates, tells of a killed target, and of P
   expect(told(hook, 'silent')).toEqual([
     `ALARM Source ${SOURCE} had no data for 3s`,
     expect.stringMatching(`^OK Source ${SOURCE} is receiving data again after `),
-    expect.stringMatching(`^ALARM Source ${SOURCE} had no data for 3s: pipeline federated cannot be read `),
+    expect.stringMatching(`^ALARM Source ${SOURCE} had no data for 3s: pipeline unreachable: `),
   ]);
   expect(hook.refusals).toEqual([]);
 });

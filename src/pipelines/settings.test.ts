@@ -39,7 +39,6 @@ describe('pipelineSchema', () => {
       { id: 'a', engine: 'rsyslog', token: '12345678' },
       /push: must be true/,
     ],
-    ['no token where one is needed', { id: 'a', engine: 'rsyslog', push: true }, /token: /],
     ['a name without a password', { ...pull, username: 'ann' }, /password: is needed/],
     ['a password without a name', { ...pull, password: 'x' }, /username: is needed/],
     [

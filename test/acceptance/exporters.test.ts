@@ -69,7 +69,7 @@ async function nodeExporter(): Promise<Exporter> {
       await end(first);
       return async () => void (await start());
     },
-    reason: `: pipeline edge cannot be read (http://${address}: `,
+    reason: `: pipeline unreachable: http://${address}: `,
   };
 }
 

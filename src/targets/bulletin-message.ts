@@ -3,6 +3,7 @@ import { type HeadgateEvent, SEVERITIES } from '../events/event.ts';
 import { systemFieldLines } from '../events/system-fields.ts';
 import { rendered, type Template } from '../expressions/template.ts';
 import { withAliases } from '../lib/aliases.ts';
+import { cutToBytes } from '../lib/bytes.ts';
 import { commonSettings } from './settings.ts';
 import { defineTarget } from './target.ts';
 import { notesOf } from './template-notes.ts';
@@ -39,6 +40,9 @@ export const bulletinMessage = defineTarget({
   bulletinSeverity: settings => settings.severity,
 });
 
+/** What a template gives at most, too. */
+const MOST_BYTES = 64 * 1024;
+
 /** The event's own text where the message fails or says nothing: nobody is told of an alarm by an empty line. */
 function textOf(
   event: HeadgateEvent,
@@ -49,5 +53,5 @@ function textOf(
   notesOf(settings, warn)('message', { failure: undefined, missing });
   if (failure === undefined && /\S/u.test(text)) return text;
   warn(`message: ${failure ?? 'it gives an empty text'}; the text of the event is shown`);
-  return event._raw;
+  return cutToBytes(event._raw, MOST_BYTES);
 }

@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Tenant } from '../api/tenant.ts';
 import { createIdentity, type Identity } from '../auth/identity.ts';
 import { createHandOver } from '../auth/sso/hand-over.ts';
@@ -44,6 +46,9 @@ export async function startHosted(
 
   async function start(workspace: string): Promise<RunningWorkspace> {
     const ends = createTeardown(logger);
+    // Snapshots, beats and logs of one are none of another's.
+    const dataFolder = join(shared.dataFolder, 'workspaces', workspace);
+    await mkdir(dataFolder, { recursive: true, mode: 0o700 });
     const externalUrl = tenantUrlOf(workspace, hosted, instance.externalUrl);
     const tenant = {
       delivery: { ...delivery, privateAddresses: 'refuse' as const },
@@ -56,11 +61,14 @@ export async function startHosted(
     try {
       const loaded = held.configuration.load();
       if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
-      const running = await startWorkspace(shared, {
-        ...{ held, node, http, dial, meters, facts },
-        authenticate: access.in(workspace),
-        common: { users: identity.users, keys: identity.keys },
-      });
+      const running = await startWorkspace(
+        { ...shared, dataFolder },
+        {
+          ...{ held, node, http, dial, meters, facts },
+          authenticate: access.in(workspace),
+          common: { users: identity.users, keys: identity.keys },
+        },
+      );
       ends.add('workspace', running.stop);
       running.follow();
       return { ...running, stop: ends.run };

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../helpers/eventually.ts';
 import { ask, type HostedCall, hostedInstallation } from '../helpers/hosted.ts';
@@ -59,7 +61,8 @@ it('believes X-Forwarded-Host of nobody who is no trusted proxy', async () => {
 });
 
 it('keeps what is of one workspace from every other, whatever id is asked for', async () => {
-  const { api, tokenOf } = await twoOrganizations();
+  const { api, tokenOf, folders } = await twoOrganizations();
+  expect(readdirSync(join(folders.data, 'workspaces')).sort()).toEqual(['main-acme', 'main-corp']);
   const ours = { token: tokenOf('acme') };
   const theirs = { token: tokenOf('corp') };
   const post = { method: 'POST' };

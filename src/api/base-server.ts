@@ -20,6 +20,8 @@ interface BaseOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;
+/** No path can be longer than Node's limit for all headers, so ids have only the limits of their verbs. */
+const LONGEST_PARAMETER = 16 * 1024;
 const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** A server without routes and without readers of bodies, as every door of ours begins. */
@@ -31,9 +33,11 @@ export function createBaseServer(options: BaseOptions): FastifyInstance {
     logger: false,
     bodyLimit,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
     rewriteUrl: request => decodable(request.url ?? '/'),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
     forceCloseConnections: 'idle',
+    // Requests that come in on open connections during the stop are answered like all others.
     return503OnClosing: false,
     genReqId: request => {
       const given = request.headers['x-request-id'];
@@ -41,6 +45,7 @@ export function createBaseServer(options: BaseOptions): FastifyInstance {
     },
   });
   server.removeAllContentTypeParsers();
+  // Hooks of every request that wait for nothing are told by `done`: a promise for each would cost more than they do.
   server.addHook('onRequest', (request, reply, done) => {
     believe(request.raw, proxies);
     reply.headers(headers());

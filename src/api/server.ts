@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import { type FastifyInstance, fastify } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Identity } from '../auth/identity.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -7,8 +6,9 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { TlsServers } from '../lib/tls-servers.ts';
-import { type TrustedProxies, trustedProxies } from '../lib/trusted-proxies.ts';
+import { trustedProxies } from '../lib/trusted-proxies.ts';
 import type { House } from '../resources/verb.ts';
+import { createBaseServer } from './base-server.ts';
 import { createCallLimits } from './call-limits.ts';
 import { createErrorWriter } from './errors.ts';
 import type { Forwarding } from './forward.ts';
@@ -43,57 +43,16 @@ export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 
 }
 
 const MOST_BODY_BYTES = 5 * 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 30_000;
-/** No path can be longer than Node's limit for all headers, so ids have only the limits of their verbs. */
-const LONGEST_PARAMETER = 16 * 1024;
-const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The management API, the ingest doors and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { clock, ids, logger, metrics, settings, createListener } = options;
   const proxies = trustedProxies(() => settings().api.trustedProxies);
-  const server = fastify({
-    trustProxy: proxies.has,
-    ...(createListener && { serverFactory: createListener }),
-    logger: false,
-    bodyLimit: MOST_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: LONGEST_PARAMETER },
-    rewriteUrl: request => decodable(request.url ?? '/'),
-    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
-    forceCloseConnections: 'idle',
-    // Requests that come in on open connections during the stop are answered like all others.
-    return503OnClosing: false,
-    genReqId: request => {
-      const given = request.headers['x-request-id'];
-      return typeof given === 'string' && GIVEN_REQUEST_ID.test(given) ? given : ids.next();
-    },
+  const server = createBaseServer({
+    ...{ proxies, createListener, bodyLimit: MOST_BODY_BYTES, refuseUnreadable, ids, logger },
+    headers: () => settings().api.headers,
   });
-  server.removeAllContentTypeParsers();
   server.setErrorHandler(createErrorWriter(logger, clock));
-  // Hooks of every request that wait for nothing are told by `done`: a promise for each would cost more than they do.
-  server.addHook('onRequest', (request, reply, done) => {
-    believe(request.raw, proxies);
-    reply.headers(settings().api.headers);
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('referrer-policy', 'no-referrer');
-    reply.header('cache-control', 'no-store');
-    done();
-  });
-  server.addHook('onResponse', (request, reply, done) => {
-    logger.debug(
-      {
-        requestId: request.id,
-        method: request.method,
-        path: request.routeOptions.url ?? '(unknown)',
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime),
-      },
-      'request',
-    );
-    done();
-  });
   countRequests(server, metrics);
   addPage(server);
   describeBuild(metrics);
@@ -116,24 +75,4 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await server.register(scope => addManagement(scope, inside), { prefix: PREFIX });
   await server.ready();
   return server;
-}
-
-/** Leaves in `X-Forwarded-For` of a trusted proxy whom the request is from, which `request.ip` is then everywhere. */
-function believe({ headers, socket }: IncomingMessage, proxies: TrustedProxies): void {
-  const forwardedFor = headers['x-forwarded-for'];
-  const connected = socket.remoteAddress ?? '';
-  if (forwardedFor === undefined || !proxies.has(connected)) return;
-  headers['x-forwarded-for'] = proxies.callerOf(connected, String(forwardedFor));
-}
-
-/** Escapes that stand for no text are taken literally: the router would refuse them before a token was asked for. */
-function decodable(url: string): string {
-  const [path = '', ...query] = url.split('?');
-  if (!path.includes('%')) return url;
-  try {
-    decodeURIComponent(path);
-    return url;
-  } catch {
-    return [path.replaceAll('%', '%25'), ...query].join('?');
-  }
 }

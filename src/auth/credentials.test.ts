@@ -59,27 +59,27 @@ describe('a credential', () => {
     const { clientId } = await tenants.credential();
     const { credentials } = tenants;
     for (const asking of [
-      credentials.list(by, 'acme', { offset: 0, limit: 10 }),
-      credentials.get(by, 'acme', clientId),
-      credentials.create(by, 'acme', { name: 'x', organizationRole: 'user', workspaces: EDITOR }),
-      credentials.update(by, 'acme', clientId, {}),
-      credentials.rotate(by, 'acme', clientId),
-      credentials.revokeSecret(by, 'acme', clientId, 'x'),
-      credentials.remove(by, 'acme', clientId),
+      () => credentials.list(by, 'acme', { offset: 0, limit: 10 }),
+      () => credentials.get(by, 'acme', clientId),
+      () => credentials.create(by, 'acme', { name: 'x', organizationRole: 'user', workspaces: EDITOR }),
+      () => credentials.update(by, 'acme', clientId, {}),
+      () => credentials.rotate(by, 'acme', clientId),
+      () => credentials.revokeSecret(by, 'acme', clientId, 'x'),
+      () => credentials.remove(by, 'acme', clientId),
     ])
-      await expect(asking).rejects.toMatchObject(refusal('forbidden'));
+      await expect(asking()).rejects.toMatchObject(refusal('forbidden'));
   });
 
   it('is not there for another organization', async () => {
     const { clientId } = await tenants.credential();
     for (const asking of [
-      tenants.credentials.get(OWNER, 'beta', clientId),
-      tenants.credentials.update(OWNER, 'beta', clientId, { enabled: false }),
-      tenants.credentials.rotate(OWNER, 'beta', clientId),
-      tenants.credentials.remove(OWNER, 'beta', clientId),
-      tenants.credentials.remove(OWNER, 'acme', 'unknown'),
+      () => tenants.credentials.get(OWNER, 'beta', clientId),
+      () => tenants.credentials.update(OWNER, 'beta', clientId, { enabled: false }),
+      () => tenants.credentials.rotate(OWNER, 'beta', clientId),
+      () => tenants.credentials.remove(OWNER, 'beta', clientId),
+      () => tenants.credentials.remove(OWNER, 'acme', 'unknown'),
     ])
-      await expect(asking).rejects.toMatchObject(refusal('not-found'));
+      await expect(asking()).rejects.toMatchObject(refusal('not-found'));
   });
 
   it('gives an admin no way to what an owner has', async () => {
@@ -88,11 +88,11 @@ describe('a credential', () => {
     const user = await tenants.credential({ organizationRole: 'user', workspaces: EDITOR });
     const { credentials } = tenants;
     for (const asking of [
-      credentials.rotate(ADMIN, 'acme', owner.clientId),
-      credentials.update(ADMIN, 'acme', admin.clientId, { organizationRole: 'owner' }),
-      credentials.update(ADMIN, 'acme', user.clientId, { organizationRole: 'owner' }),
+      () => credentials.rotate(ADMIN, 'acme', owner.clientId),
+      () => credentials.update(ADMIN, 'acme', admin.clientId, { organizationRole: 'owner' }),
+      () => credentials.update(ADMIN, 'acme', user.clientId, { organizationRole: 'owner' }),
     ])
-      await expect(asking).rejects.toMatchObject(refusal('forbidden'));
+      await expect(asking()).rejects.toMatchObject(refusal('forbidden'));
     await credentials.update(ADMIN, 'acme', owner.clientId, { description: 'of the backup' });
     await credentials.update(ADMIN, 'acme', user.clientId, { organizationRole: 'admin' });
   });

@@ -183,3 +183,13 @@ it.each([
   },
   120_000,
 );
+
+it('keeps nothing of a page until the next one', async () => {
+  const bench = await startBenchWith({}, bounded({}));
+  await bench.scrape(line('app', 1));
+  const before = usedBytes();
+  await bench.scrape(`${line('app', 2)}# ${'x'.repeat(12 * 2 ** 20)}\n`);
+  bench.pages.serve(URL_OF('edge'), line('app', 2));
+  expect(usedBytes() - before).toBeLessThan(2 * 2 ** 20);
+  await bench.monitor.stop();
+});

@@ -32,17 +32,21 @@ export function startScraping(options: Options): () => void {
 }
 
 async function scrapeUntil(signal: AbortSignal, options: Options): Promise<void> {
-  const { settings, clock, random, take } = options;
+  const { settings, clock, random } = options;
   const interval = settings.interval.ms;
   let at = clock.monotonic() + random() * interval;
   for (;;) {
     await clock.sleep(at - clock.monotonic(), signal);
     if (signal.aborted) return;
-    const page = await fetchPage(options, signal);
-    if (signal.aborted) return;
-    take(page);
+    await scrape(options, signal);
     at = Math.max(at + interval, clock.monotonic());
   }
+}
+
+/** By itself: a loop would hold on to the text of its page until it has the next. */
+async function scrape(options: Options, signal: AbortSignal): Promise<void> {
+  const page = await fetchPage(options, signal);
+  if (!signal.aborted) options.take(page);
 }
 
 const TEXT = 'text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1';

@@ -25,7 +25,8 @@ export function createSubjectTable(components: Pick<Components, 'all' | 'revisio
   let version = 0;
   let subjects = new Map<Component, SeenSubject>();
   let change: SubjectChange = { added: [], gone: new Set() };
-  const byName = new Map<string, SeenSubject[]>();
+  /** None until somebody asks by name: patterns have no use for it. */
+  let byName: Map<string, SeenSubject[]> | undefined;
 
   function read(): SubjectChange {
     const before = subjects;
@@ -43,22 +44,28 @@ export function createSubjectTable(components: Pick<Components, 'all' | 'revisio
     return { added, gone };
   }
 
-  function index({ added, gone }: SubjectChange): void {
+  function index(names: Map<string, SeenSubject[]>, { added, gone }: SubjectChange): void {
     const lost = new Set([...gone].flatMap(({ component }) => namesOf(component)));
     for (const name of lost) {
-      const rest = named(name).filter(subject => !gone.has(subject));
-      if (rest.length > 0) byName.set(name, rest);
-      else byName.delete(name);
+      const rest = (names.get(name) ?? []).filter(subject => !gone.has(subject));
+      if (rest.length > 0) names.set(name, rest);
+      else names.delete(name);
     }
     for (const subject of added)
       for (const name of namesOf(subject.component)) {
-        const present = byName.get(name);
-        if (present === undefined) byName.set(name, [subject]);
+        const present = names.get(name);
+        if (present === undefined) names.set(name, [subject]);
         else present.push(subject);
       }
   }
 
-  const named = (name: string): SeenSubject[] => byName.get(name) ?? [];
+  function named(name: string): readonly SeenSubject[] {
+    if (byName === undefined) {
+      byName = new Map();
+      index(byName, { added: [...subjects.values()], gone: new Set() });
+    }
+    return byName.get(name) ?? [];
+  }
 
   return {
     get version() {
@@ -72,7 +79,7 @@ export function createSubjectTable(components: Pick<Components, 'all' | 'revisio
       revision = components.revision;
       version += 1;
       change = read();
-      index(change);
+      if (byName !== undefined) index(byName, change);
     },
     all: () => subjects.values(),
     named,

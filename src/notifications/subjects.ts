@@ -1,4 +1,5 @@
 import type { ComponentConf, ComponentKinds, Subject } from '../conditions/condition.ts';
+import { unsliced } from '../lib/unsliced.ts';
 import { type Component, type ComponentKind, componentName } from '../pipelines/component.ts';
 
 /** A component that was seen, as conditions are asked about it. */
@@ -63,9 +64,10 @@ export function pattern(glob: string): (text: string) => boolean {
 }
 
 export function subjectOf(component: Component): SeenSubject {
+  const name = componentName(component);
   return {
-    key: `${component.pipeline}/${componentName(component)}`,
-    name: componentName(component),
+    key: unsliced(`${component.pipeline}/${name}`),
+    name: unsliced(name),
     group: component.group,
     component,
     declaredMs: 0,

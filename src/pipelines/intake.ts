@@ -4,7 +4,7 @@ import { delta, firstDelta, isLate } from './delta.ts';
 import type { Meaning, Statement } from './engines/profile.ts';
 import type { Feed, Restored } from './feed.ts';
 import { createInstance } from './instance.ts';
-import { addIncrease, addValue, createReplica, dropReplica, settle } from './replica.ts';
+import { addIncrease, addValue, createReplica, dropReplica, settle, tallyOf } from './replica.ts';
 import { bitOf, type Rows } from './rows.ts';
 import { type Slots, takeSlot } from './slots.ts';
 import type { Instance, Replica, Row } from './state.ts';
@@ -160,7 +160,7 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
     } else if ((wasRead && !(feed.partial && restored !== undefined)) || !(restored || instance.restored)) {
       addIncrease(replica, meaning, firstDelta(value, wasRead), monotonic);
     } else {
-      replica.quiet = true;
+      tallyOf(replica).quiet = true;
       grow(replica, meaning, restored?.value ?? 0, value, feed.restarted);
     }
   }
@@ -194,7 +194,7 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
   }
 
   function grow(replica: Replica, meaning: Increasing, last: number, value: number, reborn: boolean): void {
-    if (meaning.reads !== 'level' && (reborn || value < last)) replica.restarted = true;
+    if (meaning.reads !== 'level' && (reborn || value < last)) tallyOf(replica).restarted = true;
     const increase = meaning.reads === 'level' ? value - last : delta(last, value, reborn);
     addIncrease(replica, meaning, increase, monotonic);
   }

@@ -1,7 +1,7 @@
 import type { Fold, Meaning, RuleGauge } from './engines/profile.ts';
 import { type Evidence, findingOf, standing } from './health.ts';
 import type { Counter } from './metric.ts';
-import type { Instance, Replica, Row } from './state.ts';
+import type { Instance, Replica, Row, Tally } from './state.ts';
 import { book, bookIncreases } from './windows.ts';
 
 const COUNTER_AT = {
@@ -25,19 +25,34 @@ const GAUGE_AT = {
 /** At this fill a queue blocks, whether its engine says so or not. */
 const BLOCKING_FILL = 0.95;
 
+const unknownGauges = (): number[] => new Array<number>(6).fill(Number.NaN);
+
+const emptyTally = (): Tally => ({
+  sums: [0, 0, 0, 0, 0, 0],
+  gauges: unknownGauges(),
+  level: 0,
+  restarted: false,
+  quiet: false,
+});
+
+/** Of a replica that the reading did not name. */
+const NOTHING: Readonly<Tally> = emptyTally();
+
+/** What the present reading brought, to be added to. Made anew each time: between readings most of the memory is free. */
+export function tallyOf(replica: Replica): Tally {
+  replica.tally ??= emptyTally();
+  return replica.tally;
+}
+
 export function createReplica(row: Row, instance: Instance): Replica {
   const replica: Replica = {
     row,
     instance,
     slots: 0,
     page: 0,
-    sums: [0, 0, 0, 0, 0, 0],
-    level: 0,
     debt: 0,
-    restarted: false,
-    quiet: false,
-    gauges: new Array<number>(6).fill(Number.NaN),
-    fresh: new Array<number>(6).fill(Number.NaN),
+    gauges: unknownGauges(),
+    tally: undefined,
     finding: undefined,
     foundAt: 0,
     bookedAt: Number.NaN,
@@ -78,10 +93,11 @@ export function addIncrease(
 ): void {
   if (meaning.reads === 'share') addShare(replica, meaning, increase, monotonic);
   else if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
-  else if (meaning.reads === 'level') replica.level += meaning.scale * increase;
+  else if (meaning.reads === 'level') tallyOf(replica).level += meaning.scale * increase;
   else {
+    const { sums } = tallyOf(replica);
     const at = COUNTER_AT[meaning.metric];
-    replica.sums[at] = (replica.sums[at] ?? 0) + meaning.scale * increase;
+    sums[at] = (sums[at] ?? 0) + meaning.scale * increase;
   }
 }
 
@@ -107,8 +123,9 @@ export function addValue(
 
 function fold(replica: Replica, gauge: RuleGauge, by: Fold, value: number): void {
   const at = GAUGE_AT[gauge];
-  const before = replica.fresh[at] ?? Number.NaN;
-  replica.fresh[at] = Number.isNaN(before) ? value : folded(by, before, value);
+  const { gauges } = tallyOf(replica);
+  const before = gauges[at] ?? Number.NaN;
+  gauges[at] = Number.isNaN(before) ? value : folded(by, before, value);
 }
 
 function folded(fold: Fold, before: number, value: number): number {
@@ -122,46 +139,44 @@ function folded(fold: Fold, before: number, value: number): number {
  * `partial`: a gauge that did not come keeps its value, as a push need not hold everything.
  */
 export function settle(replica: Replica, now: number, monotonic: number, partial: boolean): void {
-  const { row, sums } = replica;
+  const { row } = replica;
   replica.settledAt = monotonic;
-  payDebt(replica);
+  if (replica.tally !== undefined) payDebt(replica, replica.tally);
+  const tally = replica.tally ?? NOTHING;
+  replica.tally = undefined;
+  const { sums, quiet } = tally;
   for (let at = 0; at < sums.length; at++) row.totals[at] = (row.totals[at] ?? 0) + (sums[at] ?? 0);
-  if (!replica.quiet && moved(replica, row.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
+  if (!quiet && moved(sums, row.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
     row.lastDataAt = now;
     row.silentSince = monotonic;
   }
   const queueBefore = queueOf(replica).size;
   for (let at = 0; at < replica.gauges.length; at++) {
-    const value = replica.fresh[at] ?? Number.NaN;
+    const value = tally.gauges[at] ?? Number.NaN;
     if (!partial || !Number.isNaN(value)) replica.gauges[at] = value;
-    replica.fresh[at] = Number.NaN;
   }
-  const evidence = evidenceOf(replica, queueBefore);
+  const evidence = evidenceOf(replica, sums, queueBefore);
   judge(replica, evidence, monotonic);
   // What a reading brings from before the start is volume, but nobody is told of it.
-  if (!replica.quiet) bookIncreases(row, sums, monotonic);
+  if (!quiet) bookIncreases(row, sums, monotonic);
   const isRed = replica.finding?.health === 'Red';
   bookTime(replica, { red: isRed ? 1 : 0, blocked: evidence.dropped > 0 ? 1 : evidence.blocked }, monotonic);
-  sums.fill(0);
-  replica.level = 0;
-  replica.restarted = false;
-  replica.quiet = false;
 }
 
 const INPUT_DATA = [COUNTER_AT.in_events, COUNTER_AT.in_bytes];
 const OUTPUT_DATA = [COUNTER_AT.out_events, COUNTER_AT.out_bytes];
 
-const moved = (replica: Replica, counters: readonly number[]): boolean =>
-  counters.some(at => (replica.sums[at] ?? 0) > 0);
+const moved = (sums: readonly number[], counters: readonly number[]): boolean =>
+  counters.some(at => (sums[at] ?? 0) > 0);
 
 /**
  * `out_events` may be made of what went in, less what came back or still waits, and these are not
  * counted at one instant: it can run ahead. What it ran ahead is taken off later, never counted twice.
  */
-function payDebt(replica: Replica): void {
-  const sent = replica.sums[COUNTER_AT.out_events] ?? 0;
-  const net = replica.restarted ? sent : sent + replica.level + replica.debt;
-  replica.sums[COUNTER_AT.out_events] = Math.max(0, net);
+function payDebt(replica: Replica, { sums, level, restarted }: Tally): void {
+  const sent = sums[COUNTER_AT.out_events] ?? 0;
+  const net = restarted ? sent : sent + level + replica.debt;
+  sums[COUNTER_AT.out_events] = Math.max(0, net);
   replica.debt = Math.min(0, net);
 }
 
@@ -197,7 +212,7 @@ function judge(replica: Replica, evidence: Evidence, monotonic: number): void {
 }
 
 /** Bytes tell more than events where both are known: attempts are counted as events, and bytes only when they left. */
-function evidenceOf(replica: Replica, queueBefore: number): Evidence {
+function evidenceOf(replica: Replica, sums: readonly number[], queueBefore: number): Evidence {
   const { kind } = replica.row.component;
   const { size, capacity } = queueOf(replica);
   const fill = capacity > 0 && size >= 0 ? size / capacity : 0;
@@ -207,10 +222,10 @@ function evidenceOf(replica: Replica, queueBefore: number): Evidence {
   return {
     kind,
     up: gaugeOf(replica, 'up'),
-    errors: replica.sums[COUNTER_AT.errors] ?? 0,
-    dropped: replica.sums[COUNTER_AT.dropped] ?? 0,
+    errors: sums[COUNTER_AT.errors] ?? 0,
+    dropped: sums[COUNTER_AT.dropped] ?? 0,
     blocked: fill >= BLOCKING_FILL ? 1 : Number.isNaN(blocked) ? 0 : blocked,
-    moved: moved(replica, signs),
+    moved: moved(sums, signs),
     queueSize: Number.isNaN(size) ? 0 : size,
     queueGrowth: size > queueBefore ? size - queueBefore : 0,
     fill,

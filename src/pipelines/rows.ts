@@ -37,12 +37,11 @@ export const knows = (row: Row, metric: Metric): boolean => (row.known & bitOf(m
 
 interface Index {
   readonly byName: Map<string, Row>;
-  readonly byEngineId: Map<string, Row>;
+  readonly byEngineId: Readonly<Record<ComponentKind, Map<string, Row>>>;
 }
 
-const nameKey = (kind: ComponentKind, type: string, engineId: string): string =>
+const nameKey = ({ kind, type, engineId }: Pick<Identity, 'kind' | 'type' | 'engineId'>): string =>
   `${kind}\n${type}\n${engineId}`;
-const idKey = (kind: ComponentKind, engineId: string): string => `${kind}\n${engineId}`;
 
 export function createRows(clock: Clock, limit: number): Rows {
   const pipelines = new Map<string, Index>();
@@ -54,7 +53,7 @@ export function createRows(clock: Clock, limit: number): Rows {
   function indexOf(pipeline: string): Index {
     let index = pipelines.get(pipeline);
     if (index === undefined) {
-      index = { byName: new Map(), byEngineId: new Map() };
+      index = { byName: new Map(), byEngineId: { input: new Map(), output: new Map() } };
       pipelines.set(pipeline, index);
     }
     return index;
@@ -77,8 +76,8 @@ export function createRows(clock: Clock, limit: number): Rows {
     find(pipeline, kind, type, engineId) {
       const index = pipelines.get(pipeline);
       return type === undefined
-        ? index?.byEngineId.get(idKey(kind, engineId))
-        : index?.byName.get(nameKey(kind, type, engineId));
+        ? index?.byEngineId[kind].get(engineId)
+        : index?.byName.get(nameKey({ kind, type, engineId }));
     },
     add(found, id) {
       if (rows.size >= limit) return undefined;
@@ -103,9 +102,9 @@ export function createRows(clock: Clock, limit: number): Rows {
       };
       rows.set(component, row);
       const index = indexOf(identity.pipeline);
-      index.byName.set(nameKey(identity.kind, identity.type, identity.engineId), row);
-      const byId = idKey(identity.kind, identity.engineId);
-      if (!index.byEngineId.has(byId)) index.byEngineId.set(byId, row);
+      index.byName.set(unsliced(nameKey(identity)), row);
+      const byId = index.byEngineId[identity.kind];
+      if (!byId.has(identity.engineId)) byId.set(identity.engineId, row);
       revision++;
       return row;
     },
@@ -114,9 +113,9 @@ export function createRows(clock: Clock, limit: number): Rows {
       if (!rows.delete(component)) return;
       ids[component.kind].delete(component.id);
       const index = indexOf(component.pipeline);
-      index.byName.delete(nameKey(component.kind, component.type, component.engineId));
-      const byId = idKey(component.kind, component.engineId);
-      if (index.byEngineId.get(byId) === row) index.byEngineId.delete(byId);
+      index.byName.delete(nameKey(component));
+      const byId = index.byEngineId[component.kind];
+      if (byId.get(component.engineId) === row) byId.delete(component.engineId);
       if (index.byName.size === 0) pipelines.delete(component.pipeline);
       revision++;
     },

@@ -31,7 +31,20 @@ export interface RowWindow {
   askedAt: number;
 }
 
-/** A component in one instance. Its numbers are added up during a reading and settled at its end. */
+/** What a reading brought to a replica, by the place of counters and gauges, until it is settled. */
+export interface Tally {
+  readonly sums: number[];
+  /** NaN of what was not told. */
+  readonly gauges: number[];
+  /** Changes of levels, scaled. */
+  level: number;
+  /** A counter started again, so levels of before say nothing. */
+  restarted: boolean;
+  /** It is compared with a snapshot: volume, but no data. */
+  quiet: boolean;
+}
+
+/** A component in one instance. */
 export interface Replica {
   readonly row: Row;
   readonly instance: Instance;
@@ -39,19 +52,12 @@ export interface Replica {
   slots: number;
   /** The reading that last named it. */
   page: number;
-  /** Increases of the present reading, by `COUNTER_AT`. */
-  readonly sums: number[];
-  /** Changes of levels in the present reading, scaled. */
-  level: number;
   /** What `out_events` still owes: it was counted as sent and came back. Never above 0. */
   debt: number;
-  /** A counter started again in the present reading, so levels of before say nothing. */
-  restarted: boolean;
-  /** The present reading is compared with a snapshot: volume, but no data. */
-  quiet: boolean;
-  /** Gauges as they stand, and those of the present reading, NaN when unknown. */
+  /** Gauges as they stand, NaN when unknown. */
   readonly gauges: number[];
-  readonly fresh: number[];
+  /** What the present reading brought; undefined until it brings something. */
+  tally: Tally | undefined;
   finding: Finding | undefined;
   /** Monotonic ms of the last evidence for `finding`. */
   foundAt: number;

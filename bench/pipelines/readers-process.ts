@@ -61,7 +61,7 @@ function pages(openMetrics: boolean): Take<string> {
   const profile = profileOf(settings);
   const read = createPageReader({ profile, rulesOf: ruleLookup(profile), intake });
   const room = createRoom({ limits: settings, clock, logger: silentLogger, refused: () => {} });
-  const feed = createFeed('edge', { pipeline: identity, room, partial: false });
+  const feed = createFeed('edge', { pipeline: identity, room, partial: false }, slots);
   return text => {
     const { bad, error } = read(feed, text, openMetrics);
     if (bad > 0 || error !== undefined) throw new Error(`the page was not read: ${error}`);

@@ -1,6 +1,7 @@
 import { dropReplica } from './replica.ts';
 import type { Room } from './room.ts';
 import type { Identity } from './rows.ts';
+import { createSeriesTable, type SeriesTable } from './series.ts';
 import { releaseSlots, type Slots } from './slots.ts';
 import type { FeedState, Instance, Row } from './state.ts';
 
@@ -18,8 +19,7 @@ export interface Feed extends FeedState {
   readonly pipeline: Omit<Identity, 'kind' | 'type' | 'engineId'>;
   /** That of its pipeline. */
   room: Room;
-  /** First slot of each series, by the text that names it. */
-  readonly series: Map<string, number>;
+  readonly series: SeriesTable;
   readonly instances: Map<string, Instance>;
   readonly restored: Map<string, Restored>;
   /** Sweeps `restored` has lasted while the feed was read. */
@@ -30,7 +30,7 @@ export interface Feed extends FeedState {
   restarted: boolean;
 }
 
-export const createFeed = (name: string, { pipeline, room, partial }: FeedParts): Feed => ({
+export const createFeed = (name: string, { pipeline, room, partial }: FeedParts, slots: Slots): Feed => ({
   name,
   pipeline,
   room,
@@ -38,7 +38,7 @@ export const createFeed = (name: string, { pipeline, room, partial }: FeedParts)
   page: 0,
   unreachable: null,
   active: 0,
-  series: new Map(),
+  series: createSeriesTable(slots),
   instances: new Map(),
   restored: new Map(),
   restoredAge: 0,
@@ -67,15 +67,15 @@ export function sweepFeed(feed: Feed, slots: Slots, forgotten: ReadonlySet<Row>,
     else if (instance.readings !== instance.sweptReadings) read.add(instance);
     instance.sweptReadings = instance.readings;
   }
-  for (const [series, head] of feed.series) {
+  for (const head of feed.series.heads()) {
     const replica = slots.replica[head];
     const ages = replica === undefined ? read.size > 0 : read.has(replica.instance);
     const age = (slots.age[head] ?? 0) + (ages ? 1 : 0);
     slots.age[head] = age;
     const lost = replica !== undefined && (gone.has(replica.instance) || forgotten.has(replica.row));
     if (!lost && age <= OLDEST_AGE) continue;
+    feed.series.remove(head);
     releaseSlots(slots, head);
-    feed.series.delete(series);
     feed.room.series--;
   }
   for (const instance of feed.instances.values()) {
@@ -88,7 +88,7 @@ export function sweepFeed(feed: Feed, slots: Slots, forgotten: ReadonlySet<Row>,
 
 /** Gives back all a feed holds; the components stay. */
 export function dropFeed(feed: Feed, slots: Slots): void {
-  for (const head of feed.series.values()) releaseSlots(slots, head);
+  for (const head of feed.series.heads()) releaseSlots(slots, head);
   for (const instance of feed.instances.values())
     for (const replica of instance.replicas.values()) dropReplica(replica);
   feed.room.series -= feed.series.size;

@@ -1,5 +1,4 @@
 import type { Clock } from '../lib/clock.ts';
-import { unsliced } from '../lib/unsliced.ts';
 import { delta, firstDelta, isLate } from './delta.ts';
 import type { Meaning, Statement } from './engines/profile.ts';
 import type { Feed, Restored } from './feed.ts';
@@ -34,12 +33,8 @@ export interface Intake {
   ): Fate;
   /** `isWhole`: nothing of the reading was unreadable, so what it lacks is gone. */
   end(feed: Feed, isWhole: boolean): void;
-  /** The slot a series is kept in, or -1. */
-  slotOf(feed: Feed, series: string): number;
-  /** The text of the series whose first slot it is. */
-  textOf(slot: number): string | undefined;
-  /** Takes a value of a series whose slot and kept text are known; false when it is no longer kept there. */
-  takeKept(feed: Feed, slot: number, series: string, value: number, time: number): boolean;
+  /** Takes a value of a series whose first slot is known. */
+  takeKnown(feed: Feed, slot: number, value: number, time: number): void;
 }
 
 interface Parts {
@@ -120,9 +115,7 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
     }
     if (head === -1) return 'refused';
     room.series++;
-    const key = unsliced(series);
-    slots.series[head] = key;
-    feed.series.set(key, head);
+    feed.series.add(series, head);
     feed.restored.delete(series);
     return 'taken';
   }
@@ -163,6 +156,10 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
       tallyOf(replica).quiet = true;
       grow(replica, meaning, restored?.value ?? 0, value, feed.restarted);
     }
+  }
+
+  function takeKnown(feed: Feed, head: number, value: number, time: number): void {
+    for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) next(feed, slot, value, time);
   }
 
   function next(feed: Feed, slot: number, value: number, time: number): void {
@@ -218,7 +215,7 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
 
   /** What could not be read may have been any of what was not seen: none of it has vanished. */
   function keepUnseen(feed: Feed): void {
-    for (const head of feed.series.values())
+    for (const head of feed.series.heads())
       for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) {
         const instance = slots.replica[slot]?.instance;
         if (instance?.page === feed.page && slots.seen[slot] === instance.readings - 1)
@@ -233,24 +230,17 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
       touched = [];
       feed.page++;
     },
-    slotOf: (feed, series) => feed.series.get(series) ?? -1,
-    textOf: slot => slots.series[slot],
-    takeKept(feed, head, series, value, time) {
-      // A slot that was given back may be another feed's by now.
-      if (slots.replica[head]?.instance.feed !== feed || slots.series[head] !== series) return false;
-      for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) next(feed, slot, value, time);
-      return true;
-    },
+    takeKnown,
     enterOwn: feed => instanceOf(feed, feed.name),
     take(feed, series, value, time, discover) {
       const head = feed.series.get(series);
-      if (head === undefined) {
+      if (head === -1) {
         if (!Number.isFinite(value)) return 'taken';
         if (series.length > LONGEST_SERIES) return 'malformed';
         const found = discover(series);
         return found === undefined ? 'malformed' : discovered(feed, series, value, time, found);
       }
-      for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) next(feed, slot, value, time);
+      takeKnown(feed, head, value, time);
       return 'taken';
     },
     end(feed, isWhole) {

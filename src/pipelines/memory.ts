@@ -48,7 +48,7 @@ function componentRecord(row: Row, monotonic: number): PipelineRecord['component
 }
 
 function feedRecord(feed: Feed, slots: Slots): PipelineRecord['feeds'][number] {
-  const known = [...feed.series].filter(([, head]) => stands(feed, head, slots));
+  const known = [...feed.series.heads()].filter(head => stands(feed, head, slots));
   const size = known.length + feed.restored.size;
   const record = {
     name: feed.name,
@@ -65,7 +65,7 @@ function feedRecord(feed: Feed, slots: Slots): PipelineRecord['feeds'][number] {
     record.times[at] = time;
     at++;
   };
-  for (const [series, head] of known) put(series, slots.last[head] ?? 0, slots.time[head] ?? Number.NaN);
+  for (const head of known) put(feed.series.textOf(head), slots.last[head] ?? 0, slots.time[head] ?? Number.NaN);
   for (const [series, { value, time }] of feed.restored) put(series, value, time);
   return record;
 }
@@ -104,9 +104,9 @@ export function restoreRows(record: PipelineRecord, rows: Rows, clock: Clock): v
 export function restoreFeed(
   record: PipelineRecord['feeds'][number],
   parts: FeedParts,
-  monotonic: number,
+  { slots, monotonic }: { readonly slots: Slots; readonly monotonic: number },
 ): Feed {
-  const feed = createFeed(record.name, parts);
+  const feed = createFeed(record.name, parts, slots);
   feed.startTime = record.startTime;
   for (const name of record.instances) {
     const instance = createInstance(name, feed);

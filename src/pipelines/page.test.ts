@@ -15,16 +15,20 @@ const slots = createSlots(100);
 const intake = createIntake({ clock: systemClock, rows, slots });
 
 const feedOf = (pipeline: string): Feed =>
-  createFeed('host', {
-    pipeline: { pipeline, group: 'default', engine: 'vector' },
-    room: createRoom({
-      limits: { maxComponents: 100, maxSeries: 100 },
-      clock: systemClock,
-      logger: silentLogger,
-      refused: () => {},
-    }),
-    partial: false,
-  });
+  createFeed(
+    'host',
+    {
+      pipeline: { pipeline, group: 'default', engine: 'vector' },
+      room: createRoom({
+        limits: { maxComponents: 100, maxSeries: 100 },
+        clock: systemClock,
+        logger: silentLogger,
+        refused: () => {},
+      }),
+      partial: false,
+    },
+    slots,
+  );
 
 const page = (events: number, ...ids: readonly string[]): string =>
   ids

@@ -29,10 +29,11 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
     return { instance: labels.get('instance'), statements: statementsOf(profile, rulesOf(name), labels) };
   }
 
-  let order: Order = { series: [], slots: [] };
+  let order: Order = { slots: new Int32Array(0), epoch: 0 };
 
   return (feed, text, openMetrics) => {
-    const present = followOrder(order);
+    const known = order.epoch === feed.series.epoch ? order.slots : new Int32Array(0);
+    const present = followOrder(known);
     noteStart(feed, text);
     intake.begin(feed);
     const { bad, error } = readPrometheus(text, openMetrics, {
@@ -41,50 +42,53 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
         // There it tells when a counter began (OpenMetrics 1.0), whatever a rule that is not anchored says.
         return !(openMetrics && name.endsWith('_created')) && rulesOf(name).length > 0;
       },
-      expected: order.series,
+      expected: {
+        count: known.length,
+        lengthAt: (at, page, from) => feed.series.lengthAt(known[at] ?? 0, page, from),
+      },
       sample(series, value, time, expectedAt) {
         if (expectedAt >= 0) {
+          const slot = known[expectedAt] ?? 0;
           intake.enterOwn(feed);
-          const slot = order.slots[expectedAt] ?? -1;
-          if (intake.takeKept(feed, slot, series, value, time)) {
-            present.note(series, slot);
-            return 'taken';
-          }
+          intake.takeKnown(feed, slot, value, time);
+          present.note(slot);
+          return 'taken';
         }
         if (intake.take(feed, series, value, time, discover) === 'malformed') return 'malformed';
-        const slot = intake.slotOf(feed, series);
-        const kept = intake.textOf(slot);
-        if (kept !== undefined) present.note(kept, slot);
+        const slot = feed.series.get(series);
+        if (slot !== -1) present.note(slot);
         return 'taken';
       },
     });
-    order = present.result();
+    order = { slots: present.result(), epoch: feed.series.epoch };
     if (error === undefined) intake.end(feed, bad === 0);
     return { bad, error };
   };
 }
 
-/** Wanted series of a page as they are kept, in its order, each with its slot. */
+/** First slots of the wanted series of a page, in its order. */
 interface Order {
-  readonly series: readonly string[];
-  readonly slots: readonly number[];
+  readonly slots: Int32Array;
+  /** That of the feed's series when they were noted. */
+  readonly epoch: number;
 }
 
 /** Finds out the order of a page. Most have that of the page before, and then nothing is made anew. */
-function followOrder(before: Order) {
+function followOrder(before: Int32Array) {
   let count = 0;
-  let own: { readonly series: string[]; readonly slots: number[] } | undefined;
-  const copied = () => ({ series: before.series.slice(0, count), slots: before.slots.slice(0, count) });
+  let own: number[] | undefined;
   return {
-    note(series: string, slot: number): void {
-      if (own === undefined && before.slots[count] === slot && before.series[count] === series) count++;
+    note(slot: number): void {
+      if (own === undefined && before[count] === slot) count++;
       else {
-        own ??= copied();
-        own.series.push(series);
-        own.slots.push(slot);
+        own ??= Array.from(before.subarray(0, count));
+        own.push(slot);
       }
     },
-    result: (): Order => own ?? (count === before.series.length ? before : copied()),
+    result(): Int32Array {
+      if (own !== undefined) return Int32Array.from(own);
+      return count === before.length ? before : before.slice(0, count);
+    },
   };
 }
 

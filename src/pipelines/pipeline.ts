@@ -80,7 +80,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
           'invalid-request',
           `pipeline '${settings.id}' takes at most ${MOST_INSTANCES} instances with names of 1 to ${LONGEST_INSTANCE} characters`,
         );
-      feed = createFeed(name, parts);
+      feed = createFeed(name, parts, slots);
       feeds.set(name, feed);
     }
     return feed;
@@ -113,7 +113,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       const own = intake.enterOwn(feed);
       for (const { series } of round) {
         const head = feed.series.get(series);
-        if (head !== undefined) (slots.replica[head]?.instance ?? own).repeated = true;
+        if (head !== -1) (slots.replica[head]?.instance ?? own).repeated = true;
       }
       for (const { series, discover, value, time } of round) {
         const fate = intake.take(feed, series, value, time, discover);
@@ -186,7 +186,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       const own = settings.push || settings.url === undefined ? undefined : new URL(settings.url).host;
       for (const one of record.feeds)
         if (own === undefined || one.name === own)
-          feeds.set(one.name, restoreFeed(one, parts, clock.monotonic()));
+          feeds.set(one.name, restoreFeed(one, parts, { slots, monotonic: clock.monotonic() }));
     },
     release() {
       pull?.stop();

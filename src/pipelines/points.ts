@@ -40,9 +40,8 @@ export function createPointReader(settings: PipelineSettings): (points: readonly
 
 /** All that tells it from other series of the same sender. */
 function seriesOf({ name, labels, instance = '', temporality, life }: Point): string {
-  const parts = [temporality, life, instance, name];
-  for (const [label, value] of labels) parts.push(label, value);
-  return parts.join('\n');
+  const own = [temporality, life, instance, name].join('\n');
+  return `${own}{${[...labels].flat().join('\n')}`;
 }
 
 /** An increase that was sent as one. How a gauge grew is not told by increases. */

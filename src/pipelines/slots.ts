@@ -12,8 +12,8 @@ export interface Slots {
   age: Uint8Array;
   /** The next slot of the same series, or -1. */
   next: Int32Array;
-  /** The text of the series, for its first slot. */
-  readonly series: (string | undefined)[];
+  /** The numbers of what the text of the series is made of, for its first slot; `series.ts` gives them. */
+  readonly parts: { name: Int32Array; labels: Int32Array };
   /** Undefined for a series the profile has no use for. */
   readonly replica: (Replica | undefined)[];
   readonly meaning: (Meaning | undefined)[];
@@ -30,7 +30,7 @@ export function createSlots(limit: number): Slots {
     seen: new Uint32Array(0),
     age: new Uint8Array(0),
     next: new Int32Array(0),
-    series: [],
+    parts: { name: new Int32Array(0), labels: new Int32Array(0) },
     replica: [],
     meaning: [],
     count: 0,
@@ -65,7 +65,6 @@ export function releaseSlots(slots: Slots, head: number): void {
   for (let slot = head; slot >= 0; slot = slots.next[slot] ?? -1) {
     const replica = slots.replica[slot];
     if (replica !== undefined) replica.slots--;
-    slots.series[slot] = undefined;
     slots.replica[slot] = undefined;
     slots.meaning[slot] = undefined;
     slots.free.push(slot);
@@ -80,6 +79,8 @@ function grow(slots: Slots): void {
   slots.seen = into(new Uint32Array(size), slots.seen);
   slots.age = into(new Uint8Array(size), slots.age);
   slots.next = into(new Int32Array(size), slots.next);
+  slots.parts.name = into(new Int32Array(size), slots.parts.name);
+  slots.parts.labels = into(new Int32Array(size), slots.parts.labels);
 }
 
 function into<Column extends { set(values: Column): void }>(larger: Column, smaller: Column): Column {

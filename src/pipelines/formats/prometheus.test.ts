@@ -155,16 +155,23 @@ describe('readPrometheus', () => {
     const names = ['a{x="1"}', 'a{x="2"}', 'b{x="1"}', 'b{x="1",y="}"}', 'b', 'b {x="1"}'];
     const list = fc.array(fc.constantFrom(...names), { maxLength: 12 });
     fc.assert(
-      fc.property(list, list, (page, expected) => {
+      fc.property(list, list, (page, foreseen) => {
         const text = page.map((series, at) => `${series} ${at}\n`).join('');
         const seen: unknown[] = [];
         const reader = (lines: unknown[]) => ({
           wants: () => true,
-          sample: (series: string, value: number) => {
-            lines.push([series, value]);
+          sample: (series: string, value: number, _: number, at: number) => {
+            lines.push([at === -1 ? series : foreseen[at], value]);
             return 'taken' as const;
           },
         });
+        const expected = {
+          count: foreseen.length,
+          lengthAt: (at: number, page: string, from: number) => {
+            const series = foreseen[at] ?? '';
+            return page.startsWith(series, from) ? series.length : -1;
+          },
+        };
         readPrometheus(text, false, { ...reader(seen), expected });
         const plain: unknown[] = [];
         readPrometheus(text, false, reader(plain));

@@ -26,16 +26,22 @@ export interface PageReader {
   /** Asked once for each run of lines with the same bare name; a name in quotes is always wanted. */
   wants(name: string): boolean;
   /**
-   * `time` is epoch ms, NaN when the line has none. `expectedAt` is where in `expected` the series stands; when it is -1
-   * instead, `series` is a slice of the page: copy it before keeping it.
+   * `time` is epoch ms, NaN when the line has none. `expectedAt` is where in `expected` the series stands, and `series`
+   * is empty then; when it is -1 instead, `series` is a slice of the page: copy it before keeping it.
    */
   sample(series: string, value: number, time: number, expectedAt: number): SampleFate;
   /**
    * Wanted series in the order of the page before. Engines keep their order, and comparing with the
-   * text that is likely next costs a fraction of finding out where a series ends; then it is given back
-   * itself instead of a slice.
+   * text that is likely next costs a fraction of finding out where a series ends.
    */
-  readonly expected?: readonly string[];
+  readonly expected?: Expected;
+}
+
+/** Series by their place in a page. */
+export interface Expected {
+  readonly count: number;
+  /** How long the text of the one at `at` is when the page goes on with it at `from`, or -1. */
+  lengthAt(at: number, page: string, from: number): number;
 }
 
 /** Whether the series' own text could be read. */
@@ -62,7 +68,7 @@ export function readPrometheus(text: string, openMetrics: boolean, reader: PageR
   let wanted = false;
   let value = 0;
   let time = Number.NaN;
-  const expected = reader.expected ?? [];
+  const { expected } = reader;
   let cursor = 0;
 
   for (let start = 0; start < text.length; ) {
@@ -87,10 +93,8 @@ export function readPrometheus(text: string, openMetrics: boolean, reader: PageR
   function takeLine(from: number, end: number): boolean {
     if (end - from > LONGEST_LINE) return false;
     const foreseen = foresee(from);
-    if (foreseen !== undefined)
-      return (
-        readTail(from + foreseen.length, end) && reader.sample(foreseen, value, time, cursor - 1) === 'taken'
-      );
+    if (foreseen !== -1)
+      return readTail(from + foreseen, end) && reader.sample('', value, time, cursor - 1) === 'taken';
     const nameEnd = endOfName(text, from, end);
     const seriesEnd = endOfSeries(text, nameEnd, end);
     if (seriesEnd === -1 || (nameEnd === from && text.charCodeAt(from) !== OPEN)) return false;
@@ -103,15 +107,16 @@ export function readPrometheus(text: string, openMetrics: boolean, reader: PageR
     return reader.sample(text.slice(from, seriesEnd), value, time, -1) === 'taken';
   }
 
-  function foresee(from: number): string | undefined {
-    for (let at = cursor; at < cursor + LOOK_AHEAD; at++) {
-      const series = expected[at];
-      if (series === undefined) return undefined;
-      if (!text.startsWith(series, from) || series.charCodeAt(series.length - 1) !== CLOSE) continue;
+  /** The length of the series that was expected here, or -1: without labels it may be the beginning of another. */
+  function foresee(from: number): number {
+    if (expected === undefined) return -1;
+    for (let at = cursor; at < cursor + LOOK_AHEAD && at < expected.count; at++) {
+      const length = expected.lengthAt(at, text, from);
+      if (length === -1 || text.charCodeAt(from + length - 1) !== CLOSE) continue;
       cursor = at + 1;
-      return series;
+      return length;
     }
-    return undefined;
+    return -1;
   }
 
   /** Reads what follows a series into `value` and `time`. */

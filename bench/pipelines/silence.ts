@@ -5,6 +5,7 @@ import { type HeadgateWatcher, headgate } from './headgate.ts';
 import type { Bench } from './part.ts';
 import { INTERVAL_SEC, untilAllIsKnown, WINDOW_SEC } from './watcher.ts';
 import type { World } from './world.ts';
+import type { Report } from './world-protocol.ts';
 
 const PATIENCE_MS = 120_000;
 const LOOK_MS = 20;
@@ -14,6 +15,8 @@ const QUIET_MS = 30_000;
 interface Told {
   readonly expected: number;
   readonly alarms: number;
+  readonly summarised: number;
+  readonly summaryLate: number;
   readonly requests: number;
   readonly p50: number;
   readonly p99: number;
@@ -42,8 +45,13 @@ function callAgainAndAgain(url: string): () => Promise<number> {
   };
 }
 
-async function stopSome(watcher: HeadgateWatcher, world: World, perPage: number): Promise<Told> {
-  const expected = perPage * world.size.pages;
+/** `open` are known to be silent already. */
+async function stopSome(
+  { watcher, world }: { readonly watcher: HeadgateWatcher; readonly world: World },
+  perPage: number,
+  open: number,
+): Promise<Told> {
+  const expected = perPage * world.size.pages - open;
   await world.stop(perPage);
   const before = watcher.usage();
   const slowest = callAgainAndAgain(watcher.url);
@@ -51,11 +59,12 @@ async function stopSome(watcher: HeadgateWatcher, world: World, perPage: number)
   await pause(windowMs - INTERVAL_SEC * 1000);
   let last = await world.report(windowMs);
   let movedAt = performance.now();
-  const patience = (): number => (last.alarms === 0 ? PATIENCE_MS : QUIET_MS);
-  while (last.alarms < expected && performance.now() - movedAt < patience()) {
+  const toldOf = ({ alarms, summarised }: Report): number => alarms + summarised;
+  const patience = (): number => (toldOf(last) === 0 ? PATIENCE_MS : QUIET_MS);
+  while (toldOf(last) < expected && performance.now() - movedAt < patience()) {
     await pause(250);
     const next = await world.report(windowMs);
-    if (next.alarms > last.alarms) movedAt = performance.now();
+    if (toldOf(next) > toldOf(last)) movedAt = performance.now();
     last = next;
   }
   const after = watcher.usage();
@@ -74,16 +83,18 @@ export async function silence({ world }: Bench): Promise<void> {
   try {
     await untilAllIsKnown(watcher);
     await pause(2 * INTERVAL_SEC * 1000);
-    const one = await stopSome(watcher, world, 1);
-    const all = await stopSome(watcher, world, world.size.perPage);
+    const one = await stopSome({ watcher, world }, 1, 0);
+    const all = await stopSome({ watcher, world }, world.size.perPage, one.expected);
     printTable(
       [
         'stopped',
         'alarms',
+        'in a summary',
         'requests',
         'p50 ms',
         'p99 ms',
         'longest ms',
+        'summary ms',
         'slowest call ms',
         'CPU s',
         'peak MB',
@@ -91,10 +102,12 @@ export async function silence({ world }: Bench): Promise<void> {
       [one, all].map(told => [
         told.expected.toString(),
         told.alarms.toString(),
+        told.summarised.toString(),
         told.requests.toString(),
         told.p50.toFixed(0),
         told.p99.toFixed(0),
         told.longest.toFixed(0),
+        told.summaryLate.toFixed(0),
         told.slowestCallMs.toFixed(0),
         told.cpuSec.toFixed(1),
         told.peakMb.toFixed(0),

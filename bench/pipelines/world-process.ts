@@ -22,6 +22,8 @@ const lastGrowth = new Float64Array(pages);
 let grown = new Set<number>();
 const alarmAt = new Map<number, number>();
 let requests = 0;
+/** The most that one summary told of, and when that was. */
+let summarised = { count: 0, at: Number.NaN };
 let lastAt = 0;
 
 /** The texts before the values, by page. */
@@ -56,15 +58,23 @@ function valuesAt(now: number): string[] {
   return [...counters, ...GAUGES.map(value => `${value}\n`)];
 }
 
-/** A summary of many names none of them. */
-const eventShape = z.object({ status: z.string(), input: z.string().optional() });
+/** A summary of many says how many. */
+const eventShape = z.object({
+  status: z.string(),
+  input: z.string().optional(),
+  count: z.number().optional(),
+});
 
 function noteAlarms(body: string): void {
   requests++;
   lastAt = Date.now();
   for (const line of body.split('\n')) {
     if (line === '') continue;
-    const { status, input } = eventShape.parse(JSON.parse(line));
+    const { status, input, count } = eventShape.parse(JSON.parse(line));
+    if (count !== undefined) {
+      if (status === 'ALARM' && count > summarised.count) summarised = { count, at: lastAt };
+      continue;
+    }
     if (input === undefined) continue;
     const number = Number(input.slice(input.indexOf(COMPONENT) + COMPONENT.length));
     if (status === 'ALARM' && !alarmAt.has(number)) alarmAt.set(number, lastAt);
@@ -89,6 +99,7 @@ function answerCommand(asked: z.output<typeof command>): unknown {
     stoppedPerPage = asked.perPage;
     grown = new Set();
     alarmAt.clear();
+    summarised = { count: 0, at: Number.NaN };
     requests = 0;
     return {};
   }
@@ -97,6 +108,8 @@ function answerCommand(asked: z.output<typeof command>): unknown {
   );
   return {
     alarms: alarmAt.size,
+    summarised: summarised.count,
+    summaryLate: summarised.at - Math.max(...lastGrowth) - asked.windowMs,
     requests,
     p50: percentile(delays, 0.5),
     p99: percentile(delays, 0.99),

@@ -34,6 +34,9 @@ const figure = z
 
 export const report = z.object({
   alarms: z.int(),
+  /** As many as one summary told of, and ms from the end of the last of their windows to its receipt. */
+  summarised: z.int(),
+  summaryLate: figure,
   /** Requests that held them. */
   requests: z.int(),
   /** Milliseconds from the end of the window of a component to the receipt of its alarm, and to the transition in it, which is in whole seconds. */

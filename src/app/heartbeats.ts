@@ -9,7 +9,7 @@ import type { Engine } from '../notifications/engine.ts';
 const EVERY_MS = 30_000;
 const TIMEOUT_MS = 10_000;
 const MOST_ANSWER_BYTES = 1024;
-/** Notifications are evaluated every second. */
+/** Notifications are evaluated twice a second. */
 const EVALUATED_MS = 15_000;
 /** Longer than any attempt may take, with the wait for its turn. */
 const MOVED_MS = 5 * 60_000;

@@ -271,9 +271,10 @@ it('ends 1,000 at a time when the pipeline of very many is taken out of the conf
   await pass(31, 900);
   await pass(31, 1800);
   components.remove('edge');
-  await pass(1, 800);
+  await clock.advance(500);
+  await expect.poll(openCount, { timeout: 30_000 }).toBe(800);
   await pass(1, 0);
-  expect(told).toHaveLength(3600);
+  await expect.poll(() => told.length).toBe(3600);
 });
 
 it('tells of a name that looks like a summary as of any other', async () => {

@@ -38,8 +38,9 @@ import {
   type Watch,
 } from './watch.ts';
 
-/** Time between two evaluations of everything. */
-const EVALUATION_MS = 1000;
+/** From one evaluation of everything to the next, and the least that others have the processor for in between. */
+const EVALUATION_MS = 500;
+const REST_MS = 100;
 
 /** Incidents of one notification that go with it or with a pipeline; the rest of very many ends with later evaluations. */
 const MOST_ENDED_AT_ONCE = 1000;
@@ -336,8 +337,9 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function loop(): void {
+    const begun = clock.monotonic();
     evaluate();
-    if (!stopped) cancel = clock.after(EVALUATION_MS, loop);
+    if (!stopped) cancel = clock.after(Math.max(REST_MS, EVALUATION_MS - (clock.monotonic() - begun)), loop);
   }
 
   return {

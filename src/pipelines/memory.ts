@@ -65,7 +65,8 @@ function feedRecord(feed: Feed, slots: Slots): PipelineRecord['feeds'][number] {
     record.times[at] = time;
     at++;
   };
-  for (const head of known) put(feed.series.textOf(head), slots.last[head] ?? 0, slots.time[head] ?? Number.NaN);
+  for (const head of known)
+    put(feed.series.textOf(head), slots.last[head] ?? 0, slots.time[head] ?? Number.NaN);
   for (const [series, { value, time }] of feed.restored) put(series, value, time);
   return record;
 }

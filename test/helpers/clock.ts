@@ -36,11 +36,13 @@ export function testClock(start = Date.UTC(2026, 0, 1)): TestClock {
     sleep: (ms, signal) =>
       new Promise(resolve => {
         if (signal?.aborted) return resolve();
-        const cancel = after(ms, resolve);
-        signal?.addEventListener('abort', () => {
+        const done = (): void => {
           cancel();
+          signal?.removeEventListener('abort', done);
           resolve();
-        });
+        };
+        const cancel = after(ms, done);
+        signal?.addEventListener('abort', done);
       }),
     step: ms => {
       wall += ms;

@@ -9,6 +9,7 @@ import { hostOf, labelOf } from '../auth/tenant-name.ts';
 import { createWorkspaceAccess } from '../auth/workspace-access.ts';
 import type { HostedSettings } from '../config/hosted-settings.ts';
 import { AppError, notFound } from '../lib/errors.ts';
+import { openCredentialEnds } from './credential-ends.ts';
 import { holdDocument } from './held.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { startLoginService } from './login-service.ts';
@@ -61,10 +62,13 @@ export async function startHosted(
     try {
       const loaded = held.configuration.load();
       if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
+      const expiring = await openCredentialEnds({ storage, workspace, clock, logger });
+      ends.add('credentials', expiring.stop);
       const running = await startWorkspace(
         { ...shared, dataFolder },
         {
-          ...{ held, node, http, dial, meters, facts },
+          ...{ held, node, http, dial, meters },
+          facts: now => [...facts(now), ...expiring.facts()],
           authenticate: access.in(workspace),
           common: { users: identity.users, keys: identity.keys },
         },

@@ -30,7 +30,7 @@ afterEach(() => hosted.stop());
 /** While time goes on. */
 const inTime = (check: () => Promise<boolean>) =>
   eventually(async () => {
-    await clock.advance(1000);
+    await clock.advance(5000);
     return check();
   });
 

@@ -13,7 +13,6 @@ import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/load.ts';
 import { SYSTEM_FIELDS } from '../src/events/system-fields.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { AppError, reasonOf } from '../src/lib/errors.ts';
-import { createMetrics } from '../src/lib/metrics.ts';
 import { readPostedEvents } from '../src/notifications/posted-events.ts';
 import { parseSamples } from '../src/pipelines/formats/samples.ts';
 import type { House } from '../src/resources/verb.ts';
@@ -119,10 +118,7 @@ test('api.md lists every path that the server knows', async () => {
       }),
     { prefix: '/api/v1' },
   );
-  await server.register(
-    scope => addIngest(scope, { tenantOf, forwarding, limits, metrics: createMetrics() }),
-    { prefix: '/ingest' },
-  );
+  await server.register(scope => addIngest(scope, { tenantOf, forwarding, limits }), { prefix: '/ingest' });
   await server.close();
   const documented = tableRows(sectionOf(API, 'Paths')).flatMap(([method, path]) =>
     spelledOut(path).map(one => `${method} ${one}`),

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { AppError } from '../lib/errors.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import { postedEventsSchema } from '../notifications/posted-events.ts';
 import { samplesSchema } from '../pipelines/formats/samples.ts';
 import { ingestEvents } from '../resources/events/ingest.ts';
@@ -14,7 +13,7 @@ import { asAppError } from './errors.ts';
 import { type Forwarding, forwardLive } from './forward.ts';
 import { addPoints, otlpOperation, remoteWriteOperation } from './ingest-points.ts';
 import type { Operation } from './operation.ts';
-import { doorOf, type TenantOf } from './tenant.ts';
+import { doorOf, type Tenant, type TenantOf } from './tenant.ts';
 
 export const INGEST_PREFIX = '/ingest';
 
@@ -121,7 +120,6 @@ interface IngestOptions {
   readonly tenantOf: TenantOf;
   readonly forwarding: Forwarding;
   readonly limits: Pick<CallLimits, 'stranger'>;
-  readonly metrics: Metrics;
 }
 
 /** Stands for senders without a token that is known. */
@@ -130,14 +128,18 @@ const STRANGER = '(unknown)';
 /** Where engines that push send their statistics, each with its pipeline's token. */
 export async function addIngest(
   scope: FastifyInstance,
-  { tenantOf, forwarding, limits, metrics }: IngestOptions,
+  { tenantOf, forwarding, limits }: IngestOptions,
 ): Promise<void> {
-  const countRefused = metrics.counter({
-    name: 'headgate_ingest_refused_total',
-    help: 'What pipelines pushed and was refused as a whole, by the code of the error.',
-    labels: ['pipeline', 'code'],
-  });
   const senders = new WeakMap<FastifyRequest, string>();
+
+  /** Undefined for a host that is none of a workspace. */
+  function tenantIn(request: FastifyRequest): Tenant | undefined {
+    try {
+      return tenantOf(request);
+    } catch {
+      return undefined;
+    }
+  }
 
   function refuseStrangers(request: FastifyRequest): void {
     const tenant = tenantOf(request);
@@ -155,7 +157,7 @@ export async function addIngest(
   }
 
   scope.addHook('onError', async (request, _reply, error) =>
-    countRefused({ pipeline: senders.get(request) ?? STRANGER, code: asAppError(error).code }),
+    tenantIn(request)?.ingestRefused(senders.get(request) ?? STRANGER, asAppError(error).code),
   );
   forwardLive(scope, forwarding);
   // Before the body is read: nobody unknown makes us parse megabytes.

@@ -4,10 +4,9 @@ import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Metrics } from '../lib/metrics.ts';
+import type { AllMetrics } from '../lib/metrics.ts';
 import type { TlsServers } from '../lib/tls-servers.ts';
 import { trustedProxies } from '../lib/trusted-proxies.ts';
-import type { House } from '../resources/verb.ts';
 import { createBaseServer } from './base-server.ts';
 import { createCallLimits } from './call-limits.ts';
 import { createErrorWriter } from './errors.ts';
@@ -15,10 +14,10 @@ import type { Forwarding } from './forward.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
 import { addJwks, JWKS_ROUTE } from './jwks.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
-import { describeBuild, describeInstallation } from './metrics/installation.ts';
+import { describeBuild } from './metrics/installation.ts';
 import { describeProcess } from './metrics/process.ts';
 import { countRequests } from './metrics/requests.ts';
-import { addMetrics, METRICS_ROUTE } from './metrics/served.ts';
+import { addMetrics, METRICS_ROUTE, type MetricsOptions } from './metrics/served.ts';
 import { addNotFound } from './not-found.ts';
 import { addOpenApi, OPENAPI_ROUTE } from './openapi/served.ts';
 import { PREFIX } from './operations.ts';
@@ -31,10 +30,9 @@ export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 
   readonly forwarding: Omit<Forwarding, 'tenantOf'>;
   /** Those of the installation. */
   readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics'>;
-  /** The workspace that /metrics tells of; undefined where there are many of others. */
-  readonly described: House | undefined;
-  /** What is told of this server at /metrics. */
-  readonly metrics: Metrics;
+  /** What is told at /metrics. */
+  readonly metrics: AllMetrics;
+  readonly isToTenant: MetricsOptions['isToTenant'];
   /** Makes what speaks https; without it http is spoken. */
   readonly createListener?: TlsServers['create'] | undefined;
   readonly clock: Clock;
@@ -56,10 +54,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   countRequests(server, metrics);
   addPage(server);
   describeBuild(metrics);
-  if (options.described !== undefined) describeInstallation(metrics, options.described);
   const endMeasuring = describeProcess(metrics, options.health().startTime);
   server.addHook('onClose', async () => endMeasuring());
-  addMetrics(server, metrics, () => settings().metrics.token);
+  addMetrics(server, { ...options, token: () => settings().metrics.token });
   addOpenApi(server);
   addJwks(server, options.identity.keys);
   addNotFound(server, '', [...PAGE_ROUTES, METRICS_ROUTE, OPENAPI_ROUTE, JWKS_ROUTE, ...ingestOperations]);

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Authenticate } from '../auth/authenticate.ts';
+import type { ErrorCode } from '../lib/errors.ts';
 import type { Posts } from '../notifications/posts.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import type { Door } from '../resources/samples/sender.ts';
@@ -12,6 +13,8 @@ export interface Tenant {
   readonly authenticate: Authenticate;
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
+  /** Counts what a pipeline pushed and was refused. */
+  readonly ingestRefused: (pipeline: string, code: ErrorCode) => void;
   /** Takes events that others post; rejects with `unavailable` in a process that does not lead. */
   readonly post: Posts['post'];
   /** Address of the process that leads; undefined when it is this one. Throws `unavailable` when nobody does. */

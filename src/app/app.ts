@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { describeConfiguration } from '../api/metrics/installation.ts';
 import { createServer } from '../api/server.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import { openPepper } from '../auth/pepper.ts';
@@ -23,7 +24,7 @@ import { holdFiles } from './held.ts';
 import { startHosted } from './hosted.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { hangUp, listen } from './listen.ts';
-import { createMeters, meteredStorage } from './meters.ts';
+import { createBatchMeter, meteredStorage } from './meters.ts';
 import { announceNode, nodeUrlOf } from './node.ts';
 import { startOwn } from './own.ts';
 import type { DeploymentOptions, Serving } from './serving.ts';
@@ -74,10 +75,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       logger.error({ count: atStart.problems.length }, 'configuration refused, nothing started');
     const { storage: storageSettings, delivery } = checked(atStart).settings;
     const metrics = createMetrics();
-    const meters = createMeters(metrics, clock);
     const { url } = storageSettings;
     const isShared = typeof url !== 'string';
-    const opened = await openStorage({ url, dataFolder, logger, clock, batched: meters.batch });
+    const batched = createBatchMeter(metrics);
+    const opened = await openStorage({ url, dataFolder, logger, clock, batched });
     const storage = meteredStorage(opened, metrics, clock);
     teardown.add('storage', () => storage.close());
     await continueIds(ids, storage.in(WORKSPACE));
@@ -97,6 +98,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('configuration', configuration.stop);
     checked(configuration.load());
     const settings = () => configuration.get().settings;
+    describeConfiguration(metrics, {
+      configuration: configuration.get,
+      configurationStatus: configuration.status,
+    });
     const certificates = createLru<string, number>(MOST_CERTIFICATES);
     const proxies = proxiesOf(options.environment);
     if (Object.keys(proxies.inForce).length > 0)
@@ -122,7 +127,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     teardown.add('forwarding', forward.close);
     const node = ids.next();
     const parts: DeploymentOptions = {
-      ...{ shared, tls, node, http, dial, meters, audit, metrics, settings, teardown },
+      ...{ shared, tls, node, http, dial, audit, metrics, settings, teardown },
       facts: now => [...serverCertificate(tls), ...seenCertificates(now, certificates.get)],
       firstPassword: firstPassword(options),
     };

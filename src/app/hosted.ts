@@ -1,17 +1,21 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { describeConfiguration } from '../api/metrics/installation.ts';
+import { describeWorkspace } from '../api/metrics/workspace.ts';
 import type { Tenant } from '../api/tenant.ts';
 import { createIdentity, type Identity } from '../auth/identity.ts';
 import { createHandOver } from '../auth/sso/hand-over.ts';
 import { createTenantDirectory } from '../auth/tenant-directory.ts';
 import { createTenantIdentity } from '../auth/tenant-identity.ts';
-import { hostOf, labelOf } from '../auth/tenant-name.ts';
+import { hostOf, labelOf, parseLabel } from '../auth/tenant-name.ts';
 import { createWorkspaceAccess } from '../auth/workspace-access.ts';
 import type { HostedSettings } from '../config/hosted-settings.ts';
 import { AppError, notFound } from '../lib/errors.ts';
+import { openCredentialEnds } from './credential-ends.ts';
 import { holdDocument } from './held.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { startLoginService } from './login-service.ts';
+import { createMeters } from './meters.ts';
 import { identitySettings } from './own.ts';
 import type { DeploymentOptions, Serving } from './serving.ts';
 import { sweepSessions } from './session-sweep.ts';
@@ -26,7 +30,7 @@ export async function startHosted(
 ): Promise<Serving> {
   const { shared, hosted, audit, settings, teardown, tls } = options;
   const { storage, isShared, keyRing, clock, ids, logger } = shared;
-  const { http, dial, meters, node, facts } = options;
+  const { http, dial, node, facts, metrics } = options;
   const identity = await createIdentity({
     ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
     settings: () => identitySettings(settings()),
@@ -56,21 +60,28 @@ export async function startHosted(
       quotas: hosted.quotas,
     };
     const held = await holdDocument(shared, { workspace, tenant });
+    const told = metrics.within({ ...parseLabel(workspace) });
+    ends.add('metrics', async () => told.end());
     ends.add('configuration', held.configuration.stop);
     ends.add('audit', held.audit.stop);
     try {
       const loaded = held.configuration.load();
       if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
+      const expiring = await openCredentialEnds({ storage, workspace, clock, logger });
+      ends.add('credentials', expiring.stop);
       const running = await startWorkspace(
         { ...shared, dataFolder },
         {
-          ...{ held, node, http, dial, meters, facts },
+          ...{ held, node, http, dial, meters: createMeters(told, clock) },
+          facts: now => [...facts(now), ...expiring.facts()],
           authenticate: access.in(workspace),
           common: { users: identity.users, keys: identity.keys },
         },
       );
       ends.add('workspace', running.stop);
       running.follow();
+      describeConfiguration(told, running.tenant.house);
+      describeWorkspace(told, running.tenant.house);
       return { ...running, stop: ends.run };
     } catch (error) {
       await ends.run();
@@ -112,7 +123,7 @@ export async function startHosted(
     signInOf: ({ host }) =>
       signInTo(identity, { workspace: labelIn(host), house: tenantAt(host).house, options }),
     tenantOf: ({ host }) => tenantAt(host),
-    described: undefined,
+    isToTenant: ({ host }) => hostOf(host, hosted.cloudDomain) !== undefined,
     isHosted: true,
     generatedPassword: undefined,
     assertMayBecome: async () => {},

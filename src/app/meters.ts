@@ -2,7 +2,7 @@ import type { Identity } from '../auth/identity.ts';
 import { SignInRefused } from '../auth/sso/refusal.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
+import { AppError, type ErrorCode } from '../lib/errors.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { PipelineMeter } from '../pipelines/shared.ts';
 import type { Ageing, DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
@@ -11,8 +11,9 @@ import type { Ageing, DeliveryRow, SettleOperation, Storage } from '../storage/s
 const COMMIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 const ATTEMPT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const BATCH_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500];
+const MOST_TARGETS = 1000;
 
-/** What counts what happens. Each part is told by the room where it happens, through a hook of that room's own. */
+/** What counts what happens in a workspace. Each room tells of its part, through a hook of that room's own. */
 export interface Meters {
   /** An attempt of a delivery was booked. */
   booked(row: Pick<DeliveryRow, 'target'>, settlement: SettleOperation, durationMs: number | null): void;
@@ -20,10 +21,10 @@ export interface Meters {
   dropped(row: Pick<DeliveryRow, 'target'>): void;
   /** An event of a notification is on disk. */
   told(event: HeadgateEvent): void;
-  /** A batch of operations was written or refused. */
-  batch(operations: number, ms: number): void;
   removed(kind: Ageing, rows: number): void;
   readonly pipelines: PipelineMeter;
+  /** What a pipeline pushed was refused; '(unknown)' for a sender whose token nobody knows. */
+  ingestRefused(pipeline: string, code: ErrorCode): void;
 }
 
 const OUTCOMES = { waiting: 'retry', exhausted: 'retry', sent: 'sent', refused: 'refused' } as const;
@@ -55,18 +56,6 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Events of incidents that were written: ALARM for openings and reminders, OK for ends.',
     labels: ['condition', 'status'],
   });
-  const batchSize = metrics.histogram({
-    name: 'headgate_store_batch_operations',
-    help: 'Operations that one commit of the store holds.',
-    labels: [],
-    buckets: BATCH_BUCKETS,
-  });
-  const batchSeconds = metrics.histogram({
-    name: 'headgate_store_batch_duration_seconds',
-    help: 'How long the store takes to write a batch to the disk.',
-    labels: [],
-    buckets: COMMIT_BUCKETS,
-  });
   const forgotten = metrics.counter({
     name: 'headgate_retention_removed_total',
     help: 'Rows that were removed because they are over for longer than retention says.',
@@ -82,6 +71,11 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Series and components that were not taken, as their pipeline has as many as it may have; each reading counts.',
     labels: ['pipeline', 'kind'],
   });
+  const ingestRefused = metrics.counter({
+    name: 'headgate_ingest_refused_total',
+    help: 'What pipelines pushed and was refused as a whole, by the code of the error.',
+    labels: ['pipeline', 'code'],
+  });
   const lastSuccess = new Map<string, number>();
   metrics.gauge(
     {
@@ -93,24 +87,49 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
       for (const [target, at] of lastSuccess) set({ target }, at / 1000);
     },
   );
+  /** Targets come and go: those that got something last are told of. */
+  function arrived(target: string): void {
+    lastSuccess.delete(target);
+    lastSuccess.set(target, clock.now());
+    const [oldest] = lastSuccess.keys();
+    if (lastSuccess.size > MOST_TARGETS && oldest !== undefined) lastSuccess.delete(oldest);
+  }
+
   return {
     booked({ target }, { state }, durationMs) {
       if (durationMs !== null) attemptSeconds({ target }, durationMs / 1000);
       if (state !== 'skipped') attempts({ target, outcome: OUTCOMES[state] });
       if (state !== 'waiting') settled({ target, state });
-      if (state === 'sent') lastSuccess.set(target, clock.now());
+      if (state === 'sent') arrived(target);
     },
     dropped: ({ target }) => dropped({ target }),
     told: ({ condition, status }) => transitions({ condition, status }),
-    batch(operations, ms) {
-      batchSize({}, operations);
-      batchSeconds({}, ms / 1000);
-    },
     removed: (kind, rows) => forgotten({ kind }, rows),
     pipelines: {
       unread: (pipeline, reason) => unread({ pipeline, reason }),
       refused: (pipeline, kind) => refused({ pipeline, kind }),
     },
+    ingestRefused: (pipeline, code) => ingestRefused({ pipeline, code }),
+  };
+}
+
+/** Counts the batches that the store writes or refuses. */
+export function createBatchMeter(metrics: Metrics): (operations: number, ms: number) => void {
+  const size = metrics.histogram({
+    name: 'headgate_store_batch_operations',
+    help: 'Operations that one commit of the store holds.',
+    labels: [],
+    buckets: BATCH_BUCKETS,
+  });
+  const seconds = metrics.histogram({
+    name: 'headgate_store_batch_duration_seconds',
+    help: 'How long the store takes to write a batch to the disk.',
+    labels: [],
+    buckets: COMMIT_BUCKETS,
+  });
+  return (operations, ms) => {
+    size({}, operations);
+    seconds({}, ms / 1000);
   };
 }
 

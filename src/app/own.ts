@@ -1,8 +1,9 @@
+import { describeWorkspace } from '../api/metrics/workspace.ts';
 import { createIdentity, type Identity, type IdentitySettings } from '../auth/identity.ts';
 import type { Settings } from '../config/settings.ts';
 import { signingKey } from './facts.ts';
 import type { Held } from './held.ts';
-import { meteredIdentity } from './meters.ts';
+import { createMeters, meteredIdentity } from './meters.ts';
 import type { DeploymentOptions, Serving } from './serving.ts';
 import { sweepSessions } from './session-sweep.ts';
 import { startWorkspace } from './workspace.ts';
@@ -11,7 +12,7 @@ import { startWorkspace } from './workspace.ts';
 export async function startOwn(options: DeploymentOptions & { readonly held: Held }): Promise<Serving> {
   const { shared, held, audit, metrics, settings, firstPassword, teardown } = options;
   const { storage, isShared, keyRing, dataFolder, clock, ids, logger } = shared;
-  const { http, dial, meters, node, facts } = options;
+  const { http, dial, node, facts } = options;
   const identity: Identity = meteredIdentity(
     await createIdentity({
       ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
@@ -24,18 +25,19 @@ export async function startOwn(options: DeploymentOptions & { readonly held: Hel
   identity.keys.start();
   teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
   const workspace = await startWorkspace(shared, {
-    ...{ held, node, http, dial, meters },
+    ...{ held, node, http, dial, meters: createMeters(metrics, clock) },
     facts: now => [...facts(now), ...signingKey(identity.keys)],
     authenticate: identity.authenticate,
     common: { users: identity.users, keys: identity.keys },
   });
   teardown.add('workspace', workspace.stop);
+  describeWorkspace(metrics, workspace.tenant.house);
   return {
     identity,
     signInOf: () => identity,
     assertMayBecome: (next, now) => identity.localLogin.assertMayBecome(next.auth, now.auth),
     tenantOf: () => workspace.tenant,
-    described: workspace.tenant.house,
+    isToTenant: () => false,
     isHosted: false,
     generatedPassword,
     follow: workspace.follow,

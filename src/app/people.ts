@@ -6,7 +6,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { IssuedSecrets } from '../auth/issued-secret.ts';
 import { createMembers } from '../auth/members.ts';
 import { handOverCode } from '../auth/sso/hand-over.ts';
-import { parseLabel } from '../auth/tenant-name.ts';
+import { organizationKey, parseLabel } from '../auth/tenant-name.ts';
 import type { WorkspaceAccess } from '../auth/workspace-access.ts';
 import { createWorkspaces } from '../auth/workspaces.ts';
 import type { HostedSettings } from '../config/hosted-settings.ts';
@@ -67,6 +67,7 @@ export function peopleOf({
         credentials: createCredentials({ ...parts, secrets }),
         members: createMembers({ ...parts, passwords }),
         workspaces: createWorkspaces(parts),
+        auditOf: organization => storage.in(organizationKey(organization)).audit,
       },
       managerOf: access.managerOf,
       cloudDomain: () => hosted.cloudDomain,

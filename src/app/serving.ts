@@ -2,7 +2,7 @@ import type { ServerOptions } from '../api/server.ts';
 import type { Audit } from '../auth/audit.ts';
 import type { GeneratedPassword } from '../auth/first-admin.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Metrics } from '../lib/metrics.ts';
+import type { AllMetrics } from '../lib/metrics.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Shared } from './shared.ts';
 import type { Teardown } from './teardown.ts';
@@ -10,14 +10,13 @@ import type { Tls } from './tls.ts';
 import type { WorkspaceOptions } from './workspace.ts';
 
 /** What a deployment is made of: who may come in, and which workspaces there are. */
-export interface DeploymentOptions
-  extends Pick<WorkspaceOptions, 'http' | 'dial' | 'meters' | 'node' | 'facts'> {
+export interface DeploymentOptions extends Pick<WorkspaceOptions, 'http' | 'dial' | 'node' | 'facts'> {
   readonly shared: Shared;
   /** The certificate of this process; undefined while it speaks http. */
   readonly tls: Pick<Tls, 'create'> | undefined;
   /** Of the installation. */
   readonly audit: Audit;
-  readonly metrics: Metrics;
+  readonly metrics: AllMetrics;
   /** Of the installation; asked each time. */
   readonly settings: () => Settings;
   /** The first admin's, where one is given. */
@@ -28,7 +27,7 @@ export interface DeploymentOptions
 
 /** What runs, and how the API serves it. */
 export interface Serving
-  extends Pick<ServerOptions, 'identity' | 'signInOf' | 'tenantOf' | 'described' | 'isHosted'> {
+  extends Pick<ServerOptions, 'identity' | 'signInOf' | 'tenantOf' | 'isToTenant' | 'isHosted'> {
   /** Throws when a change may not put these settings in the place of those in force. */
   assertMayBecome(next: Settings, now: Settings): Promise<void>;
   /** The first admin's password, when this start had to invent one. */

@@ -131,6 +131,7 @@ export async function startWorkspace(
     tenant: {
       house,
       authenticate,
+      ingestRefused: meters.ingestRefused,
       monitor() {
         if (led === undefined) throw notLeading();
         return led.monitor;

@@ -213,7 +213,10 @@ const metrics = z.strictObject({
   token: secretText
     .refine(secret => secret.reveal().length >= 8, 'must be at least 8 characters')
     .optional()
-    .describe('What /metrics asks for as Authorization: Bearer; without it only this machine may read them.'),
+    .describe(
+      'What /metrics asks for as Authorization: Bearer; without it only this machine may read them, and in a hosted ' +
+        'installation nobody.',
+    ),
 });
 
 /** headgate.yml: every key has a default, so that an empty file is a whole configuration. */

@@ -11,7 +11,7 @@ interface Described<Name extends string> {
   readonly labels: readonly Name[];
 }
 
-type Set<Name extends string> = (labels: Labels<Name>, value: number) => void;
+type SetValue<Name extends string> = (labels: Labels<Name>, value: number) => void;
 
 /** What this process counts of itself, handed to whoever counts. */
 export interface Metrics {
@@ -24,22 +24,81 @@ export interface Metrics {
   /** Asked whenever somebody reads: `collect` sets what there is now. */
   gauge<Name extends string>(
     described: Described<Name>,
-    collect: (set: Set<Name>) => void | Promise<void>,
+    collect: (set: SetValue<Name>) => void | Promise<void>,
   ): void;
   /** The same, of something that only grows and is counted elsewhere. */
   total(described: Omit<Described<never>, 'labels'>, read: () => number): void;
+}
+
+/** Metrics of one among many: each of its series carries its labels besides. */
+interface PartialMetrics extends Metrics {
+  /** They are told no more. */
+  end(): void;
+}
+
+/** All that a process tells of itself. */
+export interface AllMetrics extends Metrics {
+  /**
+   * Those of one among many, in which its users have named things: of what is counted it has at most 1,000 series of a
+   * name, and what is beyond is counted as one whose labels are `(other)`.
+   */
+  within(labels: Readonly<Record<string, string>>): PartialMetrics;
   readonly contentType: string;
   /** All of it as Prometheus text. */
   text(): Promise<string>;
 }
 
-export function createMetrics(): Metrics {
+const MOST_SERIES = 1000;
+/** Stands for what there is no room for. */
+const OTHER = '(other)';
+/** So many parts are asked at a time. */
+const AT_ONCE = 10;
+
+export function createMetrics(): AllMetrics {
   const registry = new Registry();
+  const parts = new Set<Registry>();
+  return {
+    ...metricsOf(registry, Number.POSITIVE_INFINITY),
+    within(labels) {
+      const part = new Registry();
+      part.setDefaultLabels(labels);
+      parts.add(part);
+      return { ...metricsOf(part, MOST_SERIES), end: () => void parts.delete(part) };
+    },
+    contentType: registry.contentType,
+    async text() {
+      const families = new Map<string, string[]>();
+      const all = [registry, ...parts];
+      for (let at = 0; at < all.length; at += AT_ONCE)
+        for (const { head, series } of (
+          await Promise.all(all.slice(at, at + AT_ONCE).map(familiesIn))
+        ).flat()) {
+          const known = families.get(head);
+          if (known === undefined) families.set(head, series);
+          else for (const one of series) known.push(one);
+        }
+      return `${[...families].map(([head, series]) => [head, ...series].join('\n')).join('\n\n')}\n`;
+    },
+  };
+}
+
+/** What several registries have under one name is told once, with the series of all of them. */
+const familiesIn = (registry: Registry) =>
+  Promise.all(
+    registry.getMetricsAsArray().map(async ({ name }) => {
+      const text = await registry.getSingleMetricAsString(name);
+      const [help, type, ...series] = text.split('\n');
+      return { head: `${help}\n${type}`, series };
+    }),
+  );
+
+function metricsOf(registry: Registry, mostSeries: number): Metrics {
   const registers = [registry];
   return {
     counter({ name, help, labels }) {
       const counter = new Counter({ name, help, labelNames: [...labels], registers });
-      return (values, by = 1) => counter.inc(values, by);
+      const place = placesIn(labels, mostSeries);
+      return (values, by = 1) => counter.inc(place(values), by);
     },
     histogram({ name, help, labels, buckets }) {
       const histogram = new Histogram({
@@ -49,7 +108,8 @@ export function createMetrics(): Metrics {
         buckets: [...buckets],
         registers,
       });
-      return (values, value) => histogram.observe(values, value);
+      const place = placesIn(labels, mostSeries);
+      return (values, value) => histogram.observe(place(values), value);
     },
     gauge({ name, help, labels }, collect) {
       new Gauge({
@@ -74,7 +134,22 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    contentType: registry.contentType,
-    text: () => registry.metrics(),
+  };
+}
+
+/** Where to count what has these labels: as they are, as long as there is room for them. */
+function placesIn<Name extends string>(labels: readonly Name[], most: number) {
+  if (most === Number.POSITIVE_INFINITY) return (values: Labels<Name>) => values;
+  const known = new Set<string>();
+  return (values: Labels<Name>): Labels<Name> => {
+    const key = labels.map(label => values[label]).join('\n');
+    if (known.has(key)) return values;
+    if (known.size < most) {
+      known.add(key);
+      return values;
+    }
+    const others: Record<Name, string> = { ...values };
+    for (const label of labels) others[label] = OTHER;
+    return others;
   };
 }

@@ -53,7 +53,10 @@ export function whyGone(
   key: string,
   components: Pick<Components, 'pipeline'>,
 ): string {
-  if (watch.source === 'fact') return `the ${watch.origin.kind} ${key} is in use no more`;
+  if (watch.source === 'fact') {
+    const { kind } = watch.origin;
+    return `the ${kind} ${key} is in use no more${kind === 'credential' ? ', or no longer expires' : ''}`;
+  }
   const pipeline = components.pipeline(key);
   return pipeline === undefined
     ? `pipeline ${key} was removed from the configuration`

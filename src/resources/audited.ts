@@ -14,6 +14,8 @@ export interface Called {
   /** As in `users.update`. */
   readonly id: string;
   readonly method: string;
+  /** The member of what it answers that names what was made; `id` when left out. */
+  readonly made?: string;
 }
 
 interface Audited {
@@ -41,7 +43,8 @@ export async function audited<Output>(
   const entry = (): AuditEntry => ({ actor, action: called.id, ...origin });
   try {
     const output = await run();
-    if (isChange) await audit.record({ ...entry(), target: targetOf(raw, output), reason: fieldsOf(raw) });
+    if (isChange)
+      await audit.record({ ...entry(), target: targetOf(raw, output, called.made), reason: fieldsOf(raw) });
     return output;
   } catch (error) {
     const reason = error instanceof AppError ? error.code : 'internal';
@@ -54,10 +57,10 @@ export async function audited<Output>(
 const valuesOf = (value: unknown): ReadonlyMap<string, unknown> =>
   new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 
-function targetOf(raw: unknown, output: unknown): string {
+function targetOf(raw: unknown, output: unknown, naming = 'id'): string {
   const given = valuesOf(raw);
   const made = valuesOf(output);
-  const names = [given.get('id'), given.get('name'), made.get('id'), valuesOf(given.get('body')).get('id')];
+  const names = [given.get('id'), given.get('name'), made.get(naming), valuesOf(given.get('body')).get('id')];
   return names.find(name => typeof name === 'string') ?? '';
 }
 

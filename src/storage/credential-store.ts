@@ -12,6 +12,8 @@ export interface CredentialStore {
   get(clientId: string): Promise<CredentialRow | undefined>;
   /** By name. */
   list(organization: string, page: PageRequest): Promise<Page<CredentialRow>>;
+  /** Those that are enabled and expire or have expired, the first to end first; at most `most`. */
+  ending(organization: string, most: number): Promise<readonly CredentialRow[]>;
   /** Oldest first. */
   secrets(clientId: string): Promise<readonly CredentialSecretRow[]>;
   /** By credential and workspace. At most 500 ids a call. */

@@ -47,6 +47,15 @@ export const credentialStore = (db: Kysely<Database>): CredentialStore => ({
     ]);
     return { rows, total };
   },
+  ending: (organization, most) =>
+    presentOf(db, organization)
+      .where('enabled', '=', 1)
+      .where('expires_at', 'is not', null)
+      .selectAll()
+      .orderBy('expires_at')
+      .orderBy('client_id')
+      .limit(most)
+      .execute(),
   secrets: clientId => secretsOf(db, clientId),
   roles: async clientIds => (clientIds.length === 0 ? [] : rolesOf(db, clientIds)),
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CredentialRow } from '../../src/storage/credential-store.ts';
 import { PEPPER } from '../../src/storage/instance.ts';
 import type { Fact, Storage } from '../../src/storage/storage.ts';
 import { testClock } from '../helpers/clock.ts';
@@ -171,6 +172,31 @@ export function describeTenants(dialect: TestDialect): void {
         });
         expect(await storage.credentials.secrets('ci-acme')).toEqual([second]);
         expect(await storage.credentials.secrets('other')).toHaveLength(1);
+      });
+
+      it('are found by when they end, while they are enabled and there', async () => {
+        const ending = (organization: string, name: string, change: Partial<CredentialRow>) => ({
+          ...credentialRow(organization, name),
+          ...change,
+        });
+        const [soon, later, over] = [
+          ending('acme', 'soon', { expires_at: 20 }),
+          ending('acme', 'later', { expires_at: 30 }),
+          ending('acme', 'over', { expires_at: 10 }),
+        ];
+        await storage.transaction(async tx => {
+          for (const row of [
+            ...[later, over, soon],
+            credentialRow('acme', 'endless'),
+            ending('acme', 'disabled', { expires_at: 1, enabled: 0 }),
+            ending('acme', 'deleted', { expires_at: 1, deleted_at: 2 }),
+            ending('beta', 'theirs', { expires_at: 1 }),
+          ])
+            await tx.addCredential(row);
+        });
+        expect(await storage.credentials.ending('acme', 10)).toEqual([over, soon, later]);
+        expect(await storage.credentials.ending('acme', 2)).toEqual([over, soon]);
+        expect(await storage.credentials.ending('nobody', 10)).toEqual([]);
       });
 
       it('have roles in workspaces, replaced as a whole', async () => {

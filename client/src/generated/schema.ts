@@ -4698,7 +4698,7 @@ export interface components {
             metrics: {
                 /**
                  * Format: password
-                 * @description What /metrics asks for as Authorization: Bearer; without it only this machine may read them.
+                 * @description What /metrics asks for as Authorization: Bearer; without it only this machine may read them, and in a hosted installation nobody.
                  */
                 token?: string;
             };

@@ -1,14 +1,6 @@
 import type { Metrics } from '../../lib/metrics.ts';
 import { VERSION } from '../../lib/version.ts';
-import { failuresOf } from '../../notifications/target-health.ts';
 import type { House } from '../../resources/verb.ts';
-import { DELIVERY_STATES } from '../../storage/tables.ts';
-
-const COUNT_ONLY = { offset: 0, limit: 1 } as const;
-/** States whose number says something now; what was sent or skipped is history. */
-const TOLD_STATES = DELIVERY_STATES.filter(state => state !== 'sent' && state !== 'skipped');
-/** Stands for targets that are no longer configured, however many. */
-const FORMER = '(removed)';
 
 /** Which version runs. */
 export function describeBuild(metrics: Metrics): void {
@@ -18,52 +10,18 @@ export function describeBuild(metrics: Metrics): void {
   );
 }
 
-/** How the installation is. Everything is read when somebody asks. */
-export function describeInstallation(metrics: Metrics, house: House): void {
-  describeConfiguration(metrics, house);
-  describePipelines(metrics, house);
-  metrics.gauge(
-    { name: 'headgate_incidents_open', help: 'Incidents that are open.', labels: ['condition'] },
-    async set => {
-      for (const { rule } of house.configuration().notifications) set({ condition: rule.condition.id }, 0);
-      for (const { condition, count } of await house.stores.incidents.openByCondition())
-        set({ condition }, count);
-    },
-  );
-  metrics.gauge(
-    {
-      name: 'headgate_deliveries',
-      help: 'Deliveries that wait, were refused, or were given up.',
-      labels: ['state'],
-    },
-    async set => {
-      for (const state of TOLD_STATES)
-        set({ state }, (await house.stores.deliveries.list({ state }, COUNT_ONLY)).total);
-    },
-  );
-  metrics.gauge(
-    {
-      name: 'headgate_target_failing',
-      help: '1 while deliveries to the target fail, 0 while they arrive.',
-      labels: ['target'],
-    },
-    async set => {
-      const failures = await failuresOf(house.stores.incidents);
-      for (const { settings } of house.configuration().targets)
-        set({ target: settings.id }, failures.has(settings.id) ? 1 : 0);
-    },
-  );
-  describeQueues(metrics, house);
-}
-
-function describeConfiguration(metrics: Metrics, house: House): void {
+/** The configuration of the installation, or that of a workspace which has its own. */
+export function describeConfiguration(
+  metrics: Metrics,
+  { configuration, configurationStatus }: Pick<House, 'configuration' | 'configurationStatus'>,
+): void {
   metrics.gauge(
     {
       name: 'headgate_configuration_ok',
       help: '1 while the files on disk are in force, 0 while they have errors.',
       labels: [],
     },
-    set => set({}, house.configurationStatus().state === 'ok' ? 1 : 0),
+    set => set({}, configurationStatus().state === 'ok' ? 1 : 0),
   );
   metrics.gauge(
     {
@@ -71,7 +29,7 @@ function describeConfiguration(metrics: Metrics, house: House): void {
       help: 'When the configuration in force was read.',
       labels: [],
     },
-    set => set({}, Date.parse(house.configuration().loadedAt) / 1000),
+    set => set({}, Date.parse(configuration().loadedAt) / 1000),
   );
   metrics.gauge(
     {
@@ -79,70 +37,6 @@ function describeConfiguration(metrics: Metrics, house: House): void {
       help: 'Warnings about the configuration in force.',
       labels: [],
     },
-    set => set({}, house.configurationStatus().warnings.length),
-  );
-}
-
-function describePipelines(metrics: Metrics, house: House): void {
-  metrics.gauge(
-    {
-      name: 'headgate_pipeline_reachable',
-      help: '1 while the pipeline can be read, 0 while it cannot.',
-      labels: ['pipeline'],
-    },
-    set => {
-      for (const { id, state } of house.components.pipelines())
-        if (state !== 'waiting') set({ pipeline: id }, state === 'reachable' ? 1 : 0);
-    },
-  );
-  metrics.gauge(
-    { name: 'headgate_components', help: 'Inputs and outputs that are known.', labels: ['kind'] },
-    set => {
-      const kinds = { input: 0, output: 0 };
-      for (const { kind } of house.components.all()) kinds[kind] += 1;
-      set({ kind: 'input' }, kinds.input);
-      set({ kind: 'output' }, kinds.output);
-    },
-  );
-  metrics.gauge(
-    {
-      name: 'headgate_history_components',
-      help: 'Inputs and outputs that are recorded minute by minute; 0 while there are more than history.components.',
-      labels: [],
-    },
-    set => set({}, house.minutes.recorded()),
-  );
-}
-
-/** What waits for each target, which is named only while it is configured. */
-function describeQueues(metrics: Metrics, house: House): void {
-  async function queues() {
-    const configured = new Set(house.configuration().targets.map(target => target.settings.id));
-    const byTarget = new Map<string, { count: number; oldest: number }>();
-    for (const { target, count, oldest } of await house.stores.deliveries.waitingByTarget()) {
-      const name = configured.has(target) ? target : FORMER;
-      const before = byTarget.get(name) ?? { count: 0, oldest };
-      byTarget.set(name, { count: before.count + count, oldest: Math.min(before.oldest, oldest) });
-    }
-    for (const id of configured)
-      if (!byTarget.has(id)) byTarget.set(id, { count: 0, oldest: house.clock.now() });
-    return byTarget;
-  }
-  metrics.gauge(
-    { name: 'headgate_deliveries_waiting', help: 'Deliveries that wait for the target.', labels: ['target'] },
-    async set => {
-      for (const [target, { count }] of await queues()) set({ target }, count);
-    },
-  );
-  metrics.gauge(
-    {
-      name: 'headgate_delivery_oldest_waiting_seconds',
-      help: 'For how long the oldest delivery has waited for the target; 0 when none does.',
-      labels: ['target'],
-    },
-    async set => {
-      const now = house.clock.now();
-      for (const [target, { oldest }] of await queues()) set({ target }, Math.max(0, now - oldest) / 1000);
-    },
+    set => set({}, configurationStatus().warnings.length),
   );
 }

@@ -81,7 +81,7 @@ export const credentialOperations: readonly ManagementOperation[] = [
     },
   ),
   taking(
-    { id: 'credentials.create', method: 'POST', path: '/api-credentials', status: 201 },
+    { id: 'credentials.create', method: 'POST', path: '/api-credentials', status: 201, made: 'clientId' },
     z.strictObject(whole),
     async ({ manager, organizations, body }) => {
       const fields = { ...fieldsOf(body), ...rolesOf(body.roles), name: body.name };

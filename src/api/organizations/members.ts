@@ -29,7 +29,7 @@ export const memberOperations: readonly ManagementOperation[] = [
     },
   ),
   taking(
-    { id: 'members.create', method: 'POST', path: '/members', status: 201 },
+    { id: 'members.create', method: 'POST', path: '/members', status: 201, made: 'userId' },
     z.strictObject({ email: z.string().max(254), roles: rolesSchema }),
     async ({ manager, organizations, body }) => {
       const { member, initialPassword } = await organizations.members.add(

@@ -3,6 +3,7 @@ import type { Credentials } from '../../auth/credentials.ts';
 import type { Manager } from '../../auth/managers.ts';
 import type { Members } from '../../auth/members.ts';
 import type { Workspaces } from '../../auth/workspaces.ts';
+import type { AuditStore } from '../../storage/storage.ts';
 import type { Method } from '../operation.ts';
 
 /** What the management of organizations works on. */
@@ -10,6 +11,8 @@ export interface Organizations {
   readonly credentials: Credentials;
   readonly members: Members;
   readonly workspaces: Workspaces;
+  /** What was done and refused in the organization as a whole. */
+  readonly auditOf: (organization: string) => AuditStore;
 }
 
 export interface ManagementCall<Body> {
@@ -30,11 +33,13 @@ export interface ManagementOperation {
   /** Below `/v1/organizations/:org`. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
+  /** Of what makes something: the member of its answer that names what was made. */
+  readonly made?: string;
   /** Reads the body and acts. Throws `z.ZodError` for a wrong body. */
   run(call: ManagementCall<unknown>): Promise<object | undefined>;
 }
 
-type Facts = Pick<ManagementOperation, 'id' | 'method' | 'path' | 'status'>;
+type Facts = Pick<ManagementOperation, 'id' | 'method' | 'path' | 'status' | 'made'>;
 
 /** An operation that takes no body. */
 export const operation = (

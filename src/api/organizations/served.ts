@@ -11,6 +11,7 @@ import { readJsonBodies } from '../bodies.ts';
 import type { CallLimits } from '../call-limits.ts';
 import type { ErrorWriter } from '../errors.ts';
 import { addNotFound } from '../not-found.ts';
+import { auditOperations } from './audit.ts';
 import { credentialOperations } from './credentials.ts';
 import { memberOperations } from './members.ts';
 import type { ManagementOperation, Organizations } from './operation.ts';
@@ -46,6 +47,7 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
     ...credentialOperations,
     ...memberOperations,
     ...workspaceOperations(options.cloudDomain),
+    ...auditOperations,
   ];
   const managers = new WeakMap<object, Manager>();
   readJsonBodies(scope);
@@ -53,7 +55,7 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
 
   scope.addHook('onRequest', async request => {
     try {
-      const manager = await managerOf(placeIn(request, 'org'), authorizationOf(request), request.ip);
+      const manager = await managerOf(organizationIn(request), authorizationOf(request), request.ip);
       limits.actor(manager.id);
       managers.set(request, manager);
     } catch (error) {
@@ -73,7 +75,7 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
         actor: manager.name,
         origin: { address: request.ip, requestId: request.id },
         called: operation,
-        raw: { id, body },
+        raw: { ...(id !== '' && { id }), body },
         audit: audit(manager.organization),
       },
       async () => {
@@ -99,6 +101,12 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
     ORGANIZATIONS_PREFIX,
     operations.map(({ method, path }) => ({ method, path: BELOW + path })),
   );
+}
+
+/** Of a path that no operation has, too: whoever has no part in the organization learns nothing else. */
+function organizationIn(request: FastifyRequest): string {
+  if (!request.is404) return placeIn(request, 'org');
+  return request.url.slice(ORGANIZATIONS_PREFIX.length + 1).split(/[/?]/, 1)[0] ?? '';
 }
 
 function placeIn({ params }: FastifyRequest, name: string): string {

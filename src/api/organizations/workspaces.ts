@@ -35,7 +35,7 @@ export function workspaceOperations(cloudDomain: () => string): readonly Managem
       },
     ),
     taking(
-      { id: 'workspaces.create', method: 'POST', path: '/workspaces', status: 201 },
+      { id: 'workspaces.create', method: 'POST', path: '/workspaces', status: 201, made: 'workspaceId' },
       z.strictObject({ workspaceId: z.string().max(64), ...words }),
       async ({ manager, organizations, body: { workspaceId, ...told } }) =>
         wireWorkspace(await organizations.workspaces.create(manager, workspaceId, told)),

@@ -1,5 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import type { OrganizationRole } from '../storage/tenant-tables.ts';
+import type { Permission } from './permissions.ts';
 
 /** Whoever manages an organization: one of its members, or a program with one of its credentials. */
 export interface Manager {
@@ -9,6 +10,23 @@ export interface Manager {
   readonly name: string;
   readonly organization: string;
   readonly role: OrganizationRole;
+  /** What the token was asked for, when that was less than everything. */
+  readonly only?: ReadonlySet<Permission>;
+}
+
+/** Whoever can change these could give themselves what their token was asked for without. */
+const GIVING: ReadonlySet<Permission> = new Set(['update:credentials', 'update:members']);
+
+/** Throws `forbidden` for a token that was asked for less than this takes. */
+export function assertAskedFor({ only }: Pick<Manager, 'only'>, permission: Permission): void {
+  if (only === undefined) return;
+  if (!only.has(permission))
+    throw new AppError('forbidden', `The token was asked for without the permission '${permission}'`);
+  if (GIVING.has(permission))
+    throw new AppError(
+      'forbidden',
+      'A token that was asked for a scope changes nobody else; ask for one without scope',
+    );
 }
 
 /** Throws `forbidden` unless the role is to manage the organization. */

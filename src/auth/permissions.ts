@@ -16,7 +16,7 @@ export const RESOURCES = [
   'members',
   'workspaces',
 ] as const;
-type Resource = (typeof RESOURCES)[number];
+export type Resource = (typeof RESOURCES)[number];
 export type Permission = `${'read' | 'update'}:${Resource}`;
 
 export const ROLES = ['admin', 'editor', 'notification_admin', 'reader', 'user'] as const;

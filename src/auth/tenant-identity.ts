@@ -31,6 +31,8 @@ interface Principal {
   readonly role: OrganizationRole;
   /** What was shown to prove it. */
   readonly token: NonNullable<Actor['token']>;
+  /** What it was asked for, when that was less than everything. */
+  readonly only: Actor['only'];
   /** The same as an actor in a workspace, by its key; undefined where there is no access. */
   in(workspace: string): Actor | undefined;
 }
@@ -111,6 +113,7 @@ function principalOf(claims: AccessClaims, { name, standing }: Found): Principal
     organization,
     role: standing.role,
     token,
+    only,
     in(workspace) {
       const tenant = parseLabel(workspace);
       if (tenant?.organization !== organization) return undefined;

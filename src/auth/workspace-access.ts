@@ -58,8 +58,9 @@ export function createWorkspaceAccess({ tenants, sessions, directory }: Dependen
           return { kind: 'member', id: user.id, name: user.name, organization, role: membership.role };
       } else {
         const principal = await tenants.authenticate(authorization, address);
-        const { kind, id, name, role } = principal;
-        if (principal.organization === organization) return { kind, id, name, organization, role };
+        const { kind, id, name, role, only } = principal;
+        if (principal.organization === organization)
+          return { kind, id, name, organization, role, ...(only && { only }) };
       }
       throw notFound('organization', organization);
     },

@@ -16,7 +16,7 @@ export interface CredentialStore {
   ending(organization: string, most: number): Promise<readonly CredentialRow[]>;
   /** Oldest first. */
   secrets(clientId: string): Promise<readonly CredentialSecretRow[]>;
-  /** By credential and workspace. At most 500 ids a call. */
+  /** By credential and workspace. At most 1,000 ids a call. */
   roles(clientIds: readonly string[]): Promise<readonly CredentialRoleRow[]>;
 }
 

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Credentials } from '../../auth/credentials.ts';
 import type { Manager } from '../../auth/managers.ts';
 import type { Members } from '../../auth/members.ts';
+import { type Permission, RESOURCES, type Resource } from '../../auth/permissions.ts';
 import type { Workspaces } from '../../auth/workspaces.ts';
 import type { AuditStore } from '../../storage/storage.ts';
 import type { Method } from '../operation.ts';
@@ -27,8 +28,8 @@ export interface ManagementCall<Body> {
 
 /** Something that can be done to an organization, as the family's management plane words it. */
 export interface ManagementOperation {
-  /** `noun.verb`, for the audit. */
-  readonly id: `${string}.${string}`;
+  /** `noun.verb`, for the audit; the noun is what a permission is for. */
+  readonly id: `${Resource}.${string}`;
   readonly method: Method;
   /** Below `/v1/organizations/:org`. */
   readonly path: string;
@@ -37,6 +38,13 @@ export interface ManagementOperation {
   readonly made?: string;
   /** Reads the body and acts. Throws `z.ZodError` for a wrong body. */
   run(call: ManagementCall<unknown>): Promise<object | undefined>;
+}
+
+/** What the token of whoever calls it must have been asked for. */
+export function permissionOf({ id, method }: Pick<ManagementOperation, 'id' | 'method'>): Permission {
+  const noun = RESOURCES.find(resource => id.startsWith(`${resource}.`));
+  if (noun === undefined) throw new Error(`no permission is for '${id}'`);
+  return `${method === 'GET' ? 'read' : 'update'}:${noun}`;
 }
 
 type Facts = Pick<ManagementOperation, 'id' | 'method' | 'path' | 'status' | 'made'>;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import type { Audit } from '../../auth/audit.ts';
-import { assertManages, type Manager } from '../../auth/managers.ts';
+import { assertAskedFor, assertManages, type Manager } from '../../auth/managers.ts';
 import { childOf } from '../../config/schema-walk.ts';
 import { AppError } from '../../lib/errors.ts';
 import { audited } from '../../resources/audited.ts';
@@ -14,7 +14,7 @@ import { addNotFound } from '../not-found.ts';
 import { auditOperations } from './audit.ts';
 import { credentialOperations } from './credentials.ts';
 import { memberOperations } from './members.ts';
-import type { ManagementOperation, Organizations } from './operation.ts';
+import { type ManagementOperation, type Organizations, permissionOf } from './operation.ts';
 import { workspaceOperations } from './workspaces.ts';
 
 export const ORGANIZATIONS_PREFIX = '/v1/organizations';
@@ -68,10 +68,11 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
     const manager = managers.get(request);
     if (manager === undefined) throw new AppError('unauthenticated', 'A token is needed');
     const { query, body } = request;
+    const permission = permissionOf(operation);
     const [id, secret] = [placeIn(request, 'id'), placeIn(request, 'secret')];
     const answer = await audited(
       {
-        permission: operation.method === 'GET' ? 'read:organization' : 'update:organization',
+        permission,
         actor: manager.name,
         origin: { address: request.ip, requestId: request.id },
         called: operation,
@@ -80,6 +81,7 @@ export async function addOrganizations(scope: FastifyInstance, options: Organiza
       },
       async () => {
         assertManages(manager);
+        assertAskedFor(manager, permission);
         const call = { manager, organizations, id, secret, query, body };
         return operation.run(call).catch((error: unknown) => {
           throw error instanceof z.ZodError ? invalidInput(error) : error;

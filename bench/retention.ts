@@ -48,7 +48,7 @@ async function measure(name: string, storage: Storage, filled: () => Promise<voi
     minutes: DAY_MS,
   };
   const sweep = createSweep({
-    workspace: 'default',
+    workspaces: async () => ['default'],
     storage,
     clock: later,
     logger: silentLogger,

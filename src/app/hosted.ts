@@ -7,10 +7,11 @@ import { createIdentity, type Identity } from '../auth/identity.ts';
 import { createHandOver } from '../auth/sso/hand-over.ts';
 import { createTenantDirectory } from '../auth/tenant-directory.ts';
 import { createTenantIdentity } from '../auth/tenant-identity.ts';
-import { hostOf, labelOf, parseLabel } from '../auth/tenant-name.ts';
+import { hostOf, labelOf, organizationKey, parseLabel } from '../auth/tenant-name.ts';
 import { createWorkspaceAccess } from '../auth/workspace-access.ts';
 import type { HostedSettings } from '../config/hosted-settings.ts';
 import { AppError, notFound } from '../lib/errors.ts';
+import type { Storage } from '../storage/storage.ts';
 import { openCredentialEnds } from './credential-ends.ts';
 import { holdDocument } from './held.ts';
 import { ConfigurationInvalid } from './invalid.ts';
@@ -19,10 +20,13 @@ import { createMeters } from './meters.ts';
 import { identitySettings } from './own.ts';
 import type { DeploymentOptions, Serving } from './serving.ts';
 import { sweepSessions } from './session-sweep.ts';
+import { createSweep, keepingOf } from './sweep.ts';
 import { createTeardown } from './teardown.ts';
 import { tenantUrlOf } from './tenant-url.ts';
 import { createTenants } from './tenants.ts';
 import { type RunningWorkspace, startWorkspace } from './workspace.ts';
+
+const ORGANIZATIONS_AT_ONCE = 500;
 
 /** The workspaces of many organizations, each found by the host that a request was sent to. */
 export async function startHosted(
@@ -38,6 +42,15 @@ export async function startHosted(
   teardown.add('identity', identity.stop);
   identity.keys.start();
   teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
+  const sweep = createSweep({
+    workspaces: () => keysOfOrganizations(storage),
+    kinds: ['audit'],
+    ...{ storage, clock, logger: logger.child({ component: 'retention' }) },
+    keeping: () => keepingOf(settings().retention),
+    removed: () => {},
+  });
+  teardown.add('retention', () => sweep.stop());
+  sweep.start();
   const access = createWorkspaceAccess({
     tenants: createTenantIdentity({
       ...{ storage, feed: identity.feed, keys: identity.keys.tokenKeys, clock, ids },
@@ -143,6 +156,16 @@ export async function startHosted(
     },
     checkSettings: async () => {},
   };
+}
+
+/** Where what is done to organizations as a whole is noted, and what concerns none. */
+async function keysOfOrganizations({ organizations }: Pick<Storage, 'organizations'>): Promise<string[]> {
+  const keys = [organizationKey(undefined)];
+  for (let offset = 0; ; offset += ORGANIZATIONS_AT_ONCE) {
+    const { rows } = await organizations.list({ offset, limit: ORGANIZATIONS_AT_ONCE });
+    keys.push(...rows.map(({ id }) => organizationKey(id)));
+    if (rows.length < ORGANIZATIONS_AT_ONCE) return keys;
+  }
 }
 
 /** The page of a workspace knows no passwords: whoever signs in has done so at the login service. */

@@ -140,7 +140,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     }),
   );
   const sweep = createSweep({
-    workspace,
+    workspaces: async () => [workspace],
     storage,
     clock,
     logger: logger.child({ component: 'retention' }),

@@ -45,7 +45,7 @@ function start(
   storage: Pick<typeof store.storage, 'in' | 'transaction'> = store.storage,
 ) {
   sweep = createSweep({
-    workspace: 'default',
+    workspaces: async () => ['default'],
     storage,
     clock,
     logger: { ...silentLogger, error: (_, message) => void logged.push(message) },

@@ -17,7 +17,10 @@ export const keepingOf = (settings: Settings['retention']): Keeping => ({
 });
 
 export interface SweepOptions {
-  readonly workspace: string;
+  /** Asked at each sweep. */
+  readonly workspaces: () => Promise<readonly string[]>;
+  /** Of them, what grows old there; everything when left out. */
+  readonly kinds?: readonly Ageing[];
   readonly storage: Pick<Storage, 'in' | 'transaction'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -54,7 +57,7 @@ const ORDER: readonly Ageing[] = [
 ];
 
 export function createSweep(options: SweepOptions): Sweep {
-  const { clock, logger, storage, workspace } = options;
+  const { clock, logger, storage, kinds = ORDER } = options;
   const abort = new AbortController();
   const faults = createFaultLog(logger, {
     fields: {},
@@ -63,7 +66,7 @@ export function createSweep(options: SweepOptions): Sweep {
   });
   let running: Promise<void> | undefined;
 
-  async function removeAll(kind: Ageing, before: number): Promise<number> {
+  async function removeAll(workspace: string, kind: Ageing, before: number): Promise<number> {
     let total = 0;
     let after: string | undefined = '';
     while (after !== undefined && !abort.signal.aborted) {
@@ -82,10 +85,11 @@ export function createSweep(options: SweepOptions): Sweep {
   async function sweepOnce(): Promise<void> {
     const now = clock.now();
     const counts: Partial<Record<Ageing, number>> = {};
-    for (const kind of ORDER) {
-      const count = await removeAll(kind, now - keptMs(kind, options.keeping()));
-      if (count > 0) counts[kind] = count;
-    }
+    for (const workspace of await options.workspaces())
+      for (const kind of kinds) {
+        const count = await removeAll(workspace, kind, now - keptMs(kind, options.keeping()));
+        if (count > 0) counts[kind] = (counts[kind] ?? 0) + count;
+      }
     if (Object.keys(counts).length > 0)
       logger.info(counts, 'removed what is over for longer than it is kept');
   }

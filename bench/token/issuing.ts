@@ -75,7 +75,7 @@ async function sizeOfToken(service: LoginService, algorithm: Algorithm): Promise
     typ: 'at+jwt',
     algorithms: [algorithm],
   });
-  for (const said of [scope, payload['scope']])
+  for (const said of [scope, payload.scope])
     if (sorted(said) !== sorted(SCOPE)) throw new Error(`${service.name} gave the scope ${said}`);
   return token.length;
 }

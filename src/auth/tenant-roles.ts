@@ -30,8 +30,10 @@ export function roleIn({ role, roles }: Standing, workspace: string): Role | und
 /** What it comes to in all workspaces together. */
 export function grantedBy({ role, roles }: Standing): ReadonlySet<Permission> {
   if (role !== 'user') return permissionsOf('admin');
-  const known = roles.map(row => row.role).filter(isRole);
-  return new Set(known.flatMap(each => [...permissionsOf(each)]));
+  const granted = new Set<Permission>();
+  for (const { role: each } of roles)
+    if (isRole(each)) for (const permission of permissionsOf(each)) granted.add(permission);
+  return granted;
 }
 
 /** Whether anything of `before` is missing in `after`. */

@@ -41,7 +41,6 @@ const MOST_COUNTED = 0xfff;
 export function monotonicIds(clock: Pick<Clock, 'now'>): MonotonicIds {
   let lastMs = 0;
   let counter = 0;
-  let timed = { ms: 0, text: '' };
   let pool = Buffer.alloc(0);
   let at = 0;
 
@@ -52,12 +51,6 @@ export function monotonicIds(clock: Pick<Clock, 'now'>): MonotonicIds {
     }
     at += count;
     return pool.subarray(at - count, at);
-  }
-
-  /** Many are made in one millisecond. */
-  function lastTime(): string {
-    if (timed.ms !== lastMs) timed = { ms: lastMs, text: timePart(lastMs) };
-    return timed.text;
   }
 
   return {
@@ -81,7 +74,7 @@ export function monotonicIds(clock: Pick<Clock, 'now'>): MonotonicIds {
       let rest = '';
       for (let index = 1; index < 8; index++) rest += HEX[tail[index] ?? 0];
       const count = counter.toString(16).padStart(3, '0');
-      return `${lastTime()}-7${count}-${variant}${rest.slice(0, 2)}-${rest.slice(2)}`;
+      return `${timePart(lastMs)}-7${count}-${variant}${rest.slice(0, 2)}-${rest.slice(2)}`;
     },
   };
 }

@@ -46,10 +46,12 @@ export function assertUtf8({ headers }: FastifyRequest): void {
     throw new AppError('unsupported-media-type', `The body must be UTF-8, not '${charset.slice(0, 40)}'`);
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /** Without its byte order mark. Nothing stands in for what is no text: two bodies would become one. */
 export function decoded(body: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return utf8.decode(body);
   } catch {
     throw new AppError('invalid-request', 'The body is not valid UTF-8');
   }

@@ -1,3 +1,4 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import {
   type CryptoKey,
   calculateJwkThumbprint,
@@ -5,7 +6,6 @@ import {
   exportPKCS8,
   generateKeyPair,
   importJWK,
-  importPKCS8,
   type JWK,
 } from 'jose';
 import { AppError } from '../lib/errors.ts';
@@ -27,7 +27,7 @@ export interface VerifyingKey {
 interface SigningKey {
   readonly kid: string;
   readonly algorithm: Algorithm;
-  readonly privateKey: CryptoKey;
+  readonly privateKey: KeyObject;
 }
 
 /** What tokens are signed and verified with now; whoever needs it asks each time. */
@@ -88,7 +88,7 @@ export async function readKeySet(
   let signing: SigningKey | undefined;
   for (const { kid, algorithm: name, private_key, public_key, state } of rows) {
     const algorithm = algorithmOf(kid, name);
-    const privateKey = await importPKCS8(keyRing.decrypt(private_key, placeOf(kid)), algorithm);
+    const privateKey = createPrivateKey(keyRing.decrypt(private_key, placeOf(kid)));
     const jwk: JWK = JSON.parse(public_key);
     verifying.set(kid, { kid, algorithm, publicKey: await importPublicKey(kid, jwk, algorithm) });
     published.push({ ...jwk, kid, alg: algorithm, use: 'sig' });

@@ -30,8 +30,10 @@ export function roleIn({ role, roles }: Standing, workspace: string): Role | und
 /** What it comes to in all workspaces together. */
 export function grantedBy({ role, roles }: Standing): ReadonlySet<Permission> {
   if (role !== 'user') return permissionsOf('admin');
-  const known = roles.map(row => row.role).filter(isRole);
-  return new Set(known.flatMap(each => [...permissionsOf(each)]));
+  const granted = new Set<Permission>();
+  for (const { role: each } of roles)
+    if (isRole(each)) for (const permission of permissionsOf(each)) granted.add(permission);
+  return granted;
 }
 
 /** Whether anything of `before` is missing in `after`. */
@@ -50,6 +52,7 @@ const has =
     permissionsOf(role).has(permission);
 
 const PREFIX = 'user:';
+const asScope = (permission: Permission): string => `${PREFIX}${permission}`;
 const ALL: readonly Permission[] = RESOURCES.flatMap(resource => [
   `read:${resource}` as const,
   `update:${resource}` as const,
@@ -58,12 +61,20 @@ const ALL: readonly Permission[] = RESOURCES.flatMap(resource => [
 /** The permissions as OAuth writes them: `user:<action>:<resource>`, separated by spaces (RFC 6749, section 3.3). */
 export const scopeOf = (permissions: ReadonlySet<Permission>): string =>
   ALL.filter(permission => permissions.has(permission))
-    .map(permission => `${PREFIX}${permission}`)
+    .map(asScope)
     .join(' ');
+
+const PERMISSIONS: ReadonlyMap<string, Permission> = new Map(
+  ALL.map(permission => [asScope(permission), permission]),
+);
 
 /** What a scope asks for; undefined when it names something that nobody has. */
 export function permissionsIn(scope: string): ReadonlySet<Permission> | undefined {
-  const asked = scope.split(' ').filter(word => word !== '');
-  const found = asked.map(word => ALL.find(permission => `${PREFIX}${permission}` === word));
-  return found.every(permission => permission !== undefined) ? new Set(found) : undefined;
+  const found = new Set<Permission>();
+  for (const word of scope.split(' ')) {
+    const permission = PERMISSIONS.get(word);
+    if (permission !== undefined) found.add(permission);
+    else if (word !== '') return undefined;
+  }
+  return found;
 }

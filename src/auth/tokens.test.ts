@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign as signBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { decodeJwt, decodeProtectedHeader, exportJWK, importPKCS8, importSPKI } from 'jose';
+import { decodeJwt, decodeProtectedHeader, exportJWK, importSPKI } from 'jose';
 import { beforeAll, expect, test } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { monotonicIds } from '../lib/ids.ts';
@@ -24,18 +24,16 @@ beforeAll(async () => {
 
 async function keysOf(of: typeof pair, instanceId: string): Promise<TokenKeys> {
   const algorithm = 'RS256';
-  const privateKey = await importPKCS8(pem(of.privateKey, 'pkcs8'), algorithm);
-  const publicKey = await importSPKI(pem(of.publicKey, 'spki'), algorithm);
+  const publicKey = await importSPKI(pem(of.publicKey), algorithm);
   return {
     instanceId,
-    signing: { kid: KID, algorithm, privateKey },
+    signing: { kid: KID, algorithm, privateKey: of.privateKey },
     verifying: new Map([[KID, { kid: KID, algorithm, publicKey }]]),
     askAgain: async () => {},
   };
 }
 
-const pem = (key: KeyObject, type: 'pkcs8' | 'spki'): string =>
-  key.export({ type, format: 'pem' }).toString();
+const pem = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
 
 function setup(): { tokens: Tokens; clock: TestClock } {
   const clock = testClock(START);
@@ -162,7 +160,7 @@ test.each<[string, () => string]>([
 
 test('an HMAC made with the public key is refused', async () => {
   const { tokens } = setup();
-  const text = pem(pair.publicKey, 'spki');
+  const text = pem(pair.publicKey);
   const jwk = JSON.stringify(await exportJWK(pair.publicKey));
   for (const secret of [text, text.trim(), `\n ${text}`, jwk]) {
     const input = `${encode({ ...HEADER, alg: 'HS256' })}.${encode(CLAIMS)}`;

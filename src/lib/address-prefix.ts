@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 const IPV6_BITS = 56;
@@ -7,6 +8,8 @@ const IPV6_BITS = 56;
  * commonly has a whole /56. Something that is no address is its own unit.
  */
 export function addressPrefix(text: string): string {
+  // Nearly all of them, and written in the one way already.
+  if (isIPv4(text)) return text;
   const bare = text.split('%', 1)[0] ?? '';
   if (!ipaddr.isValid(bare)) return text;
   const address = ipaddr.process(bare);

@@ -10,7 +10,6 @@ export type Parameters = ReadonlyMap<string, string>;
 const MOST_BYTES = 8 * 1024;
 
 const flat = z.record(z.string(), z.string());
-const parameters = z.instanceof(Map).pipe(z.map(z.string(), z.string()));
 
 /** Reads JSON and forms, both as a flat list of texts in which no name stands twice. */
 export function readParameters(scope: FastifyInstance): void {
@@ -27,9 +26,14 @@ export function readParameters(scope: FastifyInstance): void {
     );
 }
 
-/** Those of a request whose body was read by `readParameters`. */
-export const parametersOf = ({ body }: Pick<FastifyRequest, 'body'>): Parameters =>
-  body === undefined || body === null ? new Map() : parameters.parse(body);
+/** A route whose body is read by `readParameters`. */
+export interface WithParameters {
+  readonly Body: Parameters | null | undefined;
+}
+
+/** Those of a request, none where it has no body. */
+export const parametersOf = ({ body }: { readonly body: WithParameters['Body'] }): Parameters =>
+  body ?? new Map();
 
 const malformed = (description: string): OAuthError => new OAuthError('invalid_request', description);
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { GrantToken } from '../../auth/client-grant.ts';
 import { invalidClient, shownClient } from './client-authentication.ts';
 import { OAuthError } from './oauth-errors.ts';
-import { parametersOf } from './parameters.ts';
+import { parametersOf, type WithParameters } from './parameters.ts';
 
 export const TOKEN_ROUTE = { method: 'POST', path: '/oauth/token' } as const;
 export const GRANT_TYPE = 'client_credentials';
@@ -16,7 +16,7 @@ const REFUSALS = {
 
 /** `POST /oauth/token` (RFC 6749, section 4.4), also with a body of JSON: a bare token response. */
 export function addToken(scope: FastifyInstance, grant: GrantToken): void {
-  scope.post(TOKEN_ROUTE.path, async (request, reply) => {
+  scope.post<WithParameters>(TOKEN_ROUTE.path, async (request, reply) => {
     const parameters = parametersOf(request);
     const grantType = parameters.get('grant_type');
     if (grantType === undefined)

@@ -38,7 +38,7 @@ export interface PageReader {
 }
 
 /** Series by their place in a page. */
-export interface Expected {
+interface Expected {
   readonly count: number;
   /** How long the text of the one at `at` is when the page goes on with it at `from`, or -1. */
   lengthAt(at: number, page: string, from: number): number;

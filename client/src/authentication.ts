@@ -9,6 +9,17 @@ export interface UserPassword {
   readonly password: string;
 }
 
+/** A member of an organization of a hosted deployment. */
+export interface MemberPassword {
+  /** The e-mail address. */
+  readonly username: string;
+  readonly password: string;
+  /** Of the login service: `/session` is below it. */
+  readonly authUrl: string;
+  /** Takes the place of the password first, so that `logIn` has it and no client, which would change it at each renewal. */
+  readonly newPassword?: string;
+}
+
 /** An API credential of a hosted deployment (RFC 6749 section 4.4). */
 export interface ClientCredentials {
   readonly clientId: string;
@@ -23,7 +34,7 @@ export interface GivenToken {
   readonly token: string | (() => string | Promise<string>);
 }
 
-export type Authentication = UserPassword | ClientCredentials | GivenToken;
+export type Authentication = UserPassword | MemberPassword | ClientCredentials | GivenToken;
 
 /** Gets a token, however it is to be got. Throws `HeadgateUsageError` when nobody said how. */
 export async function obtainToken(
@@ -37,18 +48,26 @@ export async function obtainToken(
   return 'clientId' in authentication ? grant(authentication, sending) : given(authentication);
 }
 
-async function login(credentials: UserPassword, baseUrl: string, sending: Sending): Promise<Token> {
-  const { username, password } = credentials;
-  const { token, forcePasswordChange } = await obtained(
-    `${baseUrl}/auth/login`,
-    'application/json',
-    sending,
-    {
-      body: JSON.stringify({ username, password }),
-    },
-  );
+async function login(
+  credentials: UserPassword | MemberPassword,
+  baseUrl: string,
+  sending: Sending,
+): Promise<Token> {
+  const { url, body } = signIn(credentials, baseUrl);
+  const { token, forcePasswordChange } = await obtained(url, 'application/json', sending, {
+    body: JSON.stringify(body),
+  });
   const header = headerOf(textIn(token, 'token'));
   return { header, lifetimeMs: lifetimeOf(header), mustChangePassword: forcePasswordChange === true };
+}
+
+function signIn(credentials: UserPassword | MemberPassword, baseUrl: string) {
+  if (!('authUrl' in credentials)) {
+    const { username, password } = credentials;
+    return { url: `${baseUrl}/auth/login`, body: { username, password } };
+  }
+  const { authUrl, ...body } = credentials;
+  return { url: below(authUrl, '/session'), body };
 }
 
 async function grant(credentials: ClientCredentials, sending: Sending): Promise<Token> {
@@ -59,7 +78,7 @@ async function grant(credentials: ClientCredentials, sending: Sending): Promise<
     client_secret: clientSecret,
     audience,
   });
-  const url = `${authUrl.replace(/\/+$/, '')}/oauth/token`;
+  const url = below(authUrl, '/oauth/token');
   const answer = await obtained(url, 'application/x-www-form-urlencoded', sending, { body: form.toString() });
   const seconds = answer.expires_in;
   const header = headerOf(textIn(answer.access_token, 'access_token'));
@@ -86,3 +105,5 @@ function textIn(value: unknown, name: string): string {
 
 /** The login's token begins with the word Bearer already, others do not. */
 const headerOf = (token: string): string => (/^bearer\s/i.test(token) ? token : `Bearer ${token}`);
+
+const below = (url: string, path: string): string => url.replace(/\/+$/, '') + path;

@@ -1,6 +1,14 @@
-export type { Authentication, ClientCredentials, GivenToken, UserPassword } from './authentication.ts';
+export type {
+  Authentication,
+  ClientCredentials,
+  GivenToken,
+  MemberPassword,
+  UserPassword,
+} from './authentication.ts';
 export type { CallOptions } from './call-options.ts';
-export { type Client, type ClientOptions, createClient, logIn } from './client.ts';
+export { type Call, type Caller, createCaller } from './caller.ts';
+export { type Client, createClient } from './client.ts';
+export { type ClientOptions, logIn } from './connection.ts';
 export {
   type ErrorCode,
   HeadgateConnectionError,

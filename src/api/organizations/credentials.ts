@@ -6,7 +6,7 @@ import type { Manager } from '../../auth/managers.ts';
 import { duration } from '../../lib/schemas.ts';
 import { pageQuery, pageRequest } from '../../resources/paging.ts';
 import { isoTime, isoTimeOrNull } from '../envelope.ts';
-import { type ManagementOperation, operation, taking } from './operation.ts';
+import { operation, taking } from './operation.ts';
 import { rolesOf, rolesSchema, wireRoles } from './roles.ts';
 
 const page = z.object(pageQuery);
@@ -71,7 +71,7 @@ const wireCreated = ({ credential, secret }: CreatedCredential) => ({
   clientSecret: secret.reveal(),
 });
 
-export const credentialOperations: readonly ManagementOperation[] = [
+export const credentialOperations = [
   operation(
     { id: 'credentials.list', method: 'GET', path: '/api-credentials', status: 200 },
     async ({ manager, organizations, query }) => {
@@ -128,4 +128,4 @@ export const credentialOperations: readonly ManagementOperation[] = [
       return undefined;
     },
   ),
-];
+] as const;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Member } from '../../auth/members.ts';
 import { pageQuery, pageRequest } from '../../resources/paging.ts';
 import { isoTime } from '../envelope.ts';
-import { type ManagementOperation, operation, taking } from './operation.ts';
+import { operation, taking } from './operation.ts';
 import { rolesOf, rolesSchema, wireRoles } from './roles.ts';
 
 const page = z.object(pageQuery);
@@ -20,7 +20,7 @@ const wireMember = (member: Member) => ({
   lastUpdatedDate: isoTime(member.updatedAt),
 });
 
-export const memberOperations: readonly ManagementOperation[] = [
+export const memberOperations = [
   operation(
     { id: 'members.list', method: 'GET', path: '/members', status: 200 },
     async ({ manager, organizations, query }) => {
@@ -63,4 +63,4 @@ export const memberOperations: readonly ManagementOperation[] = [
       return undefined;
     },
   ),
-];
+] as const;

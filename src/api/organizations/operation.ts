@@ -27,11 +27,11 @@ export interface ManagementCall<Body> {
 }
 
 /** Something that can be done to an organization, as the family's management plane words it. */
-export interface ManagementOperation {
-  /** `noun.verb`, for the audit; the noun is what a permission is for. */
-  readonly id: `${Resource}.${string}`;
+export interface ManagementOperation<Id extends `${Resource}.${string}` = `${Resource}.${string}`> {
+  /** `noun.verb`, for the audit and the command line; the noun is what a permission is for. */
+  readonly id: Id;
   readonly method: Method;
-  /** Below `/v1/organizations/:org`. */
+  /** With `:name` places, below `/v1/organizations/:org`. */
   readonly path: string;
   readonly status: 200 | 201 | 204;
   /** Of what makes something: the member of its answer that names what was made. */
@@ -47,20 +47,23 @@ export function permissionOf({ id, method }: Pick<ManagementOperation, 'id' | 'm
   return `${method === 'GET' ? 'read' : 'update'}:${noun}`;
 }
 
-type Facts = Pick<ManagementOperation, 'id' | 'method' | 'path' | 'status' | 'made'>;
+type Facts<Id extends ManagementOperation['id']> = Pick<
+  ManagementOperation<Id>,
+  'id' | 'method' | 'path' | 'status' | 'made'
+>;
 
 /** An operation that takes no body. */
-export const operation = (
-  facts: Facts,
+export const operation = <Id extends ManagementOperation['id']>(
+  facts: Facts<Id>,
   run: (call: ManagementCall<unknown>) => Promise<object | undefined>,
-): ManagementOperation => ({ ...facts, run });
+): ManagementOperation<Id> => ({ ...facts, run });
 
 /** An operation and what its body must be. */
-export const taking = <Body>(
-  facts: Facts,
+export const taking = <Id extends ManagementOperation['id'], Body>(
+  facts: Facts<Id>,
   body: z.ZodType<Body>,
   run: (call: ManagementCall<Body>) => Promise<object | undefined>,
-): ManagementOperation => ({
+): ManagementOperation<Id> => ({
   ...facts,
   run: async call => run({ ...call, body: body.parse(call.body) }),
 });

@@ -43,7 +43,7 @@ export interface OrganizationsOptions {
 /** `/v1/organizations`: what owners and admins manage, in the words of the family's management plane. */
 export async function addOrganizations(scope: FastifyInstance, options: OrganizationsOptions): Promise<void> {
   const { organizations, managerOf, audit, limits } = options;
-  const operations = [
+  const operations: readonly ManagementOperation[] = [
     ...credentialOperations,
     ...memberOperations,
     ...workspaceOperations(options.cloudDomain),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { labelOf } from '../../auth/tenant-name.ts';
 import type { WorkspaceTable } from '../../storage/tenant-tables.ts';
 import { isoTime } from '../envelope.ts';
-import { type ManagementOperation, operation, taking } from './operation.ts';
+import { operation, taking } from './operation.ts';
 
 const words = {
   alias: z.string().max(30).optional(),
@@ -13,7 +13,7 @@ const words = {
 const tags = z.array(z.string());
 
 /** `cloudDomain` is what workspaces are served below. */
-export function workspaceOperations(cloudDomain: () => string): readonly ManagementOperation[] {
+export function workspaceOperations(cloudDomain: () => string) {
   const wireWorkspace = (row: WorkspaceTable) => ({
     workspaceId: row.id,
     organizationId: row.organization,
@@ -60,5 +60,5 @@ export function workspaceOperations(cloudDomain: () => string): readonly Managem
         return undefined;
       },
     ),
-  ];
+  ] as const;
 }

@@ -1,23 +1,16 @@
-import { type Authentication, logIn } from '@headgate/client';
-import { connectTo } from '@headgate/client/node';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
 import { EXIT, type Finish } from './exit.ts';
 import { explain } from './explain.ts';
+import { orgOption } from './organization.ts';
 import { complain, print } from './output.ts';
 import { PROFILE_NAME, profilesFile, readProfiles, writeProfiles } from './profiles.ts';
-import { promptSecret, readSecret } from './secret-input.ts';
 import { clientOf, DEFAULT_URL } from './session.ts';
+import { type SignInFlags, signIn } from './sign-in.ts';
 
-interface LoginFlags {
-  readonly url: string;
+interface LoginFlags extends SignInFlags {
   readonly profile: string;
-  readonly connect?: string;
-  readonly username: string;
-  readonly clientId?: string;
-  readonly authUrl?: string;
-  readonly audience?: string;
+  readonly org?: string;
 }
 
 const AFTER = `
@@ -25,8 +18,12 @@ The password or the secret of the credential is never an argument, which every u
 asked for, read from standard input, or taken from HEADGATE_CLIENT_SECRET. What is kept is the token, in a file that
 only you can read.
   headgate login --url https://headgate.example
-  headgate login --profile ci --client-id ID --auth-url https://login.example --audience https://api.example
-Programs that log in elsewhere set HEADGATE_URL and HEADGATE_TOKEN instead.
+At the login service of a hosted deployment members and API credentials log in; --url names the workspace that other
+commands ask, --org the organization that headgate org and headgate credentials manage. A password that must be changed
+first is asked for, or is the second line of standard input.
+  headgate login --auth-url https://login.example --username ann@acme.example --org acme
+  headgate login --auth-url https://login.example --client-id ID --audience https://api.example --url https://main-acme.example
+Programs that log in elsewhere set HEADGATE_URL or HEADGATE_AUTH_URL, and HEADGATE_TOKEN, instead.
 `;
 
 export const loginCommand = (finish: Finish): Command =>
@@ -35,14 +32,18 @@ export const loginCommand = (finish: Finish): Command =>
     .addOption(new Option('--url <url>', 'the server').env('HEADGATE_URL').default(DEFAULT_URL))
     .option('--profile <name>', 'what this login is called, for having several', profileName, 'default')
     .option('--connect <host:port>', 'connect there, whatever the url names')
-    .option('--username <name>', 'a local user', 'admin')
+    .option('--username <name>', 'a local user, admin unless said, or the e-mail address of a member')
     .option('--client-id <id>', 'an API credential, of a hosted deployment')
-    .option('--auth-url <url>', 'its login service')
-    .option('--audience <url>', 'what the token is for')
+    .addOption(
+      new Option('--auth-url <url>', 'the login service, of a hosted deployment').env('HEADGATE_AUTH_URL'),
+    )
+    .option('--audience <url>', 'what the token of a credential is for')
+    .addOption(orgOption())
     .addHelpText('after', AFTER)
-    .action(async (flags: LoginFlags) => {
+    .action(async ({ url, ...flags }: LoginFlags & { readonly url: string }, command: Command) => {
       try {
-        await login(flags);
+        const isForService = flags.authUrl !== undefined && command.getOptionValueSource('url') === 'default';
+        await login({ ...flags, ...(!isForService && { url }) });
         finish(EXIT.ok);
       } catch (error) {
         finish(explain(error));
@@ -50,49 +51,24 @@ export const loginCommand = (finish: Finish): Command =>
     });
 
 async function login(flags: LoginFlags): Promise<void> {
-  const { url, profile, connect } = flags;
-  warnOfPlainHttp(url);
-  const { header, lifetimeMs, mustChangePassword } = await logIn({
-    baseUrl: url,
-    auth: await authenticationOf(flags),
-    ...(connect !== undefined && { fetch: connectTo(connect) }),
-  });
+  const { url, profile, connect, authUrl, org } = flags;
+  for (const address of [url, authUrl]) if (address !== undefined) warnOfPlainHttp(address);
+  const { name, header, lifetimeMs, mustChangePassword } = await signIn(flags);
   const at = {
-    url,
+    ...(url !== undefined && { url }),
     ...(connect !== undefined && { connect }),
+    ...(authUrl !== undefined && { authUrl }),
+    ...(org !== undefined && { organization: org }),
     token: header,
     ...(lifetimeMs !== undefined && { expiresAt: systemClock.now() + lifetimeMs }),
   };
-  const me = await clientOf(at).auth.me();
+  const known = url === undefined ? name : (await clientOf({ ...at, url }).auth.me()).name;
   const file = profilesFile(process.env);
   const { profiles } = await readProfiles(file);
   await writeProfiles(file, { current: profile, profiles: { ...profiles, [profile]: at } });
   if (mustChangePassword)
     complain('This password must be changed before anything else: headgate users change-password');
-  print(`logged in at ${url} as ${me.name}`);
-}
-
-async function authenticationOf({
-  username,
-  clientId,
-  authUrl,
-  audience,
-}: LoginFlags): Promise<Authentication> {
-  if (clientId === undefined)
-    return { username, password: await secretFromPerson(`Password of ${username}: `) };
-  if (authUrl === undefined || audience === undefined)
-    throw new AppError('invalid-request', '--client-id needs --auth-url and --audience as well');
-  const clientSecret =
-    process.env.HEADGATE_CLIENT_SECRET || (await secretFromPerson('Secret of the credential: '));
-  return { clientId, clientSecret, authUrl, audience };
-}
-
-async function secretFromPerson(question: string): Promise<string> {
-  const { stdin: input, stderr: output } = process;
-  if (!input.isTTY) return readSecret(input);
-  const answer = await promptSecret(question, { input, output });
-  if (answer === undefined) throw new AppError('invalid-request', 'nobody was logged in');
-  return answer;
+  print(`logged in at ${url ?? authUrl} as ${known}`);
 }
 
 /** Plain HTTP is for this machine: elsewhere everybody on the way reads the password. */

@@ -25,7 +25,11 @@ export const logoutCommand = (finish: Finish): Command =>
           await endAt(gone);
           await writeProfiles(file, { current, profiles: kept });
         }
-        print(gone === undefined ? `nobody was logged in (profile '${name}')` : `logged out of ${gone.url}`);
+        print(
+          gone === undefined
+            ? `nobody was logged in (profile '${name}')`
+            : `logged out of ${gone.url ?? gone.authUrl}`,
+        );
         finish(EXIT.ok);
       } catch (error) {
         finish(explain(error));
@@ -33,12 +37,15 @@ export const logoutCommand = (finish: Finish): Command =>
     });
 
 /** Forgotten here it is in any case: a server that is not there must keep nobody logged in. */
-async function endAt(profile: Profile): Promise<void> {
-  if (profile.token === undefined) return;
+async function endAt({ url, ...rest }: Profile): Promise<void> {
+  if (rest.token === undefined) return;
+  if (url === undefined) return complain(`this login was for no workspace; ${IS_GOOD_ELSEWHERE}`);
   try {
-    await clientOf(profile).auth.logout();
+    await clientOf({ ...rest, url }).auth.logout();
   } catch (error) {
     if (error instanceof HeadgateError && error.status === 401) return;
-    complain(`${reasonOf(error)}; the token is forgotten here, and good there until its time is over`);
+    complain(`${reasonOf(error)}; ${IS_GOOD_ELSEWHERE}`);
   }
 }
+
+const IS_GOOD_ELSEWHERE = 'the token is forgotten here, and good there until its time is over';

@@ -3,6 +3,8 @@ import { EXIT, type Finish } from './exit.ts';
 import { explain } from './explain.ts';
 import { configOption, dataOption } from './folders.ts';
 import type { Folders } from './offline.ts';
+import { membersCommand } from './org-members.ts';
+import { workspacesCommand } from './org-workspaces.ts';
 import { print } from './output.ts';
 
 interface CreateFlags extends Folders {
@@ -18,9 +20,11 @@ interface UpdateFlags extends Folders {
 
 export const orgCommand = (finish: Finish): Command =>
   new Command('org')
-    .description('organizations of a hosted installation, in the store itself')
+    .description('organizations of a hosted deployment, their members and workspaces')
     .addCommand(createCommand(finish))
-    .addCommand(updateCommand(finish));
+    .addCommand(updateCommand(finish))
+    .addCommand(membersCommand(finish))
+    .addCommand(workspacesCommand(finish));
 
 const onStore = (command: Command): Command =>
   command
@@ -30,7 +34,11 @@ const onStore = (command: Command): Command =>
     .option('--json', 'answer JSON');
 
 const createCommand = (finish: Finish): Command =>
-  onStore(new Command('create').description('add an organization with its first workspace and its owner'))
+  onStore(
+    new Command('create').description(
+      'add an organization to the store, with its first workspace and its owner',
+    ),
+  )
     .requiredOption('--owner <email>', 'who owns it')
     .requiredOption('--workspace <id>', 'its first workspace')
     .addHelpText('after', "\nThe owner's password is shown once, and must be changed at the first sign-in.\n")
@@ -55,7 +63,7 @@ const createCommand = (finish: Finish): Command =>
     });
 
 const updateCommand = (finish: Finish): Command =>
-  onStore(new Command('update').description('change an organization'))
+  onStore(new Command('update').description('change an organization in the store'))
     .addOption(
       new Option('--role-selector <on|off>', 'whether credentials have roles, or every token is Admin')
         .argParser(switchOf)

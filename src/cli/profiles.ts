@@ -7,9 +7,14 @@ import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
 
 /** A server that commands may be told to ask, and how it is reached. */
 const profile = z.strictObject({
-  url: z.string(),
+  /** Absent where only the login service was named. */
+  url: z.string().optional(),
   /** `host:port` to connect to instead of what the url names. */
   connect: z.string().optional(),
+  /** The login service of a hosted deployment. */
+  authUrl: z.string().optional(),
+  /** Which one its commands are about, where they do not say. */
+  organization: z.string().optional(),
   /** As the last login answered it, with its word Bearer. */
   token: z.string().optional(),
   /** Epoch ms; absent where the token does not say. */

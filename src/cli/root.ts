@@ -38,8 +38,6 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     backupCommand,
     restoreCommand,
     migrateCommand,
-    orgCommand,
-    credentialsCommand,
   ],
   'Asking a server:': [
     loginCommand,
@@ -59,6 +57,7 @@ const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]
     usersCommand,
     keysCommand,
   ],
+  'Of a hosted deployment:': [orgCommand, credentialsCommand],
   'About headgate:': [versionCommand, completionCommand],
 };
 
@@ -95,5 +94,9 @@ function programOf(finish: Finish): Command {
 
 function attach(command: Command, parent: Command): void {
   parent.addCommand(command.copyInheritedSettings(parent));
-  for (const own of command.commands) own.copyInheritedSettings(command);
+  inherit(command);
+}
+
+function inherit(command: Command): void {
+  for (const own of command.commands) inherit(own.copyInheritedSettings(command));
 }

@@ -4,7 +4,7 @@ import { AppError } from '../lib/errors.ts';
 import { printItem, printList } from './ask.ts';
 import { EXIT, type Finish } from './exit.ts';
 import { explain } from './explain.ts';
-import { configOption, dataOption } from './folders.ts';
+import { actsOnStore, configOption, dataOption } from './folders.ts';
 import { print } from './output.ts';
 import { promptSecret, readSecret } from './secret-input.ts';
 import { keptByServer, type SecretsKept } from './secrets-kept.ts';
@@ -48,9 +48,10 @@ function subcommand(title: string, description: string, finish: Finish, work: Wo
     .addOption(dataOption());
   return command.action(async (...given: unknown[]) => {
     const flags = command.opts<SecretsFlags>();
+    const isStore = actsOnStore(command);
     try {
       const name = typeof given[0] === 'string' ? given[0] : '';
-      await work(await keptFor(command, flags), flags, name);
+      await work(await keptFor(isStore, flags), flags, name);
       finish(EXIT.ok);
     } catch (error) {
       finish(explain(error));
@@ -58,14 +59,10 @@ function subcommand(title: string, description: string, finish: Finish, work: Wo
   });
 }
 
-/** A folder that a flag names is meant; one that only the environment or a default names is a server's. */
-async function keptFor(command: Command, flags: SecretsFlags): Promise<SecretsKept> {
-  const isNamed = (flag: string): boolean => command.getOptionValueSource(flag) === 'cli';
-  if (isNamed('config') || isNamed('data')) {
-    const { keptInStore } = await import('./secrets-in-store.ts');
-    return keptInStore(flags);
-  }
-  return keptByServer((await openSession(flags)).client);
+async function keptFor(isStore: boolean, flags: SecretsFlags): Promise<SecretsKept> {
+  if (!isStore) return keptByServer((await openSession(flags)).client);
+  const { keptInStore } = await import('./secrets-in-store.ts');
+  return keptInStore(flags);
 }
 
 const nameArgument = (): Argument =>

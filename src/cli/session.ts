@@ -29,32 +29,58 @@ export const withServer = (command: Command): Command =>
     .option('--json', 'answer as JSON');
 
 /**
- * HEADGATE_URL and HEADGATE_TOKEN win over every profile, for programs that log in elsewhere. Throws
- * `unauthenticated`, naming the remedy, when nobody is logged in.
+ * The server of whoever is logged in. Throws as `findLogin`, and `invalid-request` when only a login service was named.
  */
-export async function openSession(
+export async function openSession(flags: ServerFlags): Promise<Session> {
+  const { profile, at } = await findLogin(flags);
+  const { url, ...rest } = at;
+  if (url === undefined)
+    throw new AppError(
+      'invalid-request',
+      `profile '${profile}' is a login at ${at.authUrl} for no workspace; log in with its --url as well`,
+    );
+  return { client: clientOf({ ...rest, url }), profile, url, expiresAt: at.expiresAt };
+}
+
+/** A login, and what it is called; undefined when the environment names it. */
+export interface Login {
+  readonly profile: string | undefined;
+  readonly at: Profile;
+}
+
+/**
+ * HEADGATE_TOKEN, with HEADGATE_URL and HEADGATE_AUTH_URL, wins over every profile, for programs that log in elsewhere.
+ * Throws `unauthenticated`, naming the remedy, when nobody is logged in.
+ */
+export async function findLogin(
   flags: ServerFlags,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<Session> {
-  const { HEADGATE_URL: url, HEADGATE_TOKEN: token, HEADGATE_PROFILE } = environment;
+): Promise<Login> {
+  const { HEADGATE_URL: url, HEADGATE_AUTH_URL: authUrl, HEADGATE_TOKEN: token } = environment;
   if (token !== undefined && token !== '' && flags.profile === undefined) {
-    const at = { url: url || DEFAULT_URL, token };
-    return { client: clientOf(at), profile: undefined, url: at.url, expiresAt: undefined };
+    const at = { url: url || DEFAULT_URL, ...(authUrl && { authUrl }), token };
+    return { profile: undefined, at };
   }
   const { current, profiles } = await readProfiles(profilesFile(environment));
-  const name = flags.profile ?? (HEADGATE_PROFILE || current);
-  const found = profiles[name];
-  if (found?.token === undefined)
-    throw new AppError('unauthenticated', `nobody is logged in (profile '${name}'); run ${loginText(name)}`);
-  if (found.expiresAt !== undefined && found.expiresAt <= systemClock.now())
-    throw new AppError('unauthenticated', `the login of profile '${name}' is over; run ${loginText(name)}`);
-  return { client: clientOf(found), profile: name, url: found.url, expiresAt: found.expiresAt };
+  const profile = flags.profile ?? (environment.HEADGATE_PROFILE || current);
+  const at = profiles[profile];
+  if (at?.token === undefined)
+    throw new AppError(
+      'unauthenticated',
+      `nobody is logged in (profile '${profile}'); run ${loginText(profile)}`,
+    );
+  if (at.expiresAt !== undefined && at.expiresAt <= systemClock.now())
+    throw new AppError(
+      'unauthenticated',
+      `the login of profile '${profile}' is over; run ${loginText(profile)}`,
+    );
+  return { profile, at };
 }
 
 const loginText = (profile: string): string =>
   profile === 'default' ? 'headgate login' : `headgate login --profile ${profile}`;
 
-export const clientOf = ({ url, token, connect }: Profile): Client =>
+export const clientOf = ({ url, token, connect }: Profile & { readonly url: string }): Client =>
   createClient({
     baseUrl: url,
     ...(token !== undefined && { auth: { token } }),

@@ -3,7 +3,7 @@ import { Argument, Command } from 'commander';
 import { ask } from './ask.ts';
 import { EXIT, type Finish } from './exit.ts';
 import { explain } from './explain.ts';
-import { configOption, dataOption } from './folders.ts';
+import { actsOnStore, configOption, dataOption } from './folders.ts';
 import { nounCommand } from './noun.ts';
 import { print } from './output.ts';
 import { passwordsFromPerson } from './password-input.ts';
@@ -53,8 +53,8 @@ function resetCommand(finish: Finish): Command {
     .addOption(dataOption())
     .addHelpText('after', AFTER_RESET);
   return command.action(async (name: string, flags: ResetFlags) => {
+    const isStore = actsOnStore(command);
     try {
-      const isStore = ['config', 'data'].some(flag => command.getOptionValueSource(flag) === 'cli');
       const session = isStore ? undefined : await openSession(flags);
       const [password = ''] = await passwordsFromPerson([`New password of ${name}`]);
       if (session === undefined) {

@@ -9,11 +9,8 @@ import type { CallLimits } from '../call-limits.ts';
 import { createErrorWriter, managementErrorBody } from '../errors.ts';
 import { type HandOverOptions, handOverRoutes } from '../hand-over.ts';
 import { credentials, MOST_BYTES } from '../login.ts';
-import {
-  addOrganizations,
-  ORGANIZATIONS_PREFIX,
-  type OrganizationsOptions,
-} from '../organizations/served.ts';
+import { ORGANIZATIONS_PREFIX } from '../organizations/operation.ts';
+import { addOrganizations, type OrganizationsOptions } from '../organizations/served.ts';
 import { addSignInPage, SIGN_IN_ROUTES } from '../page.ts';
 import { addSession, SESSION_PREFIX, type SignIn } from '../session.ts';
 

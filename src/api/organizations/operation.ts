@@ -7,6 +7,8 @@ import type { Workspaces } from '../../auth/workspaces.ts';
 import type { AuditStore } from '../../storage/storage.ts';
 import type { Method } from '../operation.ts';
 
+export const ORGANIZATIONS_PREFIX = '/v1/organizations';
+
 /** What the management of organizations works on. */
 export interface Organizations {
   readonly credentials: Credentials;

@@ -14,10 +14,14 @@ import { addNotFound } from '../not-found.ts';
 import { auditOperations } from './audit.ts';
 import { credentialOperations } from './credentials.ts';
 import { memberOperations } from './members.ts';
-import { type ManagementOperation, type Organizations, permissionOf } from './operation.ts';
+import {
+  type ManagementOperation,
+  ORGANIZATIONS_PREFIX,
+  type Organizations,
+  permissionOf,
+} from './operation.ts';
 import { workspaceOperations } from './workspaces.ts';
 
-export const ORGANIZATIONS_PREFIX = '/v1/organizations';
 const BELOW = '/:org';
 /** Roles in very many workspaces. */
 const MOST_BYTES = 256 * 1024;

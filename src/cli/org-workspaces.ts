@@ -1,0 +1,123 @@
+import { Argument, Command, Option } from 'commander';
+import * as z from 'zod';
+import { printItem, printList } from './ask.ts';
+import type { Finish } from './exit.ts';
+import {
+  askOrganization,
+  assertChanges,
+  meantOption,
+  type OrganizationFlags,
+  withOrganization,
+} from './organization.ts';
+
+export const workspacesCommand = (finish: Finish): Command =>
+  new Command('workspaces')
+    .description('workspaces of an organization, by way of the login service')
+    .addCommand(listCommand(finish))
+    .addCommand(getCommand(finish))
+    .addCommand(createCommand(finish))
+    .addCommand(updateCommand(finish))
+    .addCommand(deleteCommand(finish));
+
+const row = z.looseObject({
+  workspaceId: z.string(),
+  leaderFQDN: z.string(),
+  state: z.string(),
+  alias: z.string(),
+  region: z.string(),
+  tags: z.array(z.string()),
+  description: z.string(),
+});
+
+const listCommand = (finish: Finish): Command =>
+  withOrganization(new Command('list').description('list them')).action((flags: OrganizationFlags) =>
+    askOrganization(finish, flags, async organization =>
+      printList(
+        await organization.list('workspaces.list', row),
+        [
+          { name: 'id', of: one => one.workspaceId },
+          { name: 'host', of: one => one.leaderFQDN },
+          { name: 'state', of: one => one.state },
+          { name: 'alias', of: one => one.alias },
+          { name: 'region', of: one => one.region },
+          { name: 'tags', of: one => one.tags.join(' ') },
+          { name: 'description', of: one => one.description },
+        ],
+        flags,
+        'no workspaces',
+      ),
+    ),
+  );
+
+const aboutOne = (name: string, description: string): Command =>
+  withOrganization(new Command(name).description(description)).addArgument(
+    new Argument('<id>', 'its id, as `list` shows it'),
+  );
+
+const getCommand = (finish: Finish): Command =>
+  aboutOne('get', 'show one')
+    .alias('show')
+    .action((id: string, flags: OrganizationFlags) =>
+      askOrganization(finish, flags, async organization =>
+        printItem(await organization.call('workspaces.get', { id }), flags),
+      ),
+    );
+
+interface Words {
+  readonly alias?: string;
+  readonly description?: string;
+  readonly region?: string;
+  readonly tag?: readonly string[];
+}
+
+const withWords = (command: Command): Command =>
+  command
+    .option('--alias <text>', 'what people call it')
+    .option('--description <text>', 'what it is for')
+    .option('--region <text>', 'where it is')
+    .addOption(
+      new Option('--tag <text>', 'may be given up to three times').argParser(
+        (text: string, before: readonly string[] = []) => [...before, text],
+      ),
+    );
+
+const bodyOf = ({ alias, description, region, tag }: Words): object => ({
+  ...(alias !== undefined && { alias }),
+  ...(description !== undefined && { description }),
+  ...(region !== undefined && { region }),
+  ...(tag !== undefined && { tags: tag }),
+});
+
+const createCommand = (finish: Finish): Command =>
+  withWords(
+    withOrganization(new Command('create').description('add one, which runs within seconds')).addArgument(
+      new Argument('<id>', '4 to 41 lower-case letters and digits'),
+    ),
+  ).action((workspaceId: string, flags: OrganizationFlags & Words) =>
+    askOrganization(finish, flags, async organization => {
+      const body = { workspaceId, ...bodyOf(flags) };
+      printItem(await organization.call('workspaces.create', { body }), flags);
+    }),
+  );
+
+const updateCommand = (finish: Finish): Command =>
+  withWords(aboutOne('update', 'change what is said of one: what is left out stays')).action(
+    (id: string, flags: OrganizationFlags & Words) =>
+      askOrganization(finish, flags, async organization => {
+        const body = bodyOf(flags);
+        assertChanges(body);
+        await organization.call('workspaces.update', { id, body });
+        printItem(await organization.call('workspaces.get', { id }), flags);
+      }),
+  );
+
+const deleteCommand = (finish: Finish): Command =>
+  aboutOne('delete', 'take one away, and show what it was; what it has kept stays in the store')
+    .addOption(meantOption())
+    .action((id: string, flags: OrganizationFlags) =>
+      askOrganization(finish, flags, async organization => {
+        const was = await organization.call('workspaces.get', { id });
+        await organization.call('workspaces.remove', { id });
+        printItem(was, flags);
+      }),
+    );

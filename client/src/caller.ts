@@ -1,11 +1,17 @@
 import { objectOf, refusalOf } from './answer.ts';
 import type { CallOptions } from './call-options.ts';
 import { type ClientOptions, connect } from './connection.ts';
-import { type Operation, type RequestInput, requestOf } from './request.ts';
+import { type RequestInput, requestOf } from './request.ts';
 import { send } from './send.ts';
 
-/** An address below `baseUrl`: the input fills the `{name}` places of its path, and the named parts of its query. */
-export type Call = Pick<Operation, 'method' | 'path' | 'query'>;
+/** An address below `baseUrl`. */
+export interface Call {
+  readonly method: string;
+  /** The input fills its `{name}` places. */
+  readonly path: string;
+  /** Names in the input that go into the query. */
+  readonly query?: readonly string[];
+}
 
 /** Answers the object that came back, or undefined when nothing did. Throws as the operations of a client. */
 export type Caller = (
@@ -21,7 +27,7 @@ export type Caller = (
 export function createCaller(options: ClientOptions): Caller {
   const { base, sending, withToken } = connect(options);
   return async (call, input = {}, { signal } = {}) => {
-    const request = requestOf({ ...call, access: 'token', answer: 'object' }, input, base);
+    const request = requestOf({ query: [], ...call, access: 'token', answer: 'object' }, input, base);
     const answer = await withToken(
       authorization => send({ ...request, headers: { ...request.headers, authorization }, signal }, sending),
       signal,

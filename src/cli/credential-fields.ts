@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { credentialFields } from '../auth/credential-rules.ts';
 import { invalidInput } from '../resources/verb.ts';
-import type { CredentialFlags } from './credential-flags.ts';
+import { type CredentialFlags, NEVER } from './credential-flags.ts';
 
 const asked = credentialFields.required({ name: true, organizationRole: true });
 
@@ -10,7 +10,7 @@ export function fieldsOf(flags: CredentialFlags & { readonly name: string }): z.
   const { name, role, workspace, description = '', expires, allowFrom } = flags;
   const read = asked.safeParse({
     ...{ name, organizationRole: role, workspaces: workspace, description },
-    ...(expires && { expiresAt: Date.parse(expires) }),
+    ...(expires !== undefined && { expiresAt: expires === NEVER ? null : Date.parse(expires) }),
     ...(allowFrom !== undefined && { ipAllowlist: allowFrom }),
   });
   if (!read.success) throw invalidInput(read.error);

@@ -3,12 +3,14 @@ import { systemClock } from '../lib/clock.ts';
 import { type RoleFlags, roleOption, rolesIn, workspaceOption } from './organization.ts';
 import { timeAhead } from './time-of.ts';
 
+export const NEVER = 'never';
+
 /** What is said of a credential; what is left out stays, or has its default in a new one. */
 export interface CredentialFlags extends RoleFlags {
   readonly name?: string;
   readonly description?: string;
-  /** ISO 8601; null for never. */
-  readonly expires?: string | null;
+  /** ISO 8601, or `never`. */
+  readonly expires?: string;
   readonly allowFrom?: readonly string[];
 }
 
@@ -21,7 +23,7 @@ export const withCredentialFlags = (command: Command, role: Option = roleOption(
       new Option(
         '--expires <time>',
         'when it ends: in how long, such as 90d, a time such as 2026-12-31T00:00:00Z, or never',
-      ).argParser(text => (text === 'never' ? null : timeAhead(text, systemClock.now()))),
+      ).argParser(text => (text === NEVER ? text : timeAhead(text, systemClock.now()))),
     )
     .addOption(
       new Option(
@@ -40,7 +42,7 @@ export function wireFields(flags: CredentialFlags): object {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...(roles !== undefined && { roles }),
-    ...(expires !== undefined && { expiresDate: expires }),
+    ...(expires !== undefined && { expiresDate: expires === NEVER ? null : expires }),
     ...(allowFrom !== undefined && { ipAllowlist: allowFrom }),
   };
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../lib/clock.ts';
-import { type RoleFlags, roleOption, rolesIn, workspaceOption } from './organization.ts';
+import { type RoleFlags, roleOption, rolesIn, workspaceOption } from './organization-roles.ts';
 import { timeAhead } from './time-of.ts';
 
 export const NEVER = 'never';

@@ -7,13 +7,13 @@ import type { Finish } from './exit.ts';
 import {
   askOrganization,
   assertChanges,
-  grantedText,
   meantOption,
   type OrganizationFlags,
-  rolesShown,
+  printChanged,
   withOrganization,
 } from './organization.ts';
 import type { Organization } from './organization-api.ts';
+import { grantedText, rolesShown } from './organization-roles.ts';
 import { complain } from './output.ts';
 
 const AFTER = `
@@ -71,14 +71,14 @@ const aboutOne = (name: string, description: string): Command =>
     new Argument('<client-id>', 'its client id, as `list` shows it'),
   );
 
-const show = async (organization: Organization, id: string, flags: OrganizationFlags): Promise<void> =>
-  printItem(await organization.call('credentials.get', { id }), flags);
+const get = (organization: Organization, id: string): Promise<object> =>
+  organization.call('credentials.get', { id });
 
 const getCommand = (finish: Finish): Command =>
   aboutOne('get', 'show one')
     .alias('show')
     .action((id: string, flags: OrganizationFlags) =>
-      askOrganization(finish, flags, organization => show(organization, id, flags)),
+      askOrganization(finish, flags, async organization => printItem(await get(organization, id), flags)),
     );
 
 const updateCommand = (finish: Finish): Command =>
@@ -89,7 +89,7 @@ const updateCommand = (finish: Finish): Command =>
         const body = wireFields(flags);
         assertChanges(body);
         await organization.call('credentials.update', { id, body });
-        await show(organization, id, flags);
+        await printChanged(() => get(organization, id), flags);
       }),
     );
 
@@ -97,7 +97,7 @@ const switchCommand = (name: string, description: string, enabled: boolean, fini
   aboutOne(name, description).action((id: string, flags: OrganizationFlags) =>
     askOrganization(finish, flags, async organization => {
       await organization.call('credentials.update', { id, body: { enabled } });
-      await show(organization, id, flags);
+      await printChanged(() => get(organization, id), flags);
     }),
   );
 
@@ -127,7 +127,7 @@ const revokeSecretCommand = (finish: Finish): Command =>
     .action((id: string, secret: string, flags: OrganizationFlags) =>
       askOrganization(finish, flags, async organization => {
         await organization.call('credentials.revokeSecret', { id, secret });
-        await show(organization, id, flags);
+        await printChanged(() => get(organization, id), flags);
       }),
     );
 
@@ -136,7 +136,7 @@ const deleteCommand = (finish: Finish): Command =>
     .addOption(meantOption())
     .action((id: string, flags: OrganizationFlags) =>
       askOrganization(finish, flags, async organization => {
-        const was = await organization.call('credentials.get', { id });
+        const was = await get(organization, id);
         await organization.call('credentials.remove', { id });
         printItem(was, flags);
       }),

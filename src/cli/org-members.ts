@@ -5,17 +5,20 @@ import { printItem, printList } from './ask.ts';
 import type { Finish } from './exit.ts';
 import {
   askOrganization,
-  grantedText,
   meantOption,
   type OrganizationFlags,
+  printChanged,
+  withOrganization,
+} from './organization.ts';
+import type { Organization } from './organization-api.ts';
+import {
+  grantedText,
   type RoleFlags,
   roleOption,
   rolesIn,
   rolesShown,
-  withOrganization,
   workspaceOption,
-} from './organization.ts';
-import type { Organization } from './organization-api.ts';
+} from './organization-roles.ts';
 import { complain } from './output.ts';
 
 export const membersCommand = (finish: Finish): Command =>
@@ -100,7 +103,7 @@ const updateCommand = (finish: Finish): Command =>
       askOrganization(finish, flags, async organization => {
         const id = await idOf(organization, member);
         await organization.call('members.update', { id, body: { roles: rolesIn(flags) } });
-        printItem(await organization.call('members.get', { id }), flags);
+        await printChanged(() => organization.call('members.get', { id }), flags);
       }),
   );
 

@@ -7,6 +7,7 @@ import {
   assertChanges,
   meantOption,
   type OrganizationFlags,
+  printChanged,
   withOrganization,
 } from './organization.ts';
 
@@ -107,7 +108,7 @@ const updateCommand = (finish: Finish): Command =>
         const body = bodyOf(flags);
         assertChanges(body);
         await organization.call('workspaces.update', { id, body });
-        printItem(await organization.call('workspaces.get', { id }), flags);
+        await printChanged(() => organization.call('workspaces.get', { id }), flags);
       }),
   );
 

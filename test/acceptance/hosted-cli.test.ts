@@ -241,6 +241,13 @@ describe('headgate org members', () => {
     expect((await run(['org', 'members', 'get', 'eve@acme.example'])).stderr).toContain('not found');
     const last = await run(['org', 'members', 'remove', OWNER, '--yes']);
     expect([last.code, last.stderr]).toEqual([1, expect.stringContaining('last owner')]);
+
+    await json('org', 'members', 'add', 'sue@acme.example', '--role', 'owner');
+    const own = await run(['org', 'members', 'update', OWNER, ...lowered]);
+    expect([own.code, own.stderr]).toEqual([
+      0,
+      expect.stringContaining('it is changed, and cannot be shown'),
+    ]);
   });
 });
 

@@ -5,7 +5,8 @@ import { EXIT, type Finish } from './exit.ts';
 import { explain } from './explain.ts';
 import { actsOnStore, configOption, dataOption } from './folders.ts';
 import type { Folders } from './offline.ts';
-import { type OrganizationFlags, withOrganization } from './organization.ts';
+import { withOrganization } from './organization.ts';
+import type { OrganizationFlags } from './organization-api.ts';
 import { roleOption } from './organization-roles.ts';
 import { complain, print } from './output.ts';
 

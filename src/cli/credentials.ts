@@ -8,11 +8,10 @@ import {
   askOrganization,
   assertChanges,
   meantOption,
-  type OrganizationFlags,
   printChanged,
   withOrganization,
 } from './organization.ts';
-import type { Organization } from './organization-api.ts';
+import type { Organization, OrganizationFlags } from './organization-api.ts';
 import { grantedText, rolesShown } from './organization-roles.ts';
 import { complain } from './output.ts';
 

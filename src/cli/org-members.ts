@@ -3,14 +3,8 @@ import * as z from 'zod';
 import { AppError } from '../lib/errors.ts';
 import { printItem, printList } from './ask.ts';
 import type { Finish } from './exit.ts';
-import {
-  askOrganization,
-  meantOption,
-  type OrganizationFlags,
-  printChanged,
-  withOrganization,
-} from './organization.ts';
-import type { Organization } from './organization-api.ts';
+import { askOrganization, meantOption, printChanged, withOrganization } from './organization.ts';
+import type { Organization, OrganizationFlags } from './organization-api.ts';
 import {
   grantedText,
   type RoleFlags,

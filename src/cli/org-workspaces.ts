@@ -6,10 +6,10 @@ import {
   askOrganization,
   assertChanges,
   meantOption,
-  type OrganizationFlags,
   printChanged,
   withOrganization,
 } from './organization.ts';
+import type { OrganizationFlags } from './organization-api.ts';
 
 export const workspacesCommand = (finish: Finish): Command =>
   new Command('workspaces')

@@ -5,14 +5,18 @@ import { memberOperations } from '../api/organizations/members.ts';
 import { ORGANIZATIONS_PREFIX } from '../api/organizations/operation.ts';
 import { workspaceOperations } from '../api/organizations/workspaces.ts';
 import { AppError } from '../lib/errors.ts';
-import type { OrganizationFlags } from './organization.ts';
-import { findLogin } from './session.ts';
+import { findLogin, type ServerFlags } from './session.ts';
 
 /** The table that the login service serves; nothing is served here, so no domain is needed. */
 const OPERATIONS = [...credentialOperations, ...memberOperations, ...workspaceOperations(() => '')] as const;
 type OperationId = (typeof OPERATIONS)[number]['id'];
 /** Most rows of one answer. */
 const PAGE = 1000;
+
+/** Flags of every command that asks the login service about an organization. */
+export interface OrganizationFlags extends ServerFlags {
+  readonly org?: string;
+}
 
 interface Said {
   readonly id?: string;

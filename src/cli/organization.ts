@@ -4,14 +4,9 @@ import { AppError } from '../lib/errors.ts';
 import { printItem } from './ask.ts';
 import { EXIT, type Finish } from './exit.ts';
 import { explain } from './explain.ts';
-import type { Organization } from './organization-api.ts';
+import type { Organization, OrganizationFlags } from './organization-api.ts';
 import { complain } from './output.ts';
-import { type ServerFlags, withServer } from './session.ts';
-
-/** Flags of every command that asks the login service about an organization. */
-export interface OrganizationFlags extends ServerFlags {
-  readonly org?: string;
-}
+import { withServer } from './session.ts';
 
 export const orgOption = (): Option =>
   new Option('--org <id>', 'the organization, for commands that manage one').env('HEADGATE_ORG');

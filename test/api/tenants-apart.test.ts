@@ -245,23 +245,6 @@ it('lets two tenants have things of the same names, and each remove its own', as
   expect(await ourState()).toEqual(before);
 });
 
-it('lets the sender of a pipeline in where the pipeline is, and its token into nothing else', async () => {
-  const { ingestToken } = things;
-  for (const { id, method, path, example } of ingestOperations) {
-    const call = { method, body: example.body };
-    const statusOf = async (label: string, token?: string) =>
-      (await below(label)(path, { ...call, ...(token !== undefined && { token }) })).status;
-    const strangers = [
-      await statusOf(THEIRS, ingestToken),
-      await statusOf(OURS, theirs),
-      await statusOf(OURS),
-    ];
-    expect([id, strangers]).toEqual([id, [401, 401, 401]]);
-    expect([id, await statusOf(OURS, ingestToken)]).not.toEqual([id, 401]);
-  }
-  expect((await apiOf(app, OURS, ingestToken)('/system/inputs')).status).toBe(401);
-});
-
 it('knows nobody of another organization or of another workspace, whatever is asked', async () => {
   const workspaces = `${app.authUrl}/v1/organizations/${MARK}org/workspaces`;
   await ask(workspaces, { method: 'POST', token: ours, body: { workspaceId: BESIDE } });
@@ -298,4 +281,21 @@ it('answers nobody without a token that is good', async () => {
       expect([row.id, answer.status]).toEqual([row.id, 401]);
       expect([row.id, tellingIn(told(answer))]).toEqual([row.id, []]);
     }
+});
+
+it('lets the sender of a pipeline in where the pipeline is, and its token into nothing else', async () => {
+  const { ingestToken } = things;
+  for (const { id, method, path, example } of ingestOperations) {
+    const call = { method, body: example.body };
+    const statusOf = async (label: string, token?: string) =>
+      (await below(label)(path, { ...call, ...(token !== undefined && { token }) })).status;
+    const strangers = [
+      await statusOf(THEIRS, ingestToken),
+      await statusOf(OURS, theirs),
+      await statusOf(OURS),
+    ];
+    expect([id, strangers]).toEqual([id, [401, 401, 401]]);
+    expect([id, await statusOf(OURS, ingestToken)]).not.toEqual([id, 401]);
+  }
+  expect((await apiOf(app, OURS, ingestToken)('/system/inputs')).status).toBe(401);
 });

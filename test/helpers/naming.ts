@@ -24,13 +24,17 @@ export const pathOf = (row: Row, known: (name: string) => string | undefined): s
 /** An id of the same form that never was. */
 export const strangeTo = (id: string): string => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0');
 
-const TIMES = /\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d{13}\b/g;
+const TIMES = /"?\b\d{4}-\d\d-\d\dT[\d:.]+Z"?|\b\d{13}\b/g;
+/** When something was last used is written some time later. */
+const NEVER_YET = /(?<="last\w+":)null/g;
 const PASSING = ['date', 'content-length', 'keep-alive'];
 
 /** Everything that an answer tells but for what passes by itself, times and the length, in one text. */
 export function told({ status, headers, body }: HostedAnswer): string {
   const lasting = Object.entries(headers).filter(([name]) => !PASSING.includes(name));
-  return JSON.stringify([status, Object.fromEntries(lasting), body]).replace(TIMES, '<time>');
+  return JSON.stringify([status, Object.fromEntries(lasting), body])
+    .replace(TIMES, '<time>')
+    .replace(NEVER_YET, '<time>');
 }
 
 /** The same of a request that named something, without the name. */

@@ -56,7 +56,9 @@ export async function makeThings(api: Call, pushed: Call): Promise<Things> {
   await send('POST', '/system/messages', { id: named('note'), title: named('title'), text: named('text') });
   const sender = { id: named('sender'), pipeline: pipeline.id };
   const { secret: ingestToken } = await send('POST', '/system/ingest-tokens', sender);
-  await push(pushed, ingestToken);
+  const event = { condition: 'search', key: named('query'), state: 'ALARM', fields: { by: named('field') } };
+  const { status } = await pushed('/ingest/events', { method: 'POST', token: ingestToken, body: event });
+  if (status !== 200) throw new Error(`/ingest/events: ${status}`);
 
   const newest = async (path: string) => (await api(path)).body.items[0] ?? {};
   const waiting = `/deliveries?target=${named('hook')}`;
@@ -86,16 +88,3 @@ const CREDENTIALS = {
   username: named('user'),
   password: `\${secret:${named('key')}}`,
 };
-
-/** What the sender of a pipeline says of it, and what a search has found. */
-async function push(pushed: Call, token: string): Promise<void> {
-  const sample = { kind: 'input', type: 'syslog', id: named('input'), metric: 'in_events', value: 7 };
-  const event = { condition: 'search', key: named('query'), state: 'ALARM', fields: { by: named('field') } };
-  for (const [path, body] of [
-    ['/ingest/samples', { temporality: 'delta', samples: [sample] }],
-    ['/ingest/events', event],
-  ] as const) {
-    const { status, body: answer } = await pushed(path, { method: 'POST', token, body });
-    if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
-  }
-}

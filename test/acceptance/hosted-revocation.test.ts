@@ -29,17 +29,27 @@ async function installed(database?: string) {
   };
 }
 
+const CONNECTIONS =
+  'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+
 /** On PostgreSQL, with two processes of the API that have let the program in, and the login service. */
 async function twoProcesses() {
-  const { url, remove } = await createPostgresDatabase();
-  onTestFinished(remove);
-  const hosted = await installed(url);
+  const database = await createPostgresDatabase();
+  onTestFinished(database.remove);
+  const hosted = await installed(database.url);
   const { serve, serveLogin, port, tokens, use } = hosted;
-  const [, first, second] = await Promise.all([serveLogin(), serve(port), serve(0)]);
+  const [, first] = await Promise.all([serveLogin(), serve(port)]);
+  await database.run(`create table of_others as ${CONNECTIONS}`);
+  const second = await serve(0);
   const { owner, robot } = await tokens();
   for (const served of [first, second])
     await eventually(async () => (await use(served, robot, '/system/inputs')).status === 200, 'an answer');
-  return { ...hosted, first, second, owner, robot };
+  return {
+    ...{ ...hosted, first, second, owner, robot },
+    /** Ends every connection of the second process to the store, so that it hears nothing from there. */
+    cutOff: () =>
+      database.run(`select pg_terminate_backend(pid) from (${CONNECTIONS} except table of_others) as own`),
+  };
 }
 
 /** Resolves once a request is with the process's machine, and answers then how to hear its status. */
@@ -82,8 +92,9 @@ it('refuses a disabled program after a kill -9 of the process that had just answ
 });
 
 it('lets nobody in with a disabled program where a process was killed at once, or stood still meanwhile', async () => {
-  const { serve, port, first, second, owner, robot, use, disable } = await twoProcesses();
+  const { serve, port, first, second, owner, robot, use, disable, cutOff } = await twoProcesses();
   second.signal('SIGSTOP');
+  await cutOff();
   await disable(owner);
   await first.kill();
   const sent: (() => Promise<number>)[] = [];

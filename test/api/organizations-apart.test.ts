@@ -172,6 +172,31 @@ it('answers nobody without a token that is good', async () => {
     }
 });
 
+it('lets nobody in who had an account made for the address of somebody who then becomes a member', async () => {
+  const signIn = (body: object) => ask(`${app.authUrl}/session`, { method: 'POST', body });
+  const add = (organization: string, token: string, username: string) =>
+    plane(organization, token)('/members', {
+      method: 'POST',
+      body: { email: username, roles: { organizationRole: 'admin' } },
+    });
+  const username = `victim@${MARK}.example`;
+  const password = 'forty-two purple elephants';
+  const early = await add(THEIRS, theirs, username);
+  const known = { username, password: early.body.initialPassword, newPassword: password };
+  const token = (await signIn(known)).body.token.replace('Bearer ', '');
+  expect((await plane(THEIRS, token)('/members')).status).toBe(200);
+
+  expect((await add(OURS, ours, username)).status).toBe(409);
+  expect((await plane(OURS, token)('/members')).status).toBe(404);
+  const removed = await plane(THEIRS, theirs)(`/members/${early.body.userId}`, { method: 'DELETE' });
+  expect(removed.status).toBe(204);
+  const late = await add(OURS, ours, username);
+  expect(late).toMatchObject({ status: 201, body: { initialPassword: expect.any(String) } });
+  expect((await plane(OURS, token)('/members')).status).toBe(401);
+  expect((await signIn({ username, password })).status).toBe(401);
+  expect((await signIn({ username, password: late.body.initialPassword })).status).toBe(200);
+});
+
 it('ends tokens of its own programs only', async () => {
   const made = await plane(THEIRS, theirs)('/api-credentials', {
     method: 'POST',

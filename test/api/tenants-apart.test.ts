@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { ingestOperations } from '../../src/api/ingest.ts';
 import type { Operation } from '../../src/api/operation.ts';
 import { served } from '../../src/api/operations.ts';
@@ -227,6 +228,37 @@ it('does to nobody else what a tenant does to itself', async () => {
     expect([row.id, tellingIn(told(answer))]).toEqual([row.id, []]);
   }
   expect(await ourState()).toEqual(before);
+});
+
+/** What the stream of changes of a workspace tells, as it comes. */
+async function hear(label: string, token: string) {
+  let heard = '';
+  const host = `${label}.localhost:${app.port}`;
+  const call = request(`${app.url}/api/v1/stream`, { headers: { host, authorization: `Bearer ${token}` } });
+  onTestFinished(() => void call.destroy());
+  const begun = new Promise<void>((resolve, reject) => {
+    call.on('error', reject).on('response', response => {
+      response.setEncoding('utf8').on('error', () => {});
+      response.on('data', (part: string) => {
+        heard += part;
+        resolve();
+      });
+    });
+  });
+  call.end();
+  await begun;
+  return () => heard;
+}
+
+it('tells nobody else what changes at a tenant', async () => {
+  const [atOurs, atTheirs] = [await hear(OURS, ours), await hear(THEIRS, theirs)];
+  const note = (id: string): HostedCall => ({ method: 'POST', body: { id, text: 'heard' } });
+  await apiOf(app, OURS, ours)('/system/messages', note(`${MARK}_heard`));
+  await eventually(() => atOurs().includes(`${MARK}_heard`), 'the hint to us');
+  await apiOf(app, THEIRS, theirs)('/system/messages', note('heard_too'));
+  await eventually(() => atTheirs().includes('heard_too'), 'the hint to them');
+  expect(tellingIn(atTheirs())).toEqual([]);
+  expect(atOurs()).not.toContain('heard_too');
 });
 
 it('lets two tenants have things of the same names, and each remove its own', async () => {

@@ -1,10 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { AppError } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TlsServers } from '../lib/tls-servers.ts';
 import type { TrustedProxies } from '../lib/trusted-proxies.ts';
+import { assertOneHost, serverNameOf } from './requested-host.ts';
+
+/**
+ * Whether a connection that was made for the one name must not ask for the other host, though one certificate covers
+ * both: they are different workspaces (RFC 9110 section 15.5.20).
+ */
+export type IsMisdirected = (serverName: string, host: string) => boolean;
 
 interface BaseOptions {
   readonly proxies: TrustedProxies;
@@ -13,6 +21,8 @@ interface BaseOptions {
   readonly bodyLimit: number;
   /** Answers what never became a request. */
   readonly refuseUnreadable: (error: Error, socket: Socket, ids: Ids) => void;
+  /** Without it nothing is. */
+  readonly isMisdirected?: IsMisdirected | undefined;
   /** Headers of every answer besides ours; asked each time. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly ids: Ids;
@@ -26,7 +36,8 @@ const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** A server without routes and without readers of bodies, as every door of ours begins. */
 export function createBaseServer(options: BaseOptions): FastifyInstance {
-  const { proxies, createListener, bodyLimit, refuseUnreadable, headers, ids, logger } = options;
+  const { proxies, createListener, bodyLimit, refuseUnreadable, isMisdirected, headers, ids, logger } =
+    options;
   const server = fastify({
     trustProxy: proxies.has,
     ...(createListener && { serverFactory: createListener }),
@@ -53,6 +64,8 @@ export function createBaseServer(options: BaseOptions): FastifyInstance {
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
     reply.header('cache-control', 'no-store');
+    assertOneHost(request.raw);
+    if (isMisdirected !== undefined) assertDirected(request, { proxies, isMisdirected });
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
@@ -77,6 +90,20 @@ function believe({ headers, socket }: IncomingMessage, proxies: TrustedProxies):
   const connected = socket.remoteAddress ?? '';
   if (forwardedFor === undefined || !proxies.has(connected)) return;
   headers['x-forwarded-for'] = proxies.callerOf(connected, String(forwardedFor));
+}
+
+/** Throws `misdirected`. A trusted proxy's connection is its own: it says for which host each request is. */
+function assertDirected(
+  { raw, host }: FastifyRequest,
+  { proxies, isMisdirected }: { readonly proxies: TrustedProxies; readonly isMisdirected: IsMisdirected },
+): void {
+  const name = serverNameOf(raw);
+  if (name === undefined || !isMisdirected(name, host)) return;
+  if ('x-forwarded-host' in raw.headers && proxies.has(raw.socket.remoteAddress)) return;
+  throw new AppError(
+    'misdirected',
+    'The connection was made for another host; open one for the host of the request',
+  );
 }
 
 /** Escapes that stand for no text are taken literally: the router would refuse them in a form of its own. */

@@ -15,6 +15,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   'configuration-broken': 409,
   'configuration-read-only': 409,
   'precondition-failed': 412,
+  misdirected: 421,
   unprocessable: 422,
   'body-too-large': 413,
   'unsupported-media-type': 415,

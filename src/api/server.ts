@@ -7,7 +7,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { AllMetrics } from '../lib/metrics.ts';
 import type { TlsServers } from '../lib/tls-servers.ts';
 import { trustedProxies } from '../lib/trusted-proxies.ts';
-import { createBaseServer } from './base-server.ts';
+import { createBaseServer, type IsMisdirected } from './base-server.ts';
 import { createCallLimits } from './call-limits.ts';
 import { createErrorWriter } from './errors.ts';
 import type { Forwarding } from './forward.ts';
@@ -33,6 +33,8 @@ export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 
   /** What is told at /metrics. */
   readonly metrics: AllMetrics;
   readonly isToTenant: MetricsOptions['isToTenant'];
+  /** Left out where all hosts are one. */
+  readonly isMisdirected?: IsMisdirected;
   /** Makes what speaks https; without it http is spoken. */
   readonly createListener?: TlsServers['create'] | undefined;
   readonly clock: Clock;
@@ -48,6 +50,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const proxies = trustedProxies(() => settings().api.trustedProxies);
   const server = createBaseServer({
     ...{ proxies, createListener, bodyLimit: MOST_BODY_BYTES, refuseUnreadable, ids, logger },
+    isMisdirected: options.isMisdirected,
     headers: () => settings().api.headers,
   });
   server.setErrorHandler(createErrorWriter(logger, clock));

@@ -124,6 +124,11 @@ export async function startHosted(
     return labelOf(tenant);
   }
 
+  function isMisdirected(serverName: string, host: string): boolean {
+    const [meant, asked] = [hostOf(serverName, hosted.cloudDomain), hostOf(host, hosted.cloudDomain)];
+    return meant !== undefined && asked !== undefined && labelOf(meant) !== labelOf(asked);
+  }
+
   function tenantAt(host: string): Tenant {
     const label = labelIn(host);
     const running = tenants.find(label);
@@ -138,6 +143,7 @@ export async function startHosted(
     tenantOf: ({ host }) => tenantAt(host),
     isToTenant: ({ host }) => hostOf(host, hosted.cloudDomain) !== undefined,
     isHosted: true,
+    isMisdirected,
     generatedPassword: undefined,
     assertMayBecome: async () => {},
     follow() {},

@@ -27,7 +27,10 @@ export interface DeploymentOptions extends Pick<WorkspaceOptions, 'http' | 'dial
 
 /** What runs, and how the API serves it. */
 export interface Serving
-  extends Pick<ServerOptions, 'identity' | 'signInOf' | 'tenantOf' | 'isToTenant' | 'isHosted'> {
+  extends Pick<
+    ServerOptions,
+    'identity' | 'signInOf' | 'tenantOf' | 'isToTenant' | 'isHosted' | 'isMisdirected'
+  > {
   /** Throws when a change may not put these settings in the place of those in force. */
   assertMayBecome(next: Settings, now: Settings): Promise<void>;
   /** The first admin's password, when this start had to invent one. */

@@ -7,10 +7,10 @@ import type { Page, PageRequest, Storage, Transaction, UserRow } from '../storag
 import type { OrganizationRole } from '../storage/tenant-tables.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import { generatePassword } from './generated-password.ts';
+import { joining } from './joining.ts';
 import { assertManages, assertMayGive, type Manager } from './managers.ts';
 import type { Passwords } from './passwords.ts';
 import { isRole, type Role } from './permissions.ts';
-import { addNewUser } from './user-changes.ts';
 import { invalidField, parseUsername } from './users.ts';
 
 interface WorkspaceRole {
@@ -43,15 +43,16 @@ export interface Members {
   list(organization: string, page: PageRequest): Promise<Page<Member>>;
   get(organization: string, userId: string): Promise<Member>;
   /**
-   * Adds a person; whoever is new gets a password for the first sign-in, told once. Throws `conflict` for a member, and
-   * `invalid-request` for what is no e-mail address or a workspace that is not there.
+   * Adds a person; whoever is new gets a password for the first sign-in, told once. Throws `conflict` for a member and
+   * for whoever has the password of another organization, and `invalid-request` for what is no e-mail address or a
+   * workspace that is not there.
    */
   add(
     manager: Manager,
     email: string,
     roles: MemberRoles,
   ): Promise<{ readonly member: Member; readonly initialPassword?: Secret }>;
-  /** Ends the tokens of the member. Throws `conflict` when no owner would be left who can sign in. */
+  /** Ends the tokens of a member of no other organization. Throws `conflict` when no owner would be left who can sign in. */
   setRoles(manager: Manager, userId: string, roles: MemberRoles): Promise<Member>;
   /** Throws as `setRoles`. */
   remove(manager: Manager, userId: string): Promise<void>;
@@ -64,6 +65,10 @@ interface Dependencies {
   readonly clock: Clock;
   readonly ids: Ids;
 }
+
+/** Whoever gave out the first password of an account may have kept it, and must not come in to what is others'. */
+const ELSEWHERE =
+  'somebody of this address has the password of another organization; add them by another address';
 
 export function createMembers(dependencies: Dependencies): Members {
   const { storage, passwords, feed, clock, ids } = dependencies;
@@ -103,14 +108,19 @@ export function createMembers(dependencies: Dependencies): Members {
       const username = parseEmail(email);
       const password = generatePassword();
       const hash = await passwords.hash(password);
-      const { userId, isNew } = await storage.transaction(async tx => {
-        const known = await tx.userByName(username);
-        const user = known ?? (await addNewUser(tx, { clock, ids }, personOf(username, hash)));
-        await addMember(tx, { organization: manager.organization, by: manager.name, user, roles, clock });
-        return { userId: user.id, isNew: known === undefined };
+      const { organization } = manager;
+      const joined = await storage.transaction(async tx => {
+        const found = await joining(tx, { clock, ids }, { username, hash });
+        const { user } = found;
+        if (found.password === 'kept' && (await tx.member(organization, user.id)) === undefined)
+          throw new AppError('conflict', ELSEWHERE);
+        await addMember(tx, { organization, by: manager.name, user, roles, clock });
+        return found;
       });
-      const member = await get(manager.organization, userId);
-      return { member, ...(isNew && { initialPassword: new Secret(password) }) };
+      if (joined.password === 'another') await feed.takenOver();
+      const member = await get(organization, joined.user.id);
+      const isGiven = joined.password === 'first' || joined.password === 'another';
+      return { member, ...(isGiven && { initialPassword: new Secret(password) }) };
     },
 
     async setRoles(manager, userId, roles) {
@@ -124,7 +134,7 @@ export function createMembers(dependencies: Dependencies): Members {
         await tx.updateMember({ ...row, role, updated_by: manager.name, updated_at: now });
         await tx.setMemberRoles(organization, userId, roles.workspaces);
         await assertOwnerLeft(tx, organization);
-        await endTokens(tx, userId, number);
+        await endTokens(tx, organization, { userId, number });
       });
       await feed.takenOver();
       return get(organization, userId);
@@ -138,7 +148,7 @@ export function createMembers(dependencies: Dependencies): Members {
         assertMayGive(manager, row.role);
         await tx.removeMember(organization, userId);
         await assertOwnerLeft(tx, organization);
-        await endTokens(tx, userId, number);
+        await endTokens(tx, organization, { userId, number });
       });
       await feed.takenOver();
     },
@@ -166,10 +176,6 @@ export async function addMember(
   });
   await tx.setMemberRoles(organization, user.id, roles.workspaces);
 }
-
-/** Somebody who must choose a password of their own at the first sign-in. */
-export const personOf = (username: string, hash: string) =>
-  ({ username, email: username, hash, password: '', role: 'user', disabled: false, kind: 'person' }) as const;
 
 /** As a user name: trimmed, lower case. Throws `invalid-request`. */
 export function parseEmail(text: string): string {
@@ -223,7 +229,17 @@ async function assertOwnerLeft(tx: Transaction, organization: string): Promise<v
     throw new AppError('conflict', 'this is the last owner who can sign in; make another one first');
 }
 
-async function endTokens(tx: Transaction, userId: string, version: number): Promise<void> {
+/**
+ * Of whoever belongs to other organizations too the roles alone change, which count for the next call: nobody signs
+ * people out of what is others'.
+ */
+async function endTokens(
+  tx: Transaction,
+  organization: string,
+  { userId, number: version }: { readonly userId: string; readonly number: number },
+): Promise<void> {
+  const memberships = await tx.membershipsOf(userId);
+  if (memberships.some(one => one.organization !== organization)) return;
   const user = await tx.userById(userId);
   if (user !== undefined) await tx.updateUser({ ...user, version });
 }

@@ -11,6 +11,7 @@ const ids = monotonicIds(clock);
 const OWNER: Manager = { kind: 'member', id: 'o', name: 'owner', organization: 'acme', role: 'owner' };
 const ADMIN: Manager = { ...OWNER, id: 'a', name: 'admin', role: 'admin' };
 const USER: Manager = { ...OWNER, id: 'u', name: 'user', role: 'user' };
+const CORP: Manager = { ...OWNER, organization: 'corp' };
 const roles = (
   organizationRole: MemberRoles['organizationRole'],
   ...workspaces: MemberRoles['workspaces']
@@ -63,13 +64,50 @@ describe('members', () => {
     expect(await members.get('acme', member.userId)).toEqual(member);
   });
 
-  it('may belong to two organizations, and keep their password with the second', async () => {
-    const { member } = await members.add(OWNER, 'ann@example.com', roles('owner'));
-    const second = await members.add({ ...OWNER, organization: 'corp' }, 'ann@example.com', roles('admin'));
-    expect(second).toEqual({ member: expect.objectContaining({ userId: member.userId }) });
-    await expect(members.add(OWNER, 'ann@example.com', roles('user'))).rejects.toMatchObject({
-      code: 'conflict',
+  it('belong to one organization while they have its password, which others might know', async () => {
+    await members.add(OWNER, 'ann@example.com', roles('owner'));
+    for (const [organization, message] of [
+      ['corp', expect.stringContaining('another organization')],
+      ['acme', expect.stringContaining('already')],
+    ] as const)
+      await expect(
+        members.add({ ...OWNER, organization }, 'ann@example.com', roles('user')),
+      ).rejects.toMatchObject({ code: 'conflict', message });
+  });
+
+  it('get another password where they come after they have left, and the one of before is over', async () => {
+    const { member } = await members.add(CORP, 'ann@example.com', roles('admin'));
+    await members.add(CORP, 'eve@example.com', roles('owner'));
+    await members.remove(CORP, member.userId);
+    const before = await held.storage.users.byId(member.userId);
+    takenOver = 0;
+    const { initialPassword } = await members.add(OWNER, 'ann@example.com', roles('admin'));
+    const after = await held.storage.users.byId(member.userId);
+    expect(after?.password).toBe(`hash of ${initialPassword?.reveal()}`);
+    expect(after?.password).not.toBe(before?.password);
+    expect([after?.force_password_change, after?.version === before?.version, takenOver]).toEqual([
+      1,
+      false,
+      1,
+    ]);
+  });
+
+  it('belong to several where an identity provider says who they are, and no one signs them out of another', async () => {
+    const { member } = await members.add(CORP, 'ann@example.com', roles('admin'));
+    await members.add(CORP, 'eve@example.com', roles('owner'));
+    await held.storage.transaction(async tx => {
+      const user = await tx.userById(member.userId);
+      if (user !== undefined) await tx.updateUser({ ...user, password: '' });
     });
+    expect(await members.add(OWNER, 'ann@example.com', roles('owner'))).toEqual({
+      member: expect.objectContaining({ userId: member.userId }),
+    });
+    const version = async () => (await held.storage.users.byId(member.userId))?.version;
+    const before = await version();
+    await members.setRoles(CORP, member.userId, roles('user'));
+    await members.remove(CORP, member.userId);
+    expect(await version()).toBe(before);
+    expect(await members.get('acme', member.userId)).toMatchObject({ organizationRole: 'owner' });
   });
 
   it.each(['', 'ann', 'a b@c', '@'])('are not added by the name %j', async email => {

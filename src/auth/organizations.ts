@@ -5,10 +5,10 @@ import { Secret } from '../lib/secret.ts';
 import type { OrganizationRow } from '../storage/organization-store.ts';
 import type { Storage, UserRow } from '../storage/storage.ts';
 import { generatePassword } from './generated-password.ts';
-import { addMember, parseEmail, personOf } from './members.ts';
+import { joining } from './joining.ts';
+import { addMember, parseEmail } from './members.ts';
 import type { Passwords } from './passwords.ts';
 import { isOrganizationId } from './tenant-name.ts';
-import { addNewUser } from './user-changes.ts';
 import { invalidField } from './users.ts';
 import { addWorkspace } from './workspaces.ts';
 
@@ -31,7 +31,10 @@ export interface NewOrganization {
 interface CreatedOrganization {
   readonly organization: OrganizationRow;
   readonly owner: UserRow;
-  /** The owner's, to be changed at the first sign-in; undefined for somebody who was a user before. */
+  /**
+   * The owner's, to be changed at the first sign-in, in the place of any they had before, which whoever added them
+   * elsewhere may know; undefined for somebody whom an identity provider signs in.
+   */
   readonly password: Secret | undefined;
 }
 
@@ -54,11 +57,14 @@ export async function createOrganization(
     const organization = { id, name: id, role_selector: 1, created_at: now, updated_at: now };
     await tx.addOrganization(organization);
     await addWorkspace(tx, { organization: id, id: workspace, words: {}, now });
-    const known = await tx.userByName(username);
-    const user = known ?? (await addNewUser(tx, { clock, ids }, personOf(username, hash)));
+    const { user, password: had } = await joining(tx, { clock, ids }, { username, hash, replaces: true });
     const roles = { organizationRole: 'owner', workspaces: [] } as const;
     await addMember(tx, { organization: id, by: actor, user, roles, clock });
-    return { organization, owner: user, password: known === undefined ? new Secret(password) : undefined };
+    return {
+      organization,
+      owner: user,
+      password: had === 'none' ? undefined : new Secret(password),
+    };
   });
 }
 

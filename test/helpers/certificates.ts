@@ -12,8 +12,11 @@ export interface Pair {
 
 /** Signs certificates, and is trusted by whoever knows its own. */
 export interface Authority extends Pair {
-  /** A certificate for 127.0.0.1 and localhost, for servers and clients; its key is encrypted when a text is given. */
-  issue(name: string, passphrase?: string): Pair;
+  /**
+   * A certificate for 127.0.0.1, localhost and the hosts that are given, for servers and clients; its key is encrypted
+   * when a text is given.
+   */
+  issue(name: string, passphrase?: string, ...hosts: readonly string[]): Pair;
 }
 
 const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe' });
@@ -42,17 +45,13 @@ export function certificateAuthority(name = 'the authority'): Authority {
   return {
     cert,
     key,
-    issue(common, passphrase) {
+    issue(common, passphrase, ...hosts) {
+      const names = ['IP:127.0.0.1', ...['localhost', ...hosts].map(host => `DNS:${host}`)];
       const pair = { cert: file(`${common}.pem`), key: file(`${common}.key`) };
       const encryption = passphrase === undefined ? ['-nodes'] : ['-passout', `pass:${passphrase}`];
       openssl(
         ...['req', '-x509', ...CURVE, ...encryption, '-days', '2', '-subj', `/CN=${common}`],
-        ...[
-          '-addext',
-          'subjectAltName=IP:127.0.0.1,DNS:localhost',
-          '-addext',
-          'basicConstraints=critical,CA:FALSE',
-        ],
+        ...['-addext', `subjectAltName=${names.join(',')}`, '-addext', 'basicConstraints=critical,CA:FALSE'],
         ...['-CA', cert, '-CAkey', key, '-keyout', pair.key, '-out', pair.cert],
       );
       return pair;

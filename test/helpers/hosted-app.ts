@@ -2,73 +2,99 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../src/app/app.ts';
+import type { NewOrganization } from '../../src/auth/organizations.ts';
 import { createCredentialInStore, createOrganizationInStore } from '../../src/cli/tenants-in-store.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { writeConfiguration } from '../acceptance/files.ts';
-import { ask, freePort, type HostedCall } from './hosted.ts';
+import { ask, type Credential, freePort, type HostedCall, tokenFrom } from './hosted.ts';
 import { AUDIENCE } from './tenants.ts';
 
-const ORGANIZATIONS = ['acme', 'corp'];
+const ORGANIZATIONS: readonly NewOrganization[] = ['acme', 'corp'].map(id => ({
+  id,
+  owner: `ann@${id}.example`,
+  workspace: 'main',
+}));
+
+interface HostedAppOptions {
+  readonly clock: Clock;
+  readonly settings?: { readonly api?: object; readonly [section: string]: unknown };
+  readonly organizations?: readonly NewOrganization[];
+}
+
+export type HostedApp = Awaited<ReturnType<typeof startHostedApp>>;
 
 /**
- * A hosted installation in this process, with its login service and the organizations `acme` and `corp`: each has the
- * workspace `main` and an owner's credential, whose token calls send that name no other.
+ * A hosted installation in this process, with its login service and, when not told others, the organizations `acme` and
+ * `corp` with the workspace `main`. Each has an owner's credential, whose token calls send that name no other.
  */
 export async function startHostedApp({
   clock,
   settings = {},
-}: {
-  readonly clock: Clock;
-  readonly settings?: object;
-}) {
+  organizations = ORGANIZATIONS,
+}: HostedAppOptions) {
   const root = mkdtempSync(join(tmpdir(), 'headgate-hosted-'));
   const folders = { config: join(root, 'config'), data: join(root, 'data') };
   const port = await freePort();
   const authUrl = `http://127.0.0.1:${port + 1}`;
   writeConfiguration(folders.config, {
     settings: {
-      api: { rateLimit: { perSecond: 0 } },
       auth: { signingAlgorithm: 'ES256' },
       delivery: { allowedAddresses: ['127.0.0.0/8'] },
-      hosted: { cloudDomain: 'localhost', authUrl, audience: [AUDIENCE] },
+      hosted: {
+        ...{ cloudDomain: 'localhost', authUrl, audience: [AUDIENCE] },
+        tokenRateLimit: { perSecond: 0 },
+      },
       ...settings,
+      api: { rateLimit: { perSecond: 0 }, ...settings.api },
     },
   });
-  const owners = new Map<string, { readonly client_id: string; readonly client_secret: string }>();
-  for (const id of ORGANIZATIONS) {
-    await createOrganizationInStore(folders, { id, owner: `ann@${id}.example`, workspace: 'main' });
+  const owners = new Map<string, Credential>();
+  for (const organization of organizations) {
+    await createOrganizationInStore(folders, organization);
     const fields = { name: 'robot', organizationRole: 'owner' } as const;
-    const { credential, secret } = await createCredentialInStore(folders, id, fields);
-    owners.set(id, { client_id: credential.clientId, client_secret: secret.reveal() });
+    const { credential, secret } = await createCredentialInStore(folders, organization.id, fields);
+    owners.set(organization.id, { clientId: credential.clientId, clientSecret: secret.reveal() });
   }
   const app = await startApp({
     ...{ configFolder: folders.config, dataFolder: folders.data, environment: {} },
     flags: { 'api.port': String(port) },
     ...{ clock, ids: monotonicIds(clock), random: Math.random, logger: silentLogger },
   });
-  const tokens = new Map<string, string>();
-  for (const [id, owner] of owners) {
-    const body = { grant_type: 'client_credentials', audience: AUDIENCE, ...owner };
-    const { body: answer } = await ask(`${authUrl}/oauth/token`, { method: 'POST', body });
-    tokens.set(id, answer.access_token);
+  const ofCredential = tokenFrom(authUrl);
+  /** A new one for a credential, or for the owner's of the organization of that id. */
+  function tokenFor(who: Credential | string): Promise<string> {
+    const credential = typeof who === 'string' ? owners.get(who) : who;
+    if (credential === undefined) throw new Error(`there is no organization ${String(who)}`);
+    return ofCredential(credential);
   }
-  const tokenOf = (organization: string): string => tokens.get(organization) ?? '';
+  const tokens = new Map<string, string>();
+  async function tokenOf(organization: string): Promise<string> {
+    const token = tokens.get(organization) ?? (await tokenFor(organization));
+    tokens.set(organization, token);
+    return token;
+  }
   return {
     url: app.url,
+    port,
+    authUrl,
+    tokenFor,
     /** Asks the server by a host; that of its address when left out. */
     call: (path: string, call: HostedCall = {}) => ask(`${app.url}${path}`, call),
     /** Asks the API of a workspace in the name of its owner. */
-    api: (label: string, path: string, call: HostedCall = {}) =>
+    api: async (label: string, path: string, call: HostedCall = {}) =>
       ask(`${app.url}/api/v1${path}`, {
         host: `${label}.localhost:${port}`,
-        token: tokenOf(label.slice(label.indexOf('-') + 1)),
+        token: await tokenOf(label.slice(label.indexOf('-') + 1)),
         ...call,
       }),
     /** Asks the management plane of an organization in the name of its owner. */
-    plane: (organization: string, path: string, call: HostedCall = {}) =>
-      ask(`${authUrl}/v1/organizations/${organization}${path}`, { token: tokenOf(organization), ...call }),
+    plane: async (organization: string, path: string, call: HostedCall = {}) =>
+      ask(`${authUrl}/v1/organizations/${organization}${path}`, {
+        token: await tokenOf(organization),
+        ...call,
+      }),
     async stop() {
       await app.stop();
       rmSync(root, { recursive: true, force: true });

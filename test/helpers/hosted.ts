@@ -77,6 +77,21 @@ export interface Credential {
   readonly clientSecret: string;
 }
 
+/** Asks a login service for tokens of credentials; throws what it answers instead. */
+export const tokenFrom =
+  (authUrl: string) =>
+  async ({ clientId, clientSecret }: Credential): Promise<string> => {
+    const body = {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+      audience: AUDIENCE,
+    };
+    const answer = await ask(`${authUrl}/oauth/token`, { method: 'POST', body });
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body.access_token;
+  };
+
 /** A hosted installation with nobody in it, on its own SQLite or on PostgreSQL by its url. */
 export async function hostedInstallation(database?: string) {
   const port = await freePort();
@@ -108,17 +123,6 @@ export async function hostedInstallation(database?: string) {
       if (end.code !== 0) throw new Error(end.stderr);
       return end.stdout;
     },
-    /** A token for a credential. */
-    async tokenFor({ clientId, clientSecret }: Credential): Promise<string> {
-      const body = {
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-        audience: AUDIENCE,
-      };
-      const answer = await ask(`${authUrl}/oauth/token`, { method: 'POST', body });
-      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-      return answer.body.access_token;
-    },
+    tokenFor: tokenFrom(authUrl),
   };
 }

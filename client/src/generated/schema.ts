@@ -6843,7 +6843,7 @@ export interface components {
             /** @description For people; names the place and the remedy. */
             message: string;
             /** @enum {string} */
-            code: "invalid-request" | "unauthenticated" | "forbidden" | "password-change-required" | "local-login-disabled" | "not-found" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "internal";
+            code: "invalid-request" | "unauthenticated" | "forbidden" | "password-change-required" | "local-login-disabled" | "not-found" | "method-not-allowed" | "conflict" | "configuration-broken" | "configuration-read-only" | "precondition-failed" | "misdirected" | "unprocessable" | "body-too-large" | "unsupported-media-type" | "rate-limited" | "unavailable" | "internal";
             /** @description Stands in the log and in the header X-Request-Id as well. */
             requestId: string;
             errors?: {
@@ -6909,6 +6909,15 @@ export interface components {
         };
         /** @description `precondition-failed`: The object is not what If-Match says any more; read it again. */
         PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `misdirected`: The connection was made for the host of another workspace; open one for the host that is asked. */
+        MisdirectedRequest: {
             headers: {
                 [name: string]: unknown;
             };

@@ -44,15 +44,18 @@ export interface OrganizationsOptions {
   readonly writeError: ErrorWriter;
 }
 
+/** The table of the management plane; `cloudDomain` is what workspaces are served below. */
+export const managementOperations = (cloudDomain: () => string): readonly ManagementOperation[] => [
+  ...credentialOperations,
+  ...memberOperations,
+  ...workspaceOperations(cloudDomain),
+  ...auditOperations,
+];
+
 /** `/v1/organizations`: what owners and admins manage, in the words of the family's management plane. */
 export async function addOrganizations(scope: FastifyInstance, options: OrganizationsOptions): Promise<void> {
   const { organizations, managerOf, audit, limits } = options;
-  const operations: readonly ManagementOperation[] = [
-    ...credentialOperations,
-    ...memberOperations,
-    ...workspaceOperations(options.cloudDomain),
-    ...auditOperations,
-  ];
+  const operations = managementOperations(options.cloudDomain);
   const managers = new WeakMap<object, Manager>();
   readJsonBodies(scope);
   scope.setErrorHandler(options.writeError);

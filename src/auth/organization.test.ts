@@ -4,6 +4,7 @@ import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts
 import { monotonicIds } from '../lib/ids.ts';
 import type { Manager } from './managers.ts';
 import { createMembers, type MemberRoles, type Members } from './members.ts';
+import { createOrganization } from './organizations.ts';
 import { createWorkspaces, type Workspaces } from './workspaces.ts';
 
 const clock = testClock();
@@ -45,6 +46,22 @@ beforeEach(async () => {
   await workspaces.create(OWNER, 'main', {});
 });
 afterEach(() => held.close());
+
+it('gives the owner of a new organization another password than the one somebody else has seen', async () => {
+  const { storage } = held;
+  const owner = 'ann@example.com';
+  const { member } = await members.add(CORP, owner, roles('admin'));
+  const before = await storage.users.byId(member.userId);
+  const passwords = { hash: async (password: string) => `hash of ${password}` };
+  const made = await createOrganization(
+    { storage, passwords, clock, ids, actor: 'root' },
+    { id: 'fresh', owner, workspace: 'main' },
+  );
+  const after = await storage.users.byId(member.userId);
+  expect(after?.password).toBe(`hash of ${made.password?.reveal()}`);
+  expect(after).toMatchObject({ force_password_change: 1 });
+  expect(after?.version).not.toBe(before?.version);
+});
 
 describe('members', () => {
   it('are added by e-mail address, whoever is new with a password that is told once', async () => {

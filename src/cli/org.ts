@@ -54,7 +54,11 @@ const createCommand = (finish: Finish): Command =>
           );
         else {
           print(`organization ${id} has the workspace ${workspace} and the owner ${username}`);
-          print(password === undefined ? 'who signs in by the identity provider' : `One-time password: ${password}`);
+          print(
+            password === undefined
+              ? 'who signs in by the identity provider'
+              : `One-time password: ${password}`,
+          );
         }
         finish(EXIT.ok);
       } catch (error) {

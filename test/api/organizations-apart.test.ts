@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ManagementOperation } from '../../src/api/organizations/operation.ts';
-import { managementOperations, ORGANIZATIONS_PREFIX } from '../../src/api/organizations/served.ts';
+import { ORGANIZATIONS_PREFIX } from '../../src/api/organizations/operation.ts';
+import { managementOperations } from '../../src/api/organizations/served.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ask, type HostedAnswer, type HostedCall } from '../helpers/hosted.ts';
 import { type HostedApp, startHostedApp } from '../helpers/hosted-app.ts';

@@ -88,6 +88,7 @@ export async function startHosted(
           ...{ held, node, http, dial, meters: createMeters(told, clock) },
           facts: now => [...facts(now), ...expiring.facts()],
           authenticate: access.in(workspace),
+          quotas: hosted.quotas,
           common: { users: identity.users, keys: identity.keys },
         },
       );

@@ -45,6 +45,14 @@ export interface LeadingOptions {
   /** What is known to expire. */
   readonly facts: () => readonly ExpiryFact[];
   readonly meters: Meters;
+  /** Undefined where nobody bounds the workspace. */
+  readonly quotas: RunningQuotas | undefined;
+}
+
+/** How much of what comes and goes a workspace may have. */
+export interface RunningQuotas {
+  /** Inputs and outputs over all pipelines. */
+  readonly components: number;
 }
 
 /** What only one process does for a workspace: it reads pipelines, evaluates, sends and forgets. */
@@ -74,6 +82,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     files:
       configFolder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder: configFolder, clock }),
     meter: meters.pipelines,
+    componentQuota: options.quotas?.components,
   });
   teardown.add('pipelines', () => monitor.stop());
   let isInTime = true;

@@ -68,7 +68,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
   });
   const refused = metrics.counter({
     name: 'headgate_pipeline_refused_total',
-    help: 'Series and components that were not taken, as their pipeline has as many as it may have; each reading counts.',
+    help: 'Series and components that were not taken, as their pipeline or its workspace has as many as it may have; each reading counts.',
     labels: ['pipeline', 'kind'],
   });
   const ingestRefused = metrics.counter({

@@ -131,7 +131,7 @@ describe('the configuration of a workspace that has no files', () => {
     for (const id of ['one', 'two']) await holder.save(change(target({ ...HOOK, id })));
     const refusal = await refusalOf(holder.save(change(target({ ...HOOK, id: 'three' }))));
     expect(refusal.problems?.map(({ message }) => message)).toEqual([
-      'notifications.yml: there are 3 targets, and a workspace may have 2; remove some',
+      'notifications.yml: 3 targets are more than the 2 that a workspace may have (hosted.quotas.targets); remove some, or ask whoever runs this service for more',
     ]);
     expect(holder.get().targets).toHaveLength(2);
   });

@@ -2,7 +2,7 @@ import type { AddressPolicy } from '../lib/address-guard.ts';
 import { isMap } from './plain.ts';
 import type { Path } from './yaml-places.ts';
 
-/** How much of each a workspace may have. */
+/** How much of each the configuration of a workspace may have. */
 export interface Quotas {
   readonly pipelines: number;
   readonly targets: number;
@@ -76,5 +76,5 @@ export function overQuota(
   count: number,
 ): string | undefined {
   if (terms === undefined || count <= terms.quotas[what]) return undefined;
-  return `there are ${count} ${what}, and a workspace may have ${terms.quotas[what]}; remove some`;
+  return `${count} ${what} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`;
 }

@@ -4673,6 +4673,11 @@ export interface components {
                      * @default 1000
                      */
                     notifications: number;
+                    /**
+                     * @description Inputs and outputs over all its pipelines, whatever their `maxComponents`; further ones are refused, those that are there stay.
+                     * @default 10000
+                     */
+                    components: number;
                 };
                 /**
                  * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
@@ -5315,6 +5320,7 @@ export interface components {
                     pipelines?: number | null;
                     targets?: number | null;
                     notifications?: number | null;
+                    components?: number | null;
                 } | null;
                 tokenRateLimit?: {
                     perSecond?: number | null;

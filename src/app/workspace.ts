@@ -117,6 +117,7 @@ export async function startWorkspace(
     secrets,
     ingestTokens,
     audit,
+    heldBecause: target => led?.heldBecause(target),
     async requeue(filter, now) {
       if (led === undefined) throw notLeading();
       return led.requeue(filter, now);

@@ -39,6 +39,14 @@ export const hostedSchema = z.strictObject({
         .describe(
           'Inputs and outputs over all its pipelines, whatever their `maxComponents`; further ones are refused, those that are there stay.',
         ),
+      deliveriesPerMinute: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(6000)
+        .describe(
+          'Deliveries that are begun in any 60 seconds over all its targets, each attempt of each one counted; further ones wait their turn. Counted by the process that sends for the workspace, anew after a restart.',
+        ),
     })
     .prefault({})
     .describe('How much of each a workspace may have. Needs a restart.'),

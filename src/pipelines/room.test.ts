@@ -121,7 +121,10 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
 
   it('names the quota where the bound of the pipeline is higher, and that bound where it is lower', async () => {
     const high = { ...vectorAt('edge'), maxComponents: 100_000 };
-    const bench = await startBenchWith({ componentQuota: 2 }, high, { ...vectorAt('core'), maxComponents: 1 });
+    const bench = await startBenchWith({ componentQuota: 2 }, high, {
+      ...vectorAt('core'),
+      maxComponents: 1,
+    });
     await bench.scrape(line('app', 1) + line('web', 1), 'core');
     expect(errorOf(bench, 'core')).toMatch(/beyond the 1 of maxComponents/);
     await bench.scrape(line('app', 1) + line('web', 1));

@@ -18,7 +18,16 @@ export interface TenantTerms {
   /** Where people reach the workspace. */
   readonly externalUrl: string;
   readonly quotas: Quotas;
+  /** How much there is already: it stays when a quota is lowered. Left out, that is nothing. */
+  readonly present?: Quotas;
 }
+
+/** As much as there is. */
+export const WHATEVER_IS_THERE: Quotas = {
+  pipelines: Number.POSITIVE_INFINITY,
+  targets: Number.POSITIVE_INFINITY,
+  notifications: Number.POSITIVE_INFINITY,
+};
 
 /** What of headgate.yml is the workspace's own. */
 const OWN: Readonly<Record<string, 'all' | readonly string[]>> = {
@@ -75,6 +84,7 @@ export function overQuota(
   what: keyof Quotas,
   count: number,
 ): string | undefined {
-  if (terms === undefined || count <= terms.quotas[what]) return undefined;
+  if (terms === undefined || count <= Math.max(terms.quotas[what], terms.present?.[what] ?? 0))
+    return undefined;
   return `${count} ${what} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`;
 }

@@ -107,10 +107,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
       engine.settled(row, settlement.state);
     },
     dropped: meters.dropped,
-    quota: quotas && {
-      perMinute: quotas.deliveriesPerMinute,
-      reached: () => meters.quotaReached(workspace),
-    },
+    quota: quotas && { perMinute: quotas.deliveriesPerMinute, reached: meters.quotaReached },
     paused: keptTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
     news: (target, news, row) => engine.targetNews(target, news, row),

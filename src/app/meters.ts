@@ -19,8 +19,8 @@ export interface Meters {
   booked(row: Pick<DeliveryRow, 'target'>, settlement: SettleOperation, durationMs: number | null): void;
   /** A delivery was skipped because too many wait for its target. */
   dropped(row: Pick<DeliveryRow, 'target'>): void;
-  /** Deliveries of the workspace begin to wait for its quota. */
-  quotaReached(workspace: string): void;
+  /** Deliveries begin to wait for the quota of the workspace. */
+  quotaReached(): void;
   /** An event of a notification is on disk. */
   told(event: HeadgateEvent): void;
   removed(kind: Ageing, rows: number): void;
@@ -55,8 +55,8 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
   });
   const quotaReached = metrics.counter({
     name: 'headgate_deliveries_quota_reached_total',
-    help: 'Times that deliveries of a workspace began to wait, as it had begun as many in a minute as hosted.quotas.deliveriesPerMinute allows.',
-    labels: ['workspace'],
+    help: 'Times that deliveries began to wait, as their workspace had begun as many in a minute as hosted.quotas.deliveriesPerMinute allows.',
+    labels: [],
   });
   const transitions = metrics.counter({
     name: 'headgate_transitions_total',
@@ -110,7 +110,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
       if (state === 'sent') arrived(target);
     },
     dropped: ({ target }) => dropped({ target }),
-    quotaReached: workspace => quotaReached({ workspace }),
+    quotaReached: () => quotaReached({}),
     told: ({ condition, status }) => transitions({ condition, status }),
     removed: (kind, rows) => forgotten({ kind }, rows),
     pipelines: {

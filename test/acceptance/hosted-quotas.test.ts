@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { eventually } from '../helpers/eventually.ts';
-import { ask, type HostedCall, twoOrganizations } from '../helpers/hosted.ts';
+import { ask, type HostedCall, METRICS_TOKEN, twoOrganizations } from '../helpers/hosted.ts';
 import { sink, stop, webhook } from './harness.ts';
 import { alarm, keys, monitors, POSTING } from './posting.ts';
 
@@ -76,8 +76,10 @@ it('takes no more inputs and outputs than a workspace may have, says so, and goe
   });
   expect((await corp('/system/engines')).body.items[0].error).toBeUndefined();
   expect((await acme('/system/inputs')).body.items.map(({ id }: { id: string }) => id)).toEqual(['a', 'b']);
-  const metrics = await ask(`${installed.served.url}/metrics`);
-  expect(metrics.body).toContain('headgate_pipeline_refused_total{pipeline="edge",kind="components"} 1');
+  const metrics = await ask(`${installed.served.url}/metrics`, { token: METRICS_TOKEN });
+  expect(metrics.body).toContain(
+    'headgate_pipeline_refused_total{pipeline="edge",kind="components",workspace="main",organization="acme"} 1',
+  );
 });
 
 it('lets deliveries over the quota of a workspace wait, says so, loses none, and holds up no other', async () => {
@@ -109,8 +111,10 @@ it('lets deliveries over the quota of a workspace wait, says so, loses none, and
 
   const told = installed.served.records().filter(({ msg }) => msg === 'deliveries of the workspace wait');
   expect(told).toMatchObject([{ level: 'warn', workspace: 'main-acme' }]);
-  const metrics = await ask(`${installed.served.url}/metrics`);
-  expect(metrics.body).toContain('headgate_deliveries_quota_reached_total{workspace="main-acme"} 1');
+  const metrics = await ask(`${installed.served.url}/metrics`, { token: METRICS_TOKEN });
+  expect(metrics.body).toContain(
+    'headgate_deliveries_quota_reached_total{workspace="main",organization="acme"} 1',
+  );
 
   // A minute begins anew with the process, and what waits is on disk.
   let { served } = installed;

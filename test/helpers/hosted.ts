@@ -77,6 +77,8 @@ export interface Credential {
   readonly clientSecret: string;
 }
 
+export const METRICS_TOKEN = 'token-of-the-metrics';
+
 /** A hosted installation with nobody in it, on its own SQLite or on PostgreSQL by its url. */
 export async function hostedInstallation(database?: string, quotas: object = {}) {
   const port = await freePort();
@@ -87,6 +89,7 @@ export async function hostedInstallation(database?: string, quotas: object = {})
       auth: { signingAlgorithm: 'ES256' },
       delivery: { allowedAddresses: ['127.0.0.0/8'] },
       hosted: { cloudDomain: 'localhost', authUrl, audience: [AUDIENCE], quotas },
+      metrics: { token: METRICS_TOKEN },
       ...(database !== undefined && { storage: { url: '${env:DATABASE_URL}' } }),
     },
   });

@@ -45,6 +45,7 @@ const house: House = {
   testSend: untouched,
   checkTexts: untouched,
   requeue: untouched,
+  heldBecause: untouched,
   get secrets() {
     return untouched();
   },

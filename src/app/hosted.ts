@@ -83,11 +83,12 @@ export async function startHosted(
       const expiring = await openCredentialEnds({ storage, workspace, clock, logger });
       ends.add('credentials', expiring.stop);
       const running = await startWorkspace(
-        { ...shared, dataFolder },
+        { ...shared, dataFolder, logger: logger.child({ workspace }) },
         {
           ...{ held, node, http, dial, meters: createMeters(told, clock) },
           facts: now => [...facts(now), ...expiring.facts()],
           authenticate: access.in(workspace),
+          quotas: hosted.quotas,
           common: { users: identity.users, keys: identity.keys },
         },
       );

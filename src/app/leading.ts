@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ExpiryFact } from '../conditions/fact.ts';
 import type { Configuration } from '../config/load.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from '../config/operator-files.ts';
-import { createLanes } from '../delivery/lanes.ts';
+import { createLanes, type Lanes } from '../delivery/lanes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http.ts';
@@ -45,6 +45,15 @@ export interface LeadingOptions {
   /** What is known to expire. */
   readonly facts: () => readonly ExpiryFact[];
   readonly meters: Meters;
+  /** Undefined where nobody bounds the workspace. */
+  readonly quotas: RunningQuotas | undefined;
+}
+
+/** How much of what comes and goes a workspace may have. */
+export interface RunningQuotas {
+  /** Inputs and outputs over all pipelines. */
+  readonly components: number;
+  readonly deliveriesPerMinute: number;
 }
 
 /** What only one process does for a workspace: it reads pipelines, evaluates, sends and forgets. */
@@ -56,10 +65,11 @@ export interface Led extends Leading {
   /** Takes over another configuration. */
   apply(now: Configuration): void;
   readonly requeue: Requeue;
+  readonly heldBecause: Lanes['heldBecause'];
 }
 
 export async function startLeading(options: LeadingOptions, tenure: Tenure): Promise<Led> {
-  const { workspace, http, clock, ids, random, logger, dataFolder, configFolder, meters } = options;
+  const { workspace, http, clock, ids, random, logger, dataFolder, configFolder, meters, quotas } = options;
   const settings = () => options.configuration().settings;
   const storage = fencedStorage(options.storage, tenure);
   const teardown = createTeardown(logger);
@@ -74,6 +84,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     files:
       configFolder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder: configFolder, clock }),
     meter: meters.pipelines,
+    componentQuota: quotas?.components,
   });
   teardown.add('pipelines', () => monitor.stop());
   let isInTime = true;
@@ -96,6 +107,7 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
       engine.settled(row, settlement.state);
     },
     dropped: meters.dropped,
+    quota: quotas && { perMinute: quotas.deliveriesPerMinute, reached: meters.quotaReached },
     paused: keptTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
     news: (target, news, row) => engine.targetNews(target, news, row),
@@ -184,5 +196,6 @@ export async function startLeading(options: LeadingOptions, tenure: Tenure): Pro
     throw error;
   }
   const requeue = createRequeue({ workspace, storage, lanes });
-  return { monitor, minutes, post: engine.post, apply, stop, requeue };
+  const { heldBecause } = lanes;
+  return { monitor, minutes, post: engine.post, apply, stop, requeue, heldBecause };
 }

@@ -19,6 +19,8 @@ export interface Meters {
   booked(row: Pick<DeliveryRow, 'target'>, settlement: SettleOperation, durationMs: number | null): void;
   /** A delivery was skipped because too many wait for its target. */
   dropped(row: Pick<DeliveryRow, 'target'>): void;
+  /** Deliveries begin to wait for the quota of the workspace. */
+  quotaReached(): void;
   /** An event of a notification is on disk. */
   told(event: HeadgateEvent): void;
   removed(kind: Ageing, rows: number): void;
@@ -51,6 +53,11 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Deliveries that were skipped because too many waited for a target with onBackpressure drop.',
     labels: ['target'],
   });
+  const quotaReached = metrics.counter({
+    name: 'headgate_deliveries_quota_reached_total',
+    help: 'Times that deliveries began to wait, as their workspace had begun as many in a minute as hosted.quotas.deliveriesPerMinute allows.',
+    labels: [],
+  });
   const transitions = metrics.counter({
     name: 'headgate_transitions_total',
     help: 'Events of incidents that were written: ALARM for openings and reminders, OK for ends.',
@@ -68,7 +75,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
   });
   const refused = metrics.counter({
     name: 'headgate_pipeline_refused_total',
-    help: 'Series and components that were not taken, as their pipeline has as many as it may have; each reading counts.',
+    help: 'Series and components that were not taken, as their pipeline or its workspace has as many as it may have; each reading counts.',
     labels: ['pipeline', 'kind'],
   });
   const ingestRefused = metrics.counter({
@@ -103,6 +110,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
       if (state === 'sent') arrived(target);
     },
     dropped: ({ target }) => dropped({ target }),
+    quotaReached: () => quotaReached({}),
     told: ({ condition, status }) => transitions({ condition, status }),
     removed: (kind, rows) => forgotten({ kind }, rows),
     pipelines: {

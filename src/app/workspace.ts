@@ -11,7 +11,7 @@ import { NO_COMPONENTS, NO_MINUTES, notLeading } from './follower.ts';
 import type { Held } from './held.ts';
 import { leaderUrl } from './leader.ts';
 import { createLeadership } from './leadership.ts';
-import { type Led, startLeading } from './leading.ts';
+import { type Led, type RunningQuotas, startLeading } from './leading.ts';
 import type { Meters } from './meters.ts';
 import type { Shared } from './shared.ts';
 import { createTeardown } from './teardown.ts';
@@ -27,6 +27,8 @@ export interface WorkspaceOptions {
   /** What is known to expire and concerns the workspace. */
   readonly facts: FactSource;
   readonly authenticate: Authenticate;
+  /** What bounds the workspace while it runs; undefined where nobody bounds it. */
+  readonly quotas?: RunningQuotas;
   /** What verbs find in every workspace of the installation. */
   readonly common: Pick<House, 'users' | 'keys'>;
 }
@@ -43,7 +45,7 @@ export interface RunningWorkspace {
 /** Starts what the workspace's configuration asks for; when that fails, what has started is stopped. */
 export async function startWorkspace(
   shared: Shared,
-  { held, node, http, dial, meters, facts, authenticate, common }: WorkspaceOptions,
+  { held, node, http, dial, meters, facts, authenticate, quotas, common }: WorkspaceOptions,
 ): Promise<RunningWorkspace> {
   const { storage, isShared, keyRing, dataFolder, clock, ids, random, logger } = shared;
   const { workspace, folder, audit, secrets, ingestTokens, versions, configuration } = held;
@@ -64,7 +66,7 @@ export async function startWorkspace(
       const started = await startLeading(
         {
           ...{ workspace, storage, keyRing, http, dial, secretOf: secrets.get, clock, ids, random, logger },
-          ...{ dataFolder, configFolder: folder, configuration: configuration.get, meters },
+          ...{ dataFolder, configFolder: folder, configuration: configuration.get, meters, quotas },
           facts: () => facts(configuration.get()),
         },
         tenure,
@@ -115,6 +117,7 @@ export async function startWorkspace(
     secrets,
     ingestTokens,
     audit,
+    heldBecause: target => led?.heldBecause(target),
     async requeue(filter, now) {
       if (led === undefined) throw notLeading();
       return led.requeue(filter, now);

@@ -131,6 +131,15 @@ describe('the configuration in force', () => {
     await holder.reload();
     expect(holder.status().warnings).toEqual([]);
   });
+
+  it('says that other quotas of workspaces wait for a restart', async () => {
+    const hosted = (quotas: string) =>
+      `hosted: { cloudDomain: example.com, authUrl: 'https://login.example.com', audience: [a], quotas: ${quotas} }\n`;
+    const { holder, write } = hold(hosted('{}'));
+    write(hosted('{ deliveriesPerMinute: 5 }'));
+    const { warnings } = await holder.reload();
+    expect(warnings.map(({ path }) => path)).toContain('hosted.quotas');
+  });
 });
 
 describe('watching', () => {

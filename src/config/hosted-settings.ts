@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { httpUrl } from '../lib/schemas.ts';
+import { MOST_COMPONENTS } from '../pipelines/settings.ts';
 
 /** Names with dots between them, as a host has them; `localhost` for trials. */
 const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
@@ -30,6 +31,22 @@ export const hostedSchema = z.strictObject({
       pipelines: z.int().min(1).max(10_000).default(100).describe('Pipelines.'),
       targets: z.int().min(1).max(10_000).default(200).describe('Targets.'),
       notifications: z.int().min(1).max(100_000).default(1000).describe('Notifications.'),
+      components: z
+        .int()
+        .min(1)
+        .max(MOST_COMPONENTS)
+        .default(10_000)
+        .describe(
+          'Inputs and outputs over all its pipelines, whatever their `maxComponents`; further ones are refused, those that are there stay.',
+        ),
+      deliveriesPerMinute: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(6000)
+        .describe(
+          'Deliveries that are begun in any 60 seconds over all its targets, each attempt of each one counted; further ones wait their turn. Counted by the process that sends for the workspace, anew after a restart.',
+        ),
     })
     .prefault({})
     .describe('How much of each a workspace may have. Needs a restart.'),

@@ -18,6 +18,7 @@ const AT_START = [
   ['hosted', 'cloudDomain'],
   ['hosted', 'authUrl'],
   ['hosted', 'audience'],
+  ['hosted', 'quotas'],
   ['hosted', 'tokenRateLimit'],
 ];
 

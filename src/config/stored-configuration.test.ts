@@ -13,8 +13,15 @@ const WORKSPACE = 'main-acme';
 const TERMS = {
   delivery: { privateAddresses: 'refuse', allowedAddresses: [] },
   externalUrl: 'https://main-acme.example.com',
-  quotas: { pipelines: 1, targets: 2, notifications: 1 },
 } as const;
+const QUOTAS = { pipelines: 1, targets: 2, notifications: 1 };
+const ALERT = {
+  id: 'silent',
+  condition: 'no-data',
+  targets: ['hook'],
+  conf: { name: 'app', timeWindow: '60s' },
+};
+const edge = (id: string) => ({ id, engine: 'vector', url: `https://${id}.example/` });
 
 describe('the configuration of a workspace that has no files', () => {
   let held: TestStorage;
@@ -25,12 +32,13 @@ describe('the configuration of a workspace that has no files', () => {
   afterEach(() => held.close());
 
   /** As one process holds it. */
-  async function open(isTold = true): Promise<ConfigurationHolder> {
+  async function open(isTold = true, quotas: Partial<typeof QUOTAS> = {}): Promise<ConfigurationHolder> {
+    const tenant = { ...TERMS, quotas: { ...QUOTAS, ...quotas } };
     const { storage, folder } = held;
     const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
     const documents = documentKeeper({ storage, workspace: WORKSPACE, keyRing, clock });
     const holder = createStoredConfiguration({
-      ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, tenant: TERMS, clock },
+      ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, tenant, clock },
       ...{ logger: silentLogger, documents, first: await documents.read() },
       subscribe: listener =>
         isTold ? storage.subscribe(fact => fact.noun === 'documents' && listener()) : () => {},
@@ -131,9 +139,38 @@ describe('the configuration of a workspace that has no files', () => {
     for (const id of ['one', 'two']) await holder.save(change(target({ ...HOOK, id })));
     const refusal = await refusalOf(holder.save(change(target({ ...HOOK, id: 'three' }))));
     expect(refusal.problems?.map(({ message }) => message)).toEqual([
-      'notifications.yml: there are 3 targets, and a workspace may have 2; remove some',
+      'notifications.yml: 3 targets are more than the 2 that a workspace may have (hosted.quotas.targets); remove some, or ask whoever runs this service for more',
     ]);
     expect(holder.get().targets).toHaveLength(2);
+  });
+
+  it.each([
+    ['notifications', 2, { section: 'notifications', id: 'other', value: { ...ALERT, id: 'other' } }],
+    ['pipelines', 2, { section: 'settings', id: '', value: { pipelines: [edge('a'), edge('b')] } }],
+  ] as const)('refuses %s over their quota', async (what, count, edit) => {
+    const holder = await open();
+    await holder.save(change(target(HOOK)));
+    await holder.save(change({ section: 'notifications', id: ALERT.id, value: ALERT }));
+    const refusal = await refusalOf(holder.save(change(edit)));
+    expect(refusal.code).toBe('invalid-request');
+    expect(JSON.stringify(refusal.problems)).toContain(
+      `${count} ${what} are more than the 1 that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`,
+    );
+  });
+
+  it('keeps what it has when its quota is lowered, takes changes that add nothing, and goes down to it', async () => {
+    const before = await open(true, { targets: 4 });
+    for (const id of ['one', 'two', 'three', 'four']) await before.save(change(target({ ...HOOK, id })));
+    const holder = await open();
+    expect(holder.get().targets).toHaveLength(4);
+    await holder.save(change(target({ ...HOOK, id: 'one', description: 'changed' })));
+    const more = holder.save(change(target({ ...HOOK, id: 'five' })));
+    expect((await refusalOf(more)).problems?.[0]?.message).toContain('5 targets are more than the 2');
+    const without = (id: string) => holder.save(change({ section: 'targets', id, value: undefined }));
+    await without('four');
+    const again = holder.save(change(target({ ...HOOK, id: 'four' })));
+    expect((await refusalOf(again)).problems?.[0]?.message).toContain('4 targets are more than the 2');
+    expect(urls(holder)).toEqual(['changed', undefined, undefined]);
   });
 
   it('names no file of the machine', async () => {

@@ -14,10 +14,12 @@ import { assertSound, createInForce } from './in-force.ts';
 import { keepSecrets } from './keep-secrets.ts';
 import type { Configuration, Loaded, LoadResult } from './load.ts';
 import { maskedTexts } from './mask-texts.ts';
+import { type TenantTerms, WHATEVER_IS_THERE } from './tenant-terms.ts';
 import { allOf, type DocumentKeeper, type WorkspaceDocument } from './workspace-document.ts';
 
 export interface StoredConfigurationOptions
-  extends Omit<ConfigurationOptions, 'texts' | 'edited' | 'assertMayBecome'> {
+  extends Omit<ConfigurationOptions, 'texts' | 'edited' | 'assertMayBecome' | 'tenant'> {
+  readonly tenant: TenantTerms;
   readonly documents: DocumentKeeper;
   /** What the store holds at the start. */
   readonly first: WorkspaceDocument;
@@ -30,15 +32,15 @@ const LOOK_MS = 3000;
 
 /** Owns the configuration of a workspace that has no files: one document in the store. */
 export function createStoredConfiguration(options: StoredConfigurationOptions): ConfigurationHolder {
-  const { clock, documents, logger, secrets } = options;
+  const { clock, documents, logger, secrets, tenant } = options;
   let read = options.first;
-  const sources = {
+  const inForce = createInForce({
     ...options,
+    tenant: { ...tenant, present: WHATEVER_IS_THERE },
     get texts() {
       return read.texts;
     },
-  };
-  const inForce = createInForce(sources);
+  });
   const turns = createTurns();
   const faults = createFaultLog(logger, {
     fields: { workspace: options.folder },
@@ -80,8 +82,22 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     }
   }
 
+  /** What changes are held against: they may keep what is there, and add nothing beyond the quotas. */
+  const sourcesNow = ({ settings, targets, notifications }: Configuration) => ({
+    ...options,
+    texts: read.texts,
+    tenant: {
+      ...tenant,
+      present: {
+        pipelines: settings.pipelines.length,
+        targets: targets.length,
+        notifications: notifications.length,
+      },
+    },
+  });
+
   const prepared = (now: Loaded, change: Parameters<typeof prepareApart>[0]): Promise<Prepared> =>
-    prepareApart(change, now, sources, clock);
+    prepareApart(change, now, sourcesNow(now.configuration), clock);
 
   async function save(change: Change): Promise<Configuration> {
     const now = assertSound(await current());
@@ -118,7 +134,7 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     reload: () => turns.take(current),
     save: change => turns.take(() => save(change)),
     trial: edits => turns.take(() => trial(edits)),
-    check: texts => checkTexts(sources, texts, clock),
+    check: texts => checkTexts(sourcesNow(inForce.get()), texts, clock),
     secretsChanged() {
       isStale = true;
       return turns.take(async () => {

@@ -2,7 +2,7 @@ import type { AddressPolicy } from '../lib/address-guard.ts';
 import { isMap } from './plain.ts';
 import type { Path } from './yaml-places.ts';
 
-/** How much of each a workspace may have. */
+/** How much of each the configuration of a workspace may have. */
 export interface Quotas {
   readonly pipelines: number;
   readonly targets: number;
@@ -18,7 +18,16 @@ export interface TenantTerms {
   /** Where people reach the workspace. */
   readonly externalUrl: string;
   readonly quotas: Quotas;
+  /** How much there is already: it stays when a quota is lowered. Left out, that is nothing. */
+  readonly present?: Quotas;
 }
+
+/** As much as there is. */
+export const WHATEVER_IS_THERE: Quotas = {
+  pipelines: Number.POSITIVE_INFINITY,
+  targets: Number.POSITIVE_INFINITY,
+  notifications: Number.POSITIVE_INFINITY,
+};
 
 /** What of headgate.yml is the workspace's own. */
 const OWN: Readonly<Record<string, 'all' | readonly string[]>> = {
@@ -75,6 +84,7 @@ export function overQuota(
   what: keyof Quotas,
   count: number,
 ): string | undefined {
-  if (terms === undefined || count <= terms.quotas[what]) return undefined;
-  return `there are ${count} ${what}, and a workspace may have ${terms.quotas[what]}; remove some`;
+  if (terms === undefined || count <= Math.max(terms.quotas[what], terms.present?.[what] ?? 0))
+    return undefined;
+  return `${count} ${what} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`;
 }

@@ -6,6 +6,7 @@ import { AGAIN_MS } from './again.ts';
 import { type AttemptEnd, type Attempts, attempt } from './attempt.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { type DeliveryQueue, groupOf, type Waiting } from './queue.ts';
+import type { Claim } from './quota.ts';
 
 export interface FlightOptions extends Attempts {
   readonly queue: DeliveryQueue;
@@ -28,7 +29,7 @@ type Flown = Landing | 'put back' | 'stopped';
 
 /** From the queue to the answer: looks at deliveries, binds those that travel together, and sends them once. */
 export interface Flights {
-  fly(entries: readonly Waiting[], target: Target): Promise<Flown>;
+  fly(entries: readonly Waiting[], target: Target, claim: Claim): Promise<Flown>;
 }
 
 export function createFlights(options: FlightOptions): Flights {
@@ -69,7 +70,7 @@ export function createFlights(options: FlightOptions): Flights {
     return entries;
   }
 
-  async function again(first: Waiting, batch: string, target: Target): Promise<Flown> {
+  async function again(first: Waiting, batch: string, target: Target, claim: Claim): Promise<Flown> {
     if (flying.has(batch)) return putBackForNow([first]);
     flying.add(batch);
     try {
@@ -77,7 +78,9 @@ export function createFlights(options: FlightOptions): Flights {
         faults.failed(error);
         putBackForNow([first]);
       });
-      return entries === undefined ? 'put back' : await sendAll(entries, target);
+      if (entries === undefined) return 'put back';
+      if (!claim.covers(entries.length)) return putBack(entries, { together: entries.length });
+      return await sendAll(entries, target);
     } finally {
       flying.delete(batch);
     }
@@ -122,10 +125,10 @@ export function createFlights(options: FlightOptions): Flights {
   }
 
   return {
-    async fly(entries, target) {
+    async fly(entries, target, claim) {
       const [first] = entries;
       const batch = first?.row.batch ?? null;
-      if (first !== undefined && batch !== null) return again(first, batch, target);
+      if (first !== undefined && batch !== null) return again(first, batch, target, claim);
       return sendAll(entries, target);
     },
   };

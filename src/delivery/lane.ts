@@ -13,6 +13,7 @@ import { createFlights, type Landing } from './flight.ts';
 import { createHealth, type HealthNews, type ToldFailing } from './health.ts';
 import type { Pace } from './pace.ts';
 import { createQueue, groupOf, type Waiting } from './queue.ts';
+import type { Claim, Quota } from './quota.ts';
 import { skip } from './settlement.ts';
 import type { Slots } from './slots.ts';
 
@@ -26,6 +27,7 @@ const MOST_TOGETHER = 500;
 export interface LaneOptions extends Attempts {
   readonly target: Target;
   readonly slots: Slots;
+  readonly quota: Quota;
   /** Its pace among those of the other lanes. */
   readonly pace: (wake: () => void) => Pace;
   /** What was last told of the target if it was failing when somebody last looked. */
@@ -56,6 +58,8 @@ export interface Lane {
   use(target: Target, isFormer: boolean): void;
   /** For how long (ms) something has been due while nothing was begun or booked; 0 while the lane moves or rests. */
   overdueMs(): number;
+  /** Whether what is due waits for the quota of the workspace. */
+  isHeld(): boolean;
   /** Starts nothing more and waits for what is under way. */
   stop(): Promise<void>;
 }
@@ -68,6 +72,7 @@ export function createLane(options: LaneOptions): Lane {
   const pace = options.pace(pump);
   let health = createHealth(clock, options.toldFailing);
   const seat = options.slots.seat(pump);
+  const share = options.quota.share(pump);
   const faultLog = (message: string, over: string) =>
     createFaultLog(logger, { fields: { target: id }, message, over });
   const flights = createFlights({
@@ -143,9 +148,9 @@ export function createLane(options: LaneOptions): Lane {
   /** Begins what may be begun; whether whatever is in memory waits for its time. */
   function beginAll(now: number): boolean {
     while (hasRoom() && pace.freeAt() <= now) {
-      const due = queue.nextDue();
-      if (due === undefined || due > now) return true;
-      if (gatheredAt() > now || !seat.take()) return false;
+      const next = queue.next();
+      if (next === undefined || next.due > now) return true;
+      if (gatheredAt() > now || !share.admits(next.together ?? 1) || !seat.take()) return false;
       const entries = takeTogether(now);
       if (entries.length > 0) begin(entries, now);
       else seat.release();
@@ -158,7 +163,7 @@ export function createLane(options: LaneOptions): Lane {
     const most = mostTogether();
     const entries: Waiting[] = [];
     let group: string | undefined;
-    while (entries.length < most) {
+    while (entries.length < most && share.fits(entries.length + 1)) {
       const entry = takeSendable(now, group);
       if (entry === undefined) break;
       if (entries.length === 0) group = groupOf(entry);
@@ -191,16 +196,17 @@ export function createLane(options: LaneOptions): Lane {
     gatheringSince = undefined;
     movedAt = now;
     pace.begun(now);
-    track(handle(entries, now));
+    track(handle(entries, now, share.claim(entries[0]?.together ?? entries.length)));
   }
 
-  async function handle(entries: readonly Waiting[], began: number): Promise<void> {
+  async function handle(entries: readonly Waiting[], began: number, claim: Claim): Promise<void> {
     const sentTo = target;
     const sentBy = settingsText;
-    const flown = await flights.fly(entries, sentTo);
+    const flown = await flights.fly(entries, sentTo, claim);
     sending -= 1;
     seat.release();
     if (flown === 'stopped') return;
+    claim.end(flown === 'put back' ? 0 : flown.sent.length);
     if (flown === 'put back' || flown.end === undefined) pace.unused(began);
     if (flown !== 'put back') await land(flown, sentTo, sentBy === settingsText);
     pump();
@@ -323,12 +329,14 @@ export function createLane(options: LaneOptions): Lane {
     },
     overdueMs() {
       const due = Math.min(queue.nextDue() ?? Infinity, backlog.nextDue() ?? Infinity);
-      return Math.max(0, clock.monotonic() - Math.max(due, pace.freeAt(), movedAt));
+      return Math.max(0, clock.monotonic() - Math.max(due, pace.freeAt(), share.freeAt(), movedAt));
     },
+    isHeld: () => share.isWaiting,
     async stop() {
       state = 'stopped';
       wake();
       pace.end();
+      share.end();
       await Promise.all(underWay);
     },
   };

@@ -7,6 +7,7 @@ import type { Attempts } from './attempt.ts';
 import type { ToldFailing } from './health.ts';
 import { beforeId, createLane, type Lane, type LaneOptions } from './lane.ts';
 import { createPaces } from './pace.ts';
+import { createQuota, NO_QUOTA } from './quota.ts';
 import { createSlots } from './slots.ts';
 
 /** How long a graceful stop waits for attempts under way; the rest stays in the store. */
@@ -20,6 +21,8 @@ export interface LanesOptions extends Omit<Attempts, 'signal'> {
   readonly news: LaneOptions['news'];
   /** Told of a delivery that was skipped because too many wait. Left out, nobody is. */
   readonly dropped?: (row: DeliveryRow) => void;
+  /** How many deliveries all lanes may begin in a minute, and who is told when they wait for it. Left out, nobody bounds them. */
+  readonly quota?: { readonly perMinute: number; readonly reached: () => void } | undefined;
 }
 
 /** One lane per target: a slow or dead target never slows another. */
@@ -36,6 +39,8 @@ export interface Lanes {
   released(targets: Iterable<string>, first: string): void;
   /** Deliveries of these targets were put back into the queue in the store. */
   requeued(targets: Iterable<string>): void;
+  /** Why what is due for a target waits its turn; undefined when it does not. */
+  heldBecause(target: string): string | undefined;
   /** The lane that has moved least, as `Lane.overdueMs` says; undefined when all move or rest. */
   slowest(): { readonly target: string; readonly overdueMs: number } | undefined;
   /** Without `inTime` what is under way is cut off at once: another process may be sending it already. */
@@ -47,6 +52,7 @@ export function createLanes(options: LanesOptions): Lanes {
   let configured: ReadonlyMap<string, Target> = new Map();
   const ending = new Map<string, Promise<void>>();
   const slots = createSlots(() => options.settings().concurrency);
+  const quota = options.quota === undefined ? NO_QUOTA : createQuota({ ...options, ...options.quota });
   const pace = createPaces();
   /** Only until a target is removed: one that comes back begins anew. */
   const failing = new Map(options.failing);
@@ -79,6 +85,7 @@ export function createLanes(options: LanesOptions): Lanes {
       target,
       slots,
       pace,
+      quota,
       fallbacks: fallbacksOf,
       toldFailing: failing.get(id),
       pausedUntil: paused.get(id),
@@ -117,6 +124,7 @@ export function createLanes(options: LanesOptions): Lanes {
     requeued(targets) {
       for (const id of targets) lanes.get(id)?.lookAnew();
     },
+    heldBecause: target => (lanes.get(target)?.isHeld() ? quota.notice : undefined),
     slowest() {
       const overdue = [...lanes].map(([target, lane]) => ({ target, overdueMs: lane.overdueMs() }));
       const [first] = overdue.sort((one, other) => other.overdueMs - one.overdueMs);

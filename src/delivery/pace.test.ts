@@ -60,6 +60,16 @@ it('takes back the one that sent nothing, not one that began after it', () => {
   expect(pace.freeAt()).toBe(1400);
 });
 
+it('tells when several may begin at once, and takes back as many of a moment as began', () => {
+  const pace = createPace();
+  pace.limit(rate(4));
+  pace.begun(0);
+  pace.begun(200, 2);
+  expect([1, 2, 3, 4].map(pace.freeAt)).toEqual([0, 1000, 1200, 1200]);
+  pace.unused(200, 5);
+  expect([3, 4].map(pace.freeAt)).toEqual([0, 1000]);
+});
+
 it('counts what went before its rate was changed', () => {
   const pace = createPace();
   pace.limit(rate(2));

@@ -7,12 +7,12 @@ const MOST_REMEMBERED = 10_000;
 export interface Pace {
   /** Counts from the next attempt on; undefined for no limit. Those with the same `key` keep to it together. */
   limit(rate: Rate | undefined, key?: string): void;
-  /** The earliest moment of the next attempt, in the past when that may be made now. */
-  freeAt(): number;
-  /** An attempt begins. */
-  begun(now: number): void;
-  /** The attempt that began then sends nothing after all. */
-  unused(began: number): void;
+  /** The earliest moment of the next attempt, or so many at once, in the past when that may be made now. */
+  freeAt(count?: number): number;
+  /** An attempt begins, or so many. */
+  begun(now: number, count?: number): void;
+  /** The attempt that began then sends nothing after all, or so many of them. */
+  unused(began: number, count?: number): void;
   /** Nothing is sent before `until`. */
   pause(until: number): void;
   /** Ends a pause. */
@@ -77,25 +77,28 @@ export function createPace(wake = () => {}, tracks = new Map<string, Track>()): 
       else track.limits.set(self, inMemory(next));
       for (const [other, wakeIt] of track.wakes) if (other !== self) wakeIt();
     },
-    freeAt() {
+    freeAt(wanted = 1) {
       const { begins } = track;
       let free = pausedUntil;
       for (const { count, perMs } of track.limits.values()) {
-        const oldest = begins[begins.length - count];
+        const oldest = begins[begins.length - count + wanted - 1];
         if (oldest !== undefined) free = Math.max(free, oldest + perMs);
       }
       return free;
     },
-    begun(now) {
+    begun(now, count = 1) {
       let longestMs = 0;
       for (const { perMs } of track.limits.values()) longestMs = Math.max(longestMs, perMs);
       const passed = track.begins.findIndex(time => time + longestMs > now);
       if (passed !== 0) track.begins = passed < 0 ? [] : track.begins.slice(passed);
-      if (track.limits.size > 0) track.begins.push(now);
+      if (track.limits.size === 0) return;
+      for (let one = 0; one < count; one++) track.begins.push(now);
     },
-    unused(began) {
-      const place = track.begins.lastIndexOf(began);
-      if (place >= 0) track.begins.splice(place, 1);
+    unused(began, count = 1) {
+      const { begins } = track;
+      const last = begins.lastIndexOf(began);
+      const first = Math.max(begins.indexOf(began), last - count + 1);
+      if (last >= 0) begins.splice(first, last - first + 1);
     },
     pause(until) {
       pausedUntil = Math.max(pausedUntil, until);

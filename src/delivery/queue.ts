@@ -11,6 +11,8 @@ export interface Waiting {
   readonly due: number;
   /** The receiver refused it together with others. */
   readonly isAlone?: boolean;
+  /** How many travel together with it, itself among them, when there was no room for all of them. */
+  readonly together?: number;
 }
 
 interface Chain {
@@ -54,6 +56,8 @@ export interface DeliveryQueue {
   settle(taken: Waiting, again?: Waiting): void;
   /** Lets go of the chain of a head that was taken. */
   forget(taken: Waiting): void;
+  /** The idle head that is next; undefined when there is none. */
+  next(): Waiting | undefined;
   /** When the next idle head is due; undefined when there is none. */
   nextDue(): number | undefined;
   /** Lets go of idle chains, those that are due last first, until no more than `most` deliveries are left. */
@@ -197,6 +201,7 @@ export function createQueue(): DeliveryQueue {
       busy -= 1;
       size -= chain.entries.length + 1;
     },
+    next: () => first()?.chain.entries[0],
     nextDue: () => first()?.due,
     shed(most) {
       const latestFirst = idle

@@ -4,6 +4,7 @@ import type { Meaning, Statement } from './engines/profile.ts';
 import type { Feed, Restored } from './feed.ts';
 import { createInstance } from './instance.ts';
 import { addIncrease, addValue, createReplica, dropReplica, settle, tallyOf } from './replica.ts';
+import type { Room } from './room.ts';
 import { bitOf, type Rows } from './rows.ts';
 import { type Slots, takeSlot } from './slots.ts';
 import type { Instance, Replica, Row } from './state.ts';
@@ -125,10 +126,16 @@ export function createIntake({ clock, rows, slots }: Parts): Intake {
     const row = rows.find(feed.pipeline.pipeline, kind, type, engineId);
     if (row !== undefined || type === undefined) return row;
     const { pipeline, room } = feed;
-    const isFull = rows.countIn(pipeline.pipeline) >= room.maxComponents;
-    const added = isFull ? undefined : rows.add({ ...pipeline, kind, type, engineId });
-    if (added === undefined) room.refuse('components', isFull ? 'pipeline' : 'everywhere');
+    const full = whoIsFull(pipeline.pipeline, room);
+    const added = full === undefined ? rows.add({ ...pipeline, kind, type, engineId }) : undefined;
+    if (added === undefined) room.refuse('components', full ?? 'everywhere');
     return added;
+  }
+
+  /** The workspace first: where it is full, a pipeline with a higher bound gets no more either. */
+  function whoIsFull(pipeline: string, room: Room): 'pipeline' | 'workspace' | undefined {
+    if (room.componentQuota !== undefined && rows.size >= room.componentQuota) return 'workspace';
+    return rows.countIn(pipeline) >= room.maxComponents ? 'pipeline' : undefined;
   }
 
   /** The first value since the process began. */

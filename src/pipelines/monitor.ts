@@ -35,6 +35,8 @@ export interface MonitorOptions {
   /** What settings refer to on disk. */
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
+  /** Components that all pipelines may have together; those that are there stay, however many. Left out, nobody bounds them. */
+  readonly componentQuota?: number | undefined;
   /** 0 to 1; spreads first readings. */
   readonly random?: () => number;
 }
@@ -101,6 +103,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
     intake: createIntake({ clock, rows, slots }),
     files: options.files,
     meter: options.meter,
+    componentQuota: options.componentQuota,
   };
 
   function repeat(delay: () => number, run: () => void | Promise<void>): void {

@@ -55,7 +55,7 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
     readers: new Map<string, RsyslogReader>(),
   };
   const room = createRoom({
-    limits: settings,
+    limits: { ...settings, componentQuota: shared.componentQuota },
     clock,
     logger,
     refused: what => shared.meter.refused(settings.id, what),

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { startBench, startBenchWith, URL_OF, vectorAt } from '../../test/helpers/monitor.ts';
+import { type Bench, startBench, startBenchWith, URL_OF, vectorAt } from '../../test/helpers/monitor.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { Point } from './formats/point.ts';
 
@@ -94,6 +94,76 @@ describe('a pipeline with as much as it may have', () => {
       `${line('app', 1)}vector_component_received_events_total{component_id="long",component_kind="source",${labels}} 1\n`,
     );
     expect(bench.monitor.components.all().map(({ engineId }) => engineId)).toEqual(['app']);
+  });
+});
+
+const QUOTA_NOTICE =
+  'inputs and outputs beyond the 2 that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask whoever runs this service for more';
+
+describe('a workspace with as many inputs and outputs as its quota', () => {
+  const ids = (bench: Bench): string[] => bench.monitor.components.all().map(({ engineId }) => engineId);
+  const errorOf = (bench: Bench, id: string) => bench.monitor.components.pipeline(id)?.error;
+
+  it('refuses further ones over all pipelines, says so where it happens, and goes on with those it has', async () => {
+    const bench = await startBenchWith({ componentQuota: 2 }, vectorAt('edge'), vectorAt('core'));
+    bench.pages.serve(URL_OF('core'), line('db', 1));
+    await bench.scrape(line('app', 1));
+    await bench.scrape(line('app', 5) + line('web', 1));
+    expect(ids(bench)).toEqual(['app', 'db']);
+    expect(bench.status('app').metrics.in_events).toBe(4);
+    expect(bench.monitor.components.pipeline('edge')).toMatchObject({
+      state: 'reachable',
+      error: QUOTA_NOTICE,
+    });
+    expect(errorOf(bench, 'core')).toBeNull();
+    expect(bench.metered).toEqual(['refused edge components']);
+  });
+
+  it('names the quota where the bound of the pipeline is higher, and that bound where it is lower', async () => {
+    const high = { ...vectorAt('edge'), maxComponents: 100_000 };
+    const bench = await startBenchWith({ componentQuota: 2 }, high, {
+      ...vectorAt('core'),
+      maxComponents: 1,
+    });
+    await bench.scrape(line('app', 1) + line('web', 1), 'core');
+    expect(errorOf(bench, 'core')).toMatch(/beyond the 1 of maxComponents/);
+    await bench.scrape(line('app', 1) + line('web', 1));
+    expect(errorOf(bench, 'edge')).toBe(QUOTA_NOTICE);
+    expect(ids(bench)).toEqual(['app', 'app']);
+  });
+
+  it('takes another one when there is room again', async () => {
+    const bench = await startBenchWith({ componentQuota: 1 }, vectorAt('edge'), vectorAt('core'));
+    await bench.scrape(line('app', 1));
+    await bench.scrape(line('db', 1), 'core');
+    expect(ids(bench)).toEqual(['app']);
+    bench.configure(vectorAt('core'));
+    await bench.clock.advance(10_000);
+    expect(ids(bench)).toEqual(['db']);
+  });
+
+  it('keeps what it has when the quota is lower after a restart', async () => {
+    const facts: { componentQuota: number } = { componentQuota: 2 };
+    const bench = await startBenchWith(facts, vectorAt('edge'));
+    await bench.scrape(line('app', 1) + line('web', 1));
+    facts.componentQuota = 1;
+    await bench.restart();
+    await bench.scrape(line('app', 5) + line('web', 3) + line('db', 1));
+    expect(ids(bench)).toEqual(['app', 'web']);
+    expect(bench.status('web').metrics.in_events).toBe(2);
+    expect(errorOf(bench, 'edge')).toMatch(/beyond the 1 that a workspace may have/);
+  });
+
+  it('answers a push with how many found room', async () => {
+    const own = { id: 'own', engine: 'custom', push: true, token: 'custom token' };
+    const bench = await startBenchWith({ componentQuota: 2 }, own);
+    const push = (...sent: string[]) =>
+      bench.monitor.ingestSamples('own', {
+        samples: sent.map(id => ({ kind: 'input', id, metric: 'in_events', value: 1 })),
+      });
+    expect(push('a', 'b', 'c')).toEqual({ accepted: 2 });
+    expect(push('c', 'b', 'a')).toEqual({ accepted: 2 });
+    expect(errorOf(bench, 'own')).toBe(QUOTA_NOTICE);
   });
 });
 

@@ -7,14 +7,19 @@ export type Bounded = 'components' | 'series';
 interface Limits {
   readonly maxComponents: number;
   readonly maxSeries: number;
+  /** Components that all pipelines of the workspace may have together; undefined where nobody bounds them. */
+  readonly componentQuota?: number | undefined;
 }
+
+/** Whose bound it is that something is over: of the pipeline, of its workspace, or of the process. */
+type Scope = 'pipeline' | 'workspace' | 'everywhere';
 
 /** How much one pipeline may keep, and what it was refused. */
 export interface Room extends Limits {
   /** Series kept, over all its feeds. */
   series: number;
-  /** Notes that one more was refused. `everywhere`: all pipelines together have as many as there may be. */
-  refuse(what: Bounded, scope: 'pipeline' | 'everywhere'): void;
+  /** Notes that one more was refused. */
+  refuse(what: Bounded, scope: Scope): void;
   /** What is being refused, and the remedy; undefined when nothing was for a while. */
   notice(): string | undefined;
 }
@@ -39,6 +44,14 @@ const NOTICES = {
 
 const EVERYWHERE = 'more than all pipelines together may have is refused; read fewer of them here';
 
+const overQuota = ({ componentQuota }: Limits): string =>
+  `inputs and outputs beyond the ${componentQuota} that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask whoever runs this service for more`;
+
+function noticeOf(what: Bounded, scope: Scope, limits: Limits): string {
+  if (scope === 'pipeline') return NOTICES[what](limits);
+  return scope === 'workspace' ? overQuota(limits) : EVERYWHERE;
+}
+
 interface Refusal {
   notice: string;
   count: number;
@@ -47,18 +60,19 @@ interface Refusal {
 }
 
 export function createRoom({ limits, clock, logger, refused }: Options): Room {
-  const { maxComponents, maxSeries } = limits;
+  const { maxComponents, maxSeries, componentQuota } = limits;
   const refusals = new Map<Bounded, Refusal>();
   return {
     maxComponents,
     maxSeries,
+    componentQuota,
     series: 0,
     refuse(what, scope) {
       refused(what);
       const now = clock.monotonic();
       const one = refusals.get(what) ?? { notice: '', count: 0, at: now, toldAt: Number.NEGATIVE_INFINITY };
       refusals.set(what, one);
-      one.notice = scope === 'pipeline' ? NOTICES[what](limits) : EVERYWHERE;
+      one.notice = noticeOf(what, scope, limits);
       one.count++;
       one.at = now;
       if (now - one.toldAt < QUIET_MS) return;

@@ -27,4 +27,6 @@ export interface Shared {
   readonly intake: Intake;
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
+  /** Components that all of them may have together; undefined where nobody bounds them. */
+  readonly componentQuota: number | undefined;
 }

@@ -50,6 +50,8 @@ export interface House {
     filter: RequeueFilter,
     now: number,
   ) => Promise<{ readonly requeued: number; readonly overtaken: number }>;
+  /** Why what is due for a target waits its turn, as far as this process sends; undefined when it does not. */
+  readonly heldBecause: (target: string) => string | undefined;
   readonly clock: Pick<Clock, 'now'>;
   /** Tells of what is committed from now on, here and in other processes; the answer ends it. */
   readonly facts: (listener: (fact: Fact) => void) => () => void;

@@ -2,39 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../helpers/eventually.ts';
-import { ask, type HostedCall, hostedInstallation } from '../helpers/hosted.ts';
+import { ask, type HostedCall, hostedInstallation, twoOrganizations } from '../helpers/hosted.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
 
 const PASSWORD = 'forty-two purple elephants';
-
-/** An installation on SQLite, whose one process is the login service too, with two organizations. */
-async function twoOrganizations() {
-  const installed = await hostedInstallation();
-  const { cli, port, authUrl, tokenFor } = installed;
-  const passwords = new Map<string, string>();
-  const owners = new Map<string, string>();
-  for (const org of ['acme', 'corp']) {
-    const text = await cli('org', 'create', org, '--owner', `ann@${org}.example`, '--workspace', 'main');
-    passwords.set(org, /One-time password: (\S+)/.exec(text)?.[1] ?? '');
-    const made = await cli('credentials', 'create', 'robot', '--org', org, '--role', 'owner', '--json');
-    owners.set(org, made);
-  }
-  await installed.serve();
-  const tokens = new Map<string, string>();
-  for (const [org, made] of owners) tokens.set(org, await tokenFor(JSON.parse(made)));
-  const tokenOf = (org: string): string => tokens.get(org) ?? '';
-  return {
-    ...installed,
-    tokenOf,
-    passwordOf: (org: string): string => passwords.get(org) ?? '',
-    /** Asks the API of a workspace, by the host `<workspace>-<organization>.localhost`. */
-    api: (label: string, path: string, call: HostedCall = {}) =>
-      ask(`http://127.0.0.1:${port}/api/v1${path}`, { host: `${label}.localhost:${port}`, ...call }),
-    /** Asks the management plane of an organization. */
-    plane: (org: string, path: string, call: HostedCall = {}) =>
-      ask(`${authUrl}/v1/organizations/${org}${path}`, { token: tokenOf(org), ...call }),
-  };
-}
 
 it('takes a token of the login service at the host of a workspace, and knows nobody of another organization', async () => {
   const { api, tokenOf, folders } = await twoOrganizations();

@@ -92,8 +92,10 @@ export const tokenFrom =
     return answer.body.access_token;
   };
 
+export const METRICS_TOKEN = 'token-of-the-metrics';
+
 /** A hosted installation with nobody in it, on its own SQLite or on PostgreSQL by its url. */
-export async function hostedInstallation(database?: string) {
+export async function hostedInstallation(database?: string, quotas: object = {}) {
   const port = await freePort();
   const authUrl = `http://127.0.0.1:${port + 1}`;
   const folders: Folders = installation({
@@ -101,7 +103,8 @@ export async function hostedInstallation(database?: string) {
       instance: { externalUrl: `http://localhost:${port}` },
       auth: { signingAlgorithm: 'ES256' },
       delivery: { allowedAddresses: ['127.0.0.0/8'] },
-      hosted: { cloudDomain: 'localhost', authUrl, audience: [AUDIENCE] },
+      hosted: { cloudDomain: 'localhost', authUrl, audience: [AUDIENCE], quotas },
+      metrics: { token: METRICS_TOKEN },
       ...(database !== undefined && { storage: { url: '${env:DATABASE_URL}' } }),
     },
   });
@@ -124,5 +127,35 @@ export async function hostedInstallation(database?: string) {
       return end.stdout;
     },
     tokenFor: tokenFrom(authUrl),
+  };
+}
+
+/** An installation on SQLite, whose one process is the login service too, with two organizations. */
+export async function twoOrganizations(quotas: object = {}) {
+  const installed = await hostedInstallation(undefined, quotas);
+  const { cli, port, authUrl, tokenFor } = installed;
+  const passwords = new Map<string, string>();
+  const owners = new Map<string, string>();
+  for (const org of ['acme', 'corp']) {
+    const text = await cli('org', 'create', org, '--owner', `ann@${org}.example`, '--workspace', 'main');
+    passwords.set(org, /One-time password: (\S+)/.exec(text)?.[1] ?? '');
+    const made = await cli('credentials', 'create', 'robot', '--org', org, '--role', 'owner', '--json');
+    owners.set(org, made);
+  }
+  const served = await installed.serve();
+  const tokens = new Map<string, string>();
+  for (const [org, made] of owners) tokens.set(org, await tokenFor(JSON.parse(made)));
+  const tokenOf = (org: string): string => tokens.get(org) ?? '';
+  return {
+    ...installed,
+    served,
+    tokenOf,
+    passwordOf: (org: string): string => passwords.get(org) ?? '',
+    /** Asks the API of a workspace, by the host `<workspace>-<organization>.localhost`. */
+    api: (label: string, path: string, call: HostedCall = {}) =>
+      ask(`http://127.0.0.1:${port}/api/v1${path}`, { host: `${label}.localhost:${port}`, ...call }),
+    /** Asks the management plane of an organization. */
+    plane: (org: string, path: string, call: HostedCall = {}) =>
+      ask(`${authUrl}/v1/organizations/${org}${path}`, { token: tokenOf(org), ...call }),
   };
 }

@@ -48,6 +48,8 @@ async function openWorld() {
     mostWaiting: number;
     failing: Readonly<Record<string, ToldFailing>>;
     paused: Readonly<Record<string, number>>;
+    /** Deliveries that all lanes may begin in a minute; undefined for any number. */
+    perMinute: number | undefined;
     /** As real clocks do: what passes from one reading to the next, and by how much timers are early, in ms. */
     readingMs: number;
     earlyMs: number;
@@ -57,6 +59,7 @@ async function openWorld() {
     mostWaiting: 1000,
     failing: {},
     paused: {},
+    perMinute: undefined,
     readingMs: 0,
     earlyMs: 0,
   };
@@ -98,6 +101,7 @@ async function openWorld() {
       logFolder: store.folder,
       failing: new Map(Object.entries(facts.failing)),
       paused: new Map(Object.entries(facts.paused)),
+      ...(facts.perMinute !== undefined && { quota: { perMinute: facts.perMinute, reached: () => {} } }),
       news: (id, news) => void told.push({ target: id, ...news }),
       settings: () => ({
         retrySchedule: facts.schedule,

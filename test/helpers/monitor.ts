@@ -40,7 +40,7 @@ export const startBench = (...pipelines: object[]): Promise<Bench> => startBench
 
 /** The same with other parts, such as files or a log. */
 export async function startBenchWith(
-  other: Partial<Pick<MonitorOptions, 'files' | 'logger' | 'meter'>>,
+  other: Partial<Pick<MonitorOptions, 'files' | 'logger' | 'meter' | 'componentQuota'>>,
   ...pipelines: object[]
 ): Promise<Bench> {
   const metered: string[] = [];

@@ -120,7 +120,7 @@ export async function story() {
     input: wireComponent(silent),
     status: wireComponentStatus(silent),
     notification: notification.settings,
-    target: wireTarget({ settings: target.settings, failure: undefined }),
+    target: wireTarget({ settings: target.settings, failure: undefined, heldBecause: undefined }),
     incident: wireIncident(ok.operation.incident),
     delivery: wireDelivery({ row: sent, heldBecause: undefined }),
     message: wireMessage(alarm.operation.message),

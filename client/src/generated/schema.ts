@@ -1979,6 +1979,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         BulletinMessageTargetChange: {
@@ -2227,6 +2229,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         DefaultTargetChange: {
@@ -3137,6 +3141,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         NotificationsLogTargetChange: {
@@ -3414,6 +3420,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         PagerDutyTargetChange: {
@@ -3766,6 +3774,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         RouterTargetChange: {
@@ -4673,6 +4683,16 @@ export interface components {
                      * @default 1000
                      */
                     notifications: number;
+                    /**
+                     * @description Inputs and outputs over all its pipelines, whatever their `maxComponents`; further ones are refused, those that are there stay.
+                     * @default 10000
+                     */
+                    components: number;
+                    /**
+                     * @description Deliveries that are begun in any 60 seconds over all its targets, each attempt of each one counted; further ones wait their turn. Counted by the process that sends for the workspace, anew after a restart.
+                     * @default 6000
+                     */
+                    deliveriesPerMinute: number;
                 };
                 /**
                  * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
@@ -5315,6 +5335,8 @@ export interface components {
                     pipelines?: number | null;
                     targets?: number | null;
                     notifications?: number | null;
+                    components?: number | null;
+                    deliveriesPerMinute?: number | null;
                 } | null;
                 tokenRateLimit?: {
                     perSecond?: number | null;
@@ -5465,6 +5487,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         SlackTargetChange: {
@@ -5680,6 +5704,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         SmtpTargetChange: {
@@ -5897,6 +5923,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         SnsTargetChange: {
@@ -6553,6 +6581,8 @@ export interface components {
                 since?: string;
                 /** @description What its last failure was. */
                 error?: string;
+                /** @description Why what is due for it waits its turn, while it does. */
+                heldBecause?: string;
             };
         };
         WebhookTargetChange: {

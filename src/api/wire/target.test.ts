@@ -9,7 +9,9 @@ function settingsOf(raw: { readonly type: string }) {
 }
 
 const shown = (raw: { readonly type: string }): Record<string, unknown> =>
-  JSON.parse(JSON.stringify(wireTarget({ settings: settingsOf(raw), failure: undefined })));
+  JSON.parse(
+    JSON.stringify(wireTarget({ settings: settingsOf(raw), failure: undefined, heldBecause: undefined })),
+  );
 
 const slack = { type: 'slack', slackUrl: 'https://hooks.slack.com/services/hunter2' };
 const smtp = {

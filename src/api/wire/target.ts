@@ -26,6 +26,7 @@ const status = z.object({
   health: z.enum(['Green', 'Red']).describe('Red while deliveries to it fail.'),
   since: z.iso.datetime().optional().describe('Since when it fails.'),
   error: z.string().optional().describe('What its last failure was.'),
+  heldBecause: z.string().optional().describe('Why what is due for it waits its turn, while it does.'),
 });
 
 /** One shape for each type of target, told apart by `type`. */
@@ -43,15 +44,19 @@ export const targetShape: Shape = {
 };
 
 /** A target as the API answers it: effective settings, secrets masked when they are serialised. */
-export function wireTarget({ settings, failure }: DescribedTarget): object {
+export function wireTarget({ settings, failure, heldBecause }: DescribedTarget): object {
   const others = Object.entries(READ_AS[settings.type] ?? {}).map(([name, key]) => [
     name,
     Reflect.get(settings, key),
   ]);
-  return { ...settings, ...Object.fromEntries(others), status: wireStatus(failure) };
+  return {
+    ...settings,
+    ...Object.fromEntries(others),
+    status: { ...wireHealth(failure), ...(heldBecause !== undefined && { heldBecause }) },
+  };
 }
 
-const wireStatus = (failure: IncidentRow | undefined): z.output<typeof status> =>
+const wireHealth = (failure: IncidentRow | undefined): z.output<typeof status> =>
   failure === undefined
     ? { health: 'Green' }
     : { health: 'Red', since: isoTime(failure.opened_at), error: failure.text };

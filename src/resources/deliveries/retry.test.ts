@@ -48,6 +48,7 @@ function house(requeue: House['requeue']): House {
     transaction: notUsed,
     requeue,
     clock,
+    heldBecause: notUsed,
     facts: notUsed,
   };
 }

@@ -9,19 +9,28 @@ export interface DescribedTarget {
   readonly settings: CommonSettings;
   /** The open incident of a target that fails. */
   readonly failure: IncidentRow | undefined;
+  /** Why what is due for it waits its turn, when it does. */
+  readonly heldBecause: string | undefined;
 }
 
+type Sight = Pick<House, 'stores' | 'heldBecause'>;
+
 export async function describedTargets(
-  { stores }: Pick<House, 'stores'>,
+  { stores, heldBecause }: Sight,
   targets: readonly CommonSettings[],
 ): Promise<readonly DescribedTarget[]> {
   const failures = await failuresOf(stores.incidents);
-  return targets.map(settings => ({ settings, failure: failures.get(settings.id) }));
+  return targets.map(settings => ({
+    settings,
+    failure: failures.get(settings.id),
+    heldBecause: heldBecause(settings.id),
+  }));
 }
 
 export async function describedTarget(
-  { stores }: Pick<House, 'stores'>,
+  { stores, heldBecause }: Sight,
   settings: CommonSettings,
 ): Promise<DescribedTarget> {
-  return { settings, failure: (await failuresOf(stores.incidents)).get(settings.id) };
+  const failure = (await failuresOf(stores.incidents)).get(settings.id);
+  return { settings, failure, heldBecause: heldBecause(settings.id) };
 }

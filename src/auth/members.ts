@@ -53,7 +53,10 @@ export interface Members {
   ): Promise<{ readonly member: Member; readonly initialPassword?: Secret }>;
   /** Ends the tokens of the member. Throws `conflict` when no owner would be left who can sign in. */
   setRoles(manager: Manager, userId: string, roles: MemberRoles): Promise<Member>;
-  /** Throws as `setRoles`. */
+  /**
+   * Throws as `setRoles`. Whoever is no member of any organization then is bound to no identity either: added again,
+   * they are found anew.
+   */
   remove(manager: Manager, userId: string): Promise<void>;
 }
 
@@ -139,6 +142,7 @@ export function createMembers(dependencies: Dependencies): Members {
         await tx.removeMember(organization, userId);
         await assertOwnerLeft(tx, organization);
         await endTokens(tx, userId, number);
+        if ((await tx.membershipsOf(userId)).length === 0) await unbind(tx, userId);
       });
       await feed.takenOver();
     },
@@ -226,4 +230,9 @@ async function assertOwnerLeft(tx: Transaction, organization: string): Promise<v
 async function endTokens(tx: Transaction, userId: string, version: number): Promise<void> {
   const user = await tx.userById(userId);
   if (user !== undefined) await tx.updateUser({ ...user, version });
+}
+
+async function unbind(tx: Transaction, userId: string): Promise<void> {
+  const user = await tx.userById(userId);
+  if (user !== undefined) await tx.updateUser({ ...user, issuer: null, subject: null });
 }

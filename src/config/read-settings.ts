@@ -179,13 +179,16 @@ function missingForOpenid(value: unknown, origin: Origin): ConfigProblem[] {
   if (valueAt(value, ['auth', 'type']) !== 'openid') return [];
   const place = origin.place(['auth', 'type']);
   const needed = [
-    [['auth', 'openid'], "'auth.openid' is required"],
+    [[['auth', 'openid']], "'auth.openid' is required"],
     [
-      ['instance', 'externalUrl'],
+      [
+        ['instance', 'externalUrl'],
+        ['hosted', 'authUrl'],
+      ],
       "'instance.externalUrl' is required, as the provider sends people back there",
     ],
   ] as const;
   return needed
-    .filter(([path]) => valueAt(value, [...path]) === undefined)
+    .filter(([paths]) => paths.every(path => valueAt(value, [...path]) === undefined))
     .map(([, message]) => ({ ...place, message: `for the type 'openid' ${message}` }));
 }

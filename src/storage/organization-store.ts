@@ -43,6 +43,8 @@ export interface OrganizationTransaction {
   /** With the roles that members and credentials have in it; what it keeps itself stays. */
   removeWorkspace(organization: string, id: string): Promise<void>;
   member(organization: string, userId: string): Promise<MemberRow | undefined>;
+  /** What the user belongs to, by organization. */
+  membershipsOf(userId: string): Promise<readonly MemberRow[]>;
   /** Owners of the organization who can sign in. */
   countEnabledOwners(organization: string): Promise<number>;
   /** Refused with `conflict` when the user is a member already. */

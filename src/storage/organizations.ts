@@ -25,6 +25,9 @@ const membersOf = (db: Kysely<Database>, organization: string) =>
 const memberById = (db: Kysely<Database>, organization: string, userId: string) =>
   membersOf(db, organization).where('user_id', '=', userId).selectAll().executeTakeFirst();
 
+const membershipsOf = (db: Kysely<Database>, userId: string) =>
+  db.selectFrom('members').where('user_id', '=', userId).selectAll().orderBy('organization').execute();
+
 export const organizationStore = (db: Kysely<Database>): OrganizationStore => ({
   get: id => organizationById(db, id),
   async list({ offset, limit }) {
@@ -46,8 +49,7 @@ export const organizationStore = (db: Kysely<Database>): OrganizationStore => ({
     const [rows, total] = await Promise.all([ordered.offset(offset).limit(limit).execute(), countOf(all)]);
     return { rows, total };
   },
-  membershipsOf: userId =>
-    db.selectFrom('members').where('user_id', '=', userId).selectAll().orderBy('organization').execute(),
+  membershipsOf: userId => membershipsOf(db, userId),
   async memberRoles(organization, userIds) {
     if (userIds.length === 0) return [];
     return db
@@ -105,6 +107,7 @@ export function organizationTransaction(
     removeWorkspace: (organization, id) =>
       organizationTold(organization, removeWorkspace(db, organization, id)),
     member: (organization, userId) => memberById(db, organization, userId),
+    membershipsOf: userId => membershipsOf(db, userId),
     countEnabledOwners: organization =>
       countOf(
         membersOf(db, organization)

@@ -77,14 +77,20 @@ export interface Credential {
   readonly clientSecret: string;
 }
 
-/** A hosted installation with nobody in it, on its own SQLite or on PostgreSQL by its url. */
-export async function hostedInstallation(database?: string) {
+/**
+ * A hosted installation with nobody in it, on its own SQLite or on PostgreSQL by its url; `auth` says how people sign in
+ * at the login service at that address.
+ */
+export async function hostedInstallation(
+  database?: string,
+  auth: (authUrl: string) => Promise<object> = async () => ({}),
+) {
   const port = await freePort();
   const authUrl = `http://127.0.0.1:${port + 1}`;
   const folders: Folders = installation({
     settings: {
       instance: { externalUrl: `http://localhost:${port}` },
-      auth: { signingAlgorithm: 'ES256' },
+      auth: { signingAlgorithm: 'ES256', ...(await auth(authUrl)) },
       delivery: { allowedAddresses: ['127.0.0.0/8'] },
       hosted: { cloudDomain: 'localhost', authUrl, audience: [AUDIENCE] },
       ...(database !== undefined && { storage: { url: '${env:DATABASE_URL}' } }),
@@ -96,6 +102,12 @@ export async function hostedInstallation(database?: string) {
     onTestFinished(() => served.kill());
     return served;
   };
+  const run = async (args: readonly string[], input?: string): Promise<string> => {
+    const all = [...args, '--config', folders.config, '--data', folders.data];
+    const end = await headgate(all, environment, input);
+    if (end.code !== 0) throw new Error(end.stderr);
+    return end.stdout;
+  };
   return {
     port,
     authUrl,
@@ -103,11 +115,9 @@ export async function hostedInstallation(database?: string) {
     serve: (at = port) => start('serve', at),
     serveLogin: () => start('serve-login', port + 1),
     /** Runs a command on the store itself; throws what it complains. */
-    async cli(...args: string[]): Promise<string> {
-      const end = await headgate([...args, '--config', folders.config, '--data', folders.data], environment);
-      if (end.code !== 0) throw new Error(end.stderr);
-      return end.stdout;
-    },
+    cli: (...args: string[]) => run(args),
+    /** The same with a text on its standard input. */
+    cliWith: (input: string, ...args: string[]) => run(args, input),
     /** A token for a credential. */
     async tokenFor({ clientId, clientSecret }: Credential): Promise<string> {
       const body = {

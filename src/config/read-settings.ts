@@ -64,6 +64,7 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
       ...unknownVariables(schema, environment),
       ...(parsed.success && tenant === undefined ? unencrypted(parsed.data.api, origin) : []),
       ...(parsed.success ? forbidden(parsed.data, origin) : []),
+      ...(parsed.success ? addressNotAsked(parsed.data, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
     files: resolved.files,
@@ -89,6 +90,15 @@ export const clearText = (origin: Origin, path: Path): ConfigProblem => ({
   message:
     'this secret is readable for whoever sees the file; write ${env:NAME}, ${file:/path} or ${secret:NAME} instead',
 });
+
+/** Without an address nobody is found who has not come before. */
+function addressNotAsked({ auth, hosted }: Settings, origin: Origin): ConfigProblem[] {
+  const { type, openid } = auth;
+  if (hosted === undefined || type !== 'openid' || openid === undefined) return [];
+  if (openid.scope.split(' ').includes('email')) return [];
+  const message = "members are found by their verified e-mail address; add 'email'";
+  return [{ ...origin.place(['auth', 'openid', 'scope']), message }];
+}
 
 /** A known key without a value counts as one that was left out. */
 function withoutNulls(schema: Schema, value: unknown): unknown {

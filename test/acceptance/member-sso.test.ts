@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { type HandBrowser, handBrowser } from '../helpers/browser-by-hand.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { ask, type HostedCall, hostedInstallation } from '../helpers/hosted.ts';
 import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
@@ -118,4 +119,16 @@ it('knows a member again in every process, and lets nobody else in', async () =>
   users.set('s-4', { email_verified: true });
   expect(await come(handBrowser(), 's-2')).toBe(`${authUrl}/sign-in?sso=other-account`);
   expect(await come(handBrowser(), 's-4')).toBe(`${authUrl}/sign-in?sso=no-member`);
+});
+
+it('says at the start which secret is missing, and that the provider does not answer', async () => {
+  const openid = { issuer: 'http://127.0.0.1:9', client_id: 'a', client_secret: '${secret:sso}' };
+  const installed = await hostedInstallation(undefined, async () => ({ type: 'openid', openid }));
+  await expect(installed.serveLogin()).rejects.toThrow('is no stored secret');
+  await installed.cliWith(CLIENT.client_secret, 'secrets', 'set', 'sso');
+  for (const start of [installed.serveLogin, installed.serve]) {
+    const served = await start();
+    await eventually(() => served.stderr().includes('the identity provider cannot be used'));
+    await served.kill();
+  }
 });

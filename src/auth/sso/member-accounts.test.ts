@@ -33,7 +33,20 @@ async function add(email: string): Promise<string> {
   return (await tenants.members.add(OWNER, email, roles)).member.userId;
 }
 
-const accounts = () => createMemberAccounts({ ...tenants, auditOf: audits.of, logger: silentLogger });
+/** How often every process was waited for. */
+let told: number;
+beforeEach(() => {
+  told = 0;
+});
+
+function accounts() {
+  const feed = {
+    async takenOver() {
+      told += 1;
+    },
+  };
+  return createMemberAccounts({ ...tenants, feed, auditOf: audits.of, logger: silentLogger });
+}
 
 function settings() {
   const { openid } = authSchema.parse({ openid: { issuer: ISSUER, client_id: 'a' } });
@@ -115,4 +128,24 @@ test('an owner or admin of any organization shows that passwords may end', async
   if (user === undefined || owner === undefined) throw new Error('they are not there');
   expect(await accounts().isAdmin(user)).toBe(false);
   expect(await accounts().isAdmin(owner)).toBe(true);
+});
+
+test('a one-time password ends once every process knows of it, at whichever sign-in; one’s own stays', async () => {
+  const id = await add(ANN);
+  const before = await tenants.storage.users.byId(id);
+  const first = await admit('s-1');
+  expect(first.version).toBeGreaterThan(before?.version ?? 0);
+  expect(first).toMatchObject({ force_password_change: 0, initial_password: before?.password });
+  expect(first.password).not.toBe(before?.password);
+  expect(told).toBe(1);
+  expect(await admit('s-1')).toEqual(first);
+  const reset = { ...first, password: 'another', force_password_change: 1 };
+  await tenants.storage.transaction(tx => tx.updateUser(reset));
+  expect((await admit('s-1')).password).not.toBe('another');
+  expect(told).toBe(2);
+
+  const own = { ...reset, password: 'own', force_password_change: 0, issuer: null, subject: null };
+  await tenants.storage.transaction(tx => tx.updateUser(own));
+  expect(await admit('s-1')).toMatchObject({ password: 'own', version: own.version, subject: 's-1' });
+  expect(told).toBe(2);
 });

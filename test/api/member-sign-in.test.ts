@@ -116,7 +116,9 @@ it('lets a member in by a verified address, bound for good, with the role of the
   });
   expect(await membersAsked(browser)).toBe(200);
   const bound = async () => (await audited('@acme')).filter(({ action }) => action === 'members.bind');
-  expect(await bound()).toMatchObject([{ target: ann, result: 'ok', reason: `${provider.issuer} s-1` }]);
+  expect(await bound()).toMatchObject([
+    { actor: ANN.email, target: ann, result: 'ok', reason: `${provider.issuer} s-1`, address: '127.0.0.1' },
+  ]);
   expect(await audited('@beta')).toEqual([]);
 
   provider.users.set('s-1', { email: 'ann.married@acme.example' });
@@ -159,6 +161,11 @@ it('refuses another account with the address of a member who is bound, until the
   provider.users.set('s-1', ANN).set('s-2', ANN);
   await come('s-1');
   expect(await come('s-2')).toBe('/sign-in?sso=other-account');
+  const refused = async () => (await audited('@acme')).filter(({ result }) => result === 'refused');
+  await eventually(async () => (await refused()).length > 0, 'the entry');
+  expect(await refused()).toMatchObject([
+    { action: 'auth.sso', target: ann, reason: 'other-account', address: '127.0.0.1' },
+  ]);
   expect(await come('s-1')).toBe('/sign-in');
 
   await tenants.members.remove(OWNER, ann);

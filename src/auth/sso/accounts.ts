@@ -17,6 +17,9 @@ export interface Identified {
   readonly issuer: string;
   readonly subject: string;
   readonly claims: Claims;
+  /** Of the browser that they came with. */
+  readonly address: string;
+  readonly requestId: string;
 }
 
 /** Who of this server somebody of the provider is. */

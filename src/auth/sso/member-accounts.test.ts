@@ -55,7 +55,10 @@ function settings() {
 }
 
 const admit = (subject: string, claims: object = { email: ANN }, issuer = ISSUER) =>
-  accounts().admit({ issuer, subject, claims: { email_verified: true, ...claims } }, settings());
+  accounts().admit(
+    { issuer, subject, claims: { email_verified: true, ...claims }, address: '192.0.2.1', requestId: 'r' },
+    settings(),
+  );
 
 const refused = (reason: string) => ({ name: 'SignInRefused', reason });
 

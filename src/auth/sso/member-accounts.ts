@@ -32,13 +32,17 @@ export function createMemberAccounts({ storage, feed, clock, auditOf, logger }: 
   };
 
   async function found(read: Readers, told: Identified): Promise<UserRow> {
-    const member = await memberIn(read, told);
-    if (typeof member !== 'string') return member;
+    const { refused, user } = await memberIn(read, told);
+    if (refused === undefined) return user;
+    const { issuer, subject, address, requestId } = told;
     logger.warn(
-      { issuer: told.issuer, subject: told.subject, reason: member },
+      { issuer, subject, reason: refused },
       'sign-in refused of somebody whom the identity provider has sent',
     );
-    throw new SignInRefused(member);
+    const target = user?.id ?? '';
+    const entry = { actor: '', action: 'auth.sso', target, reason: refused, address, requestId };
+    for (const { organization } of await read.membershipsOf(target)) auditOf(organization).refused(entry);
+    throw new SignInRefused(refused);
   }
 
   /** Answers the user before and after; both are the same when another sign-in was faster. */
@@ -55,12 +59,12 @@ export function createMemberAccounts({ storage, feed, clock, auditOf, logger }: 
       return { before, after };
     });
 
-  async function recorded(user: UserRow): Promise<void> {
-    const { id: target, issuer, subject } = user;
-    const entry = { actor: 'identity provider', action: 'members.bind', target, address: 'local' };
-    for (const { organization } of await storage.organizations.membershipsOf(user.id))
+  async function recorded({ id, username }: UserRow, told: Identified): Promise<void> {
+    const { issuer, subject, address, requestId } = told;
+    const entry = { actor: username, action: 'members.bind', target: id, address, requestId };
+    for (const { organization } of await storage.organizations.membershipsOf(id))
       await auditOf(organization).record({ ...entry, reason: `${issuer} ${subject}` });
-    logger.info({ user: user.username, issuer, subject }, 'member bound to an identity of the provider');
+    logger.info({ user: username, issuer, subject }, 'member bound to an identity of the provider');
   }
 
   return {
@@ -76,27 +80,33 @@ export function createMemberAccounts({ storage, feed, clock, auditOf, logger }: 
       if (isSettled(member, told)) return member;
       const { before, after } = await bind(told);
       if (after.version !== before.version) await feed.takenOver();
-      if (after !== before) await recorded(after);
+      if (after !== before) await recorded(after, told);
       return after;
     },
   };
 }
 
+type Finding =
+  | { readonly refused?: never; readonly user: UserRow }
+  /** `user` is the member whom it concerns. */
+  | { readonly refused: RefusalReason; readonly user?: UserRow };
+
 /** The member, or why there is none to let in. */
 async function memberIn(
   { userByIdentity, userByName, membershipsOf }: Readers,
   { issuer, subject, claims }: Identified,
-): Promise<UserRow | RefusalReason> {
+): Promise<Finding> {
   const isMember = async ({ id }: UserRow) => (await membershipsOf(id)).length > 0;
-  const open = (user: UserRow) => (user.disabled === 1 ? 'not-allowed' : user);
+  const open = (user: UserRow): Finding =>
+    user.disabled === 1 ? { refused: 'not-allowed', user } : { user };
   const bound = await userByIdentity(issuer, subject);
   if (bound !== undefined && (await isMember(bound))) return open(bound);
   const email = verifiedEmail(claims);
-  if (email === undefined && bound === undefined) return 'unverified';
+  if (email === undefined && bound === undefined) return { refused: 'unverified' };
   const name = email === undefined ? undefined : memberName(email);
   const user = name === undefined ? undefined : await userByName(name);
-  if (user === undefined || !(await isMember(user))) return 'no-member';
-  if (user.issuer === issuer && user.subject !== subject) return 'other-account';
+  if (user === undefined || !(await isMember(user))) return { refused: 'no-member' };
+  if (user.issuer === issuer && user.subject !== subject) return { refused: 'other-account', user };
   return open(user);
 }
 

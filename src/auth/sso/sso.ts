@@ -135,7 +135,7 @@ export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
     const answer = new URL(search, redirectUri);
     const wanted = accounts.wanted(openid);
     const told = await redeemed(providerFor(openid).redeem(answer, attempt, wanted), address);
-    const user = await accounts.admit(told, openid);
+    const user = await accounts.admit({ ...told, address, requestId }, openid);
     if (await accounts.isAdmin(user)) await localLogin.prove(openid.issuer);
     const { secret, session } = await sessions.begin({
       user,

@@ -42,14 +42,21 @@ export function addSso(
   );
 }
 
-/** A browser is on its way, so it is led to the page, which says what went wrong. */
+/** A browser is on its way, so it is led to a page, which says what went wrong. */
 async function toPage(reply: FastifyReply, work: () => Promise<string>): Promise<FastifyReply> {
   try {
     return reply.redirect(await work(), 303);
   } catch (error) {
     if (!(error instanceof SignInRefused)) throw error;
-    return reply.redirect(`/?sso=${error.reason}`, 303);
+    return reply.redirect(refusedAt(error), 303);
   }
+}
+
+/** Where somebody was on the way to, so that another try leads there too. */
+function refusedAt({ returnTo, reason }: SignInRefused): string {
+  const url = new URL(returnTo, 'http://headgate.invalid');
+  url.searchParams.set('sso', reason);
+  return url.pathname + url.search + url.hash;
 }
 
 /** The way back begins at the provider, so the cookie must come along from there. */

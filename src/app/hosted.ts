@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describeConfiguration } from '../api/metrics/installation.ts';
 import { describeWorkspace } from '../api/metrics/workspace.ts';
 import type { Tenant } from '../api/tenant.ts';
-import { createIdentity, type Identity } from '../auth/identity.ts';
+import { createAudits } from '../auth/audits.ts';
+import type { Identity } from '../auth/identity.ts';
 import { createHandOver } from '../auth/sso/hand-over.ts';
 import { createTenantDirectory } from '../auth/tenant-directory.ts';
 import { createTenantIdentity } from '../auth/tenant-identity.ts';
@@ -14,10 +15,10 @@ import { AppError, notFound } from '../lib/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { openCredentialEnds } from './credential-ends.ts';
 import { holdDocument } from './held.ts';
+import { createHostedIdentity } from './hosted-identity.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { startLoginService } from './login-service.ts';
 import { createMeters } from './meters.ts';
-import { identitySettings } from './own.ts';
 import type { DeploymentOptions, Serving } from './serving.ts';
 import { sweepSessions } from './session-sweep.ts';
 import { createSweep, keepingOf } from './sweep.ts';
@@ -32,13 +33,13 @@ const ORGANIZATIONS_AT_ONCE = 500;
 export async function startHosted(
   options: DeploymentOptions & { readonly hosted: HostedSettings },
 ): Promise<Serving> {
-  const { shared, hosted, audit, settings, teardown, tls } = options;
+  const { shared, hosted, settings, teardown, tls } = options;
   const { storage, isShared, keyRing, clock, ids, logger } = shared;
   const { http, dial, node, facts, metrics } = options;
-  const identity = await createIdentity({
-    ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
-    settings: () => identitySettings(settings()),
-  });
+  const audits = createAudits({ storage, clock, ids, logger });
+  teardown.add('audits', audits.stop);
+  const parts = { storage, keyRing, http, clock, ids, logger, isShared };
+  const identity = await createHostedIdentity({ ...parts, audits, hosted, settings });
   teardown.add('identity', identity.stop);
   identity.keys.start();
   teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
@@ -161,7 +162,10 @@ export async function startHosted(
       teardown.add('login service', login.stop);
       logger.info({ url: login.url }, 'the login service listens');
     },
-    checkSettings: async () => {},
+    checkSettings: async () => {
+      // Nobody signs in here while the login service is a process of its own.
+      if (!isShared) await identity.checkSettings();
+    },
   };
 }
 

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
 import { createAudits } from '../auth/audits.ts';
-import { createIdentity } from '../auth/identity.ts';
+import { organizationKey } from '../auth/tenant-name.ts';
 import { readDocument } from '../config/document.ts';
 import { SETTINGS_FILE } from '../config/load.ts';
 import { readSettings } from '../config/read-settings.ts';
+import { openSecretStore } from '../config/secret-store.ts';
+import type { ReferenceSources } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
@@ -14,9 +16,9 @@ import type { Logger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { proxiesOf } from '../lib/proxies.ts';
 import { openStorage } from '../storage/open.ts';
+import { createHostedIdentity } from './hosted-identity.ts';
 import { ConfigurationInvalid } from './invalid.ts';
 import { type LoginService, startLoginService } from './login-service.ts';
-import { identitySettings } from './own.ts';
 import { sweepSessions } from './session-sweep.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
@@ -35,15 +37,17 @@ export interface LoginAppOptions {
 }
 
 /**
- * The login service in a process of its own. Of the configuration it reads headgate.yml only, once. Throws
+ * The login service in a process of its own. Of the configuration it reads headgate.yml only, at the start. Throws
  * `ConfigurationInvalid`, or an `AppError` that names what stands in the way.
  */
 export async function startLoginApp(options: LoginAppOptions): Promise<LoginService> {
   const { clock, ids, logger, port } = options;
   const folder = resolve(options.configFolder);
   const dataFolder = resolve(options.dataFolder);
-  const settings = settingsIn(folder, options.environment);
-  const { hosted, api } = settings;
+  const { environment } = options;
+  // Stored secrets are known once the store is open, and where that is stands in there too.
+  const atStart = settingsIn(folder, { environment });
+  const { hosted } = atStart;
   if (hosted === undefined)
     throw new AppError(
       'invalid-request',
@@ -51,22 +55,25 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
     );
   const teardown = createTeardown(logger);
   try {
-    const { url } = settings.storage;
+    const { url } = atStart.storage;
     const isShared = typeof url !== 'string';
     const storage = await openStorage({ url, dataFolder, logger, clock });
     teardown.add('storage', () => storage.close());
     const keyRing = await openKeyRing({
-      path: resolve(dataFolder, settings.storage.keyRing),
+      path: resolve(dataFolder, atStart.storage.keyRing),
       mayCreate: !(await storage.holdsSealed()),
     });
     const audits = createAudits({ storage, clock, ids, logger });
     teardown.add('audit', audits.stop);
-    const http = createHttpClient({ ...settings.delivery, clock, proxies: proxiesOf(options.environment) });
+    const workspace = organizationKey(undefined);
+    const secrets = await openSecretStore({ storage, workspace, keyRing, clock, logger });
+    const settings = settingsIn(folder, { environment, secretOf: secrets.get });
+    const { api } = settings;
+    const http = createHttpClient({ ...settings.delivery, clock, proxies: proxiesOf(environment) });
     teardown.add('http', () => http.close());
-    const identity = await createIdentity({
-      ...{ storage, keyRing, http, clock, ids, logger, isShared, audit: audits.of(undefined) },
-      settings: () =>
-        identitySettings({ ...settings, instance: { ...settings.instance, externalUrl: hosted.authUrl } }),
+    const identity = await createHostedIdentity({
+      ...{ storage, keyRing, http, clock, ids, logger, isShared, audits, hosted },
+      settings: () => settings,
     });
     teardown.add('identity', identity.stop);
     identity.keys.start();
@@ -88,6 +95,7 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
       logger,
     });
     teardown.add('login service', service.stop);
+    void identity.checkSettings();
     return { url: service.url, stop: teardown.run };
   } catch (error) {
     await teardown.run();
@@ -95,9 +103,9 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
   }
 }
 
-function settingsIn(folder: string, environment: LoginAppOptions['environment']): Settings {
+function settingsIn(folder: string, references: ReferenceSources): Settings {
   const document = readDocument(folder, SETTINGS_FILE);
-  const { settings, problems } = readSettings(document, { environment, flags: {} });
+  const { settings, problems } = readSettings(document, { ...references, flags: {} });
   const all = [...document.problems, ...problems];
   if (settings === undefined || all.length > 0) throw new ConfigurationInvalid(all);
   return settings;

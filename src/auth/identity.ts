@@ -16,7 +16,7 @@ import { createLoginLimits } from './login-limits.ts';
 import { createLoginLog } from './login-log.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
 import { createSessions, type Session, type Sessions } from './sessions.ts';
-import { createAccounts } from './sso/accounts.ts';
+import { type Accounts, createAccounts } from './sso/accounts.ts';
 import { createLocalLogin, type LocalLogin } from './sso/local-login.ts';
 import { createSingleSignOn, type SingleSignOn, type SsoSettings } from './sso/sso.ts';
 import { createTokens } from './tokens.ts';
@@ -72,6 +72,8 @@ export async function createIdentity(options: {
   /** Whether other processes have the same store. */
   isShared: boolean;
   settings: () => IdentitySettings;
+  /** Who those are that the identity provider sends; users of this server when left out. */
+  accounts?: (feed: ChangeFeed, logger: Logger) => Accounts;
 }): Promise<Identity> {
   const { storage, keyRing, http, clock, ids, audit, isShared, settings } = options;
   const { users } = storage;
@@ -122,7 +124,8 @@ export async function createIdentity(options: {
   const sso = createSingleSignOn({
     storage,
     sessions,
-    accounts: createAccounts({ storage, feed, clock, ids, audit, logger }),
+    accounts:
+      options.accounts?.(feed, logger) ?? createAccounts({ storage, feed, clock, ids, audit, logger }),
     localLogin,
     keyRing,
     http,

@@ -66,7 +66,7 @@ test('a login answers a token for the user, of the lifetime that is set', async 
 
 test('whoever an identity provider vouches for has no password here, at the cost of a wrong one', async () => {
   const { call, compared } = setup({
-    lookUp: async () => ({ ...ANN, issuer: 'https://idp.example', subject: 's' }),
+    lookUp: async () => ({ ...ANN, password: '', issuer: 'https://idp.example', subject: 's' }),
   });
   await expect(call('ann', 'right')).rejects.toMatchObject({ code: 'unauthenticated' });
   expect(compared).toEqual([undefined]);

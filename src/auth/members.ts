@@ -54,7 +54,10 @@ export interface Members {
   ): Promise<{ readonly member: Member; readonly initialPassword?: Secret }>;
   /** Ends the tokens of a member of no other organization. Throws `conflict` when no owner would be left who can sign in. */
   setRoles(manager: Manager, userId: string, roles: MemberRoles): Promise<Member>;
-  /** Throws as `setRoles`. */
+  /**
+   * Throws as `setRoles`. Whoever is no member of any organization then is bound to no identity either: added again,
+   * they are found anew.
+   */
   remove(manager: Manager, userId: string): Promise<void>;
 }
 
@@ -149,6 +152,7 @@ export function createMembers(dependencies: Dependencies): Members {
         await tx.removeMember(organization, userId);
         await assertOwnerLeft(tx, organization);
         await endTokens(tx, organization, { userId, number });
+        if ((await tx.membershipsOf(userId)).length === 0) await unbind(tx, userId);
       });
       await feed.takenOver();
     },
@@ -242,4 +246,9 @@ async function endTokens(
   if (memberships.some(one => one.organization !== organization)) return;
   const user = await tx.userById(userId);
   if (user !== undefined) await tx.updateUser({ ...user, version });
+}
+
+async function unbind(tx: Transaction, userId: string): Promise<void> {
+  const user = await tx.userById(userId);
+  if (user !== undefined) await tx.updateUser({ ...user, issuer: null, subject: null });
 }

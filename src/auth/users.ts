@@ -59,9 +59,9 @@ export const newUserRow = (
   ...facts,
 });
 
-/** Of the user's password; undefined where an identity provider vouches for the user, who then has none here. */
-export const hashOf = ({ issuer, password }: Pick<UserRow, 'issuer' | 'password'>): string | undefined =>
-  issuer === null ? password : undefined;
+/** Of the user's password; undefined for whoever has none here. */
+export const hashOf = ({ password }: Pick<UserRow, 'password'>): string | undefined =>
+  password === '' ? undefined : password;
 
 /**
  * The one spelling of a user name: trimmed, lower case, NFC.

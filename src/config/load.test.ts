@@ -222,6 +222,17 @@ describe('headgate.yml', () => {
     ]);
   });
 
+  it('has the provider of a hosted installation lead to its login service, and wants to be told addresses', () => {
+    const openid = 'issuer: "https://idp.example", client_id: a';
+    const hosted = 'hosted: { cloudDomain: c.example, authUrl: "https://l.example", audience: [a] }';
+    const settings = (more: string) => `auth: { type: openid, openid: { ${openid}${more} } }\n${hosted}`;
+    expect(errorsOf({ settings: settings('') })).toEqual([]);
+    expect(warningsOf({ settings: settings('') })).toEqual([]);
+    expect(warningsOf({ settings: settings(', scope: openid') })).toEqual([
+      expect.stringMatching(/members are found by .*add 'email'.*\(auth\.openid\.scope\)$/),
+    ]);
+  });
+
   it('shows no password of an address', () => {
     const found = errorsOf({ settings: 'instance: { externalUrl: "https://me:hunter2@h/" }' });
     expect(found.join()).toContain('must not hold a user name or password');

@@ -64,6 +64,7 @@ export function readSettings(document: ConfigDocument, outside: Outside): Settin
       ...unknownVariables(schema, environment),
       ...(parsed.success && tenant === undefined ? unencrypted(parsed.data.api, origin) : []),
       ...(parsed.success ? forbidden(parsed.data, origin) : []),
+      ...(parsed.success ? addressNotAsked(parsed.data, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
     files: resolved.files,
@@ -89,6 +90,15 @@ export const clearText = (origin: Origin, path: Path): ConfigProblem => ({
   message:
     'this secret is readable for whoever sees the file; write ${env:NAME}, ${file:/path} or ${secret:NAME} instead',
 });
+
+/** Without an address nobody is found who has not come before. */
+function addressNotAsked({ auth, hosted }: Settings, origin: Origin): ConfigProblem[] {
+  const { type, openid } = auth;
+  if (hosted === undefined || type !== 'openid' || openid === undefined) return [];
+  if (openid.scope.split(' ').includes('email')) return [];
+  const message = "members are found by their verified e-mail address; add 'email'";
+  return [{ ...origin.place(['auth', 'openid', 'scope']), message }];
+}
 
 /** A known key without a value counts as one that was left out. */
 function withoutNulls(schema: Schema, value: unknown): unknown {
@@ -179,13 +189,16 @@ function missingForOpenid(value: unknown, origin: Origin): ConfigProblem[] {
   if (valueAt(value, ['auth', 'type']) !== 'openid') return [];
   const place = origin.place(['auth', 'type']);
   const needed = [
-    [['auth', 'openid'], "'auth.openid' is required"],
+    [[['auth', 'openid']], "'auth.openid' is required"],
     [
-      ['instance', 'externalUrl'],
+      [
+        ['instance', 'externalUrl'],
+        ['hosted', 'authUrl'],
+      ],
       "'instance.externalUrl' is required, as the provider sends people back there",
     ],
   ] as const;
   return needed
-    .filter(([path]) => valueAt(value, [...path]) === undefined)
+    .filter(([paths]) => paths.every(path => valueAt(value, [...path]) === undefined))
     .map(([, message]) => ({ ...place, message: `for the type 'openid' ${message}` }));
 }

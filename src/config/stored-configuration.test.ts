@@ -99,6 +99,7 @@ describe('the configuration of a workspace that has no files', () => {
 
   it.each([
     ['api', { api: { port: 80 } }],
+    ['auth', { auth: { type: 'local' } }],
     ['storage', { storage: { url: 'sqlite:other.db' } }],
     ['delivery.privateAddresses', { delivery: { privateAddresses: 'allow' } }],
     ['instance.externalUrl', { instance: { externalUrl: 'https://elsewhere.example' } }],

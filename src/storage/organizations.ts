@@ -22,11 +22,11 @@ const workspaceById = (db: Kysely<Database>, organization: string, id: string) =
 const membersOf = (db: Kysely<Database>, organization: string) =>
   db.selectFrom('members').where('organization', '=', organization);
 
-const membershipsOf = (db: Kysely<Database>, userId: string) =>
-  db.selectFrom('members').where('user_id', '=', userId).selectAll().orderBy('organization').execute();
-
 const memberById = (db: Kysely<Database>, organization: string, userId: string) =>
   membersOf(db, organization).where('user_id', '=', userId).selectAll().executeTakeFirst();
+
+const membershipsOf = (db: Kysely<Database>, userId: string) =>
+  db.selectFrom('members').where('user_id', '=', userId).selectAll().orderBy('organization').execute();
 
 export const organizationStore = (db: Kysely<Database>): OrganizationStore => ({
   get: id => organizationById(db, id),

@@ -30,7 +30,7 @@ export interface UserTable {
   id: string;
   /** Trimmed, lower case, NFC; unique. */
   username: string;
-  /** PHC string of argon2id; '' for a user of an identity provider. */
+  /** PHC string of argon2id; '' for a user whom an identity provider has brought. */
   password: string;
   force_password_change: number;
   role: string;
@@ -45,7 +45,7 @@ export interface UserTable {
   version: number;
   /** The last password that an admin chose, as `password`; the user may not go back to it. */
   initial_password: string | null;
-  /** Who vouches for the user, and under which name; null for a local user. */
+  /** Who vouches for the user, and under which name; null while nobody does. */
   issuer: string | null;
   subject: string | null;
 }

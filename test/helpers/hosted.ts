@@ -94,14 +94,23 @@ export const tokenFrom =
 
 export const METRICS_TOKEN = 'token-of-the-metrics';
 
+interface InstallationParts {
+  readonly quotas?: object;
+  /** How people sign in at the login service at that address. */
+  readonly auth?: (authUrl: string) => Promise<object>;
+}
+
 /** A hosted installation with nobody in it, on its own SQLite or on PostgreSQL by its url. */
-export async function hostedInstallation(database?: string, quotas: object = {}) {
+export async function hostedInstallation(
+  database?: string,
+  { quotas = {}, auth = async () => ({}) }: InstallationParts = {},
+) {
   const port = await freePort();
   const authUrl = `http://127.0.0.1:${port + 1}`;
   const folders: Folders = installation({
     settings: {
       instance: { externalUrl: `http://localhost:${port}` },
-      auth: { signingAlgorithm: 'ES256' },
+      auth: { signingAlgorithm: 'ES256', ...(await auth(authUrl)) },
       delivery: { allowedAddresses: ['127.0.0.0/8'] },
       hosted: { cloudDomain: 'localhost', authUrl, audience: [AUDIENCE], quotas },
       metrics: { token: METRICS_TOKEN },
@@ -114,6 +123,12 @@ export async function hostedInstallation(database?: string, quotas: object = {})
     onTestFinished(() => served.kill());
     return served;
   };
+  const run = async (args: readonly string[], input?: string): Promise<string> => {
+    const all = [...args, '--config', folders.config, '--data', folders.data];
+    const end = await headgate(all, environment, input);
+    if (end.code !== 0) throw new Error(end.stderr);
+    return end.stdout;
+  };
   return {
     port,
     authUrl,
@@ -121,18 +136,16 @@ export async function hostedInstallation(database?: string, quotas: object = {})
     serve: (at = port) => start('serve', at),
     serveLogin: () => start('serve-login', port + 1),
     /** Runs a command on the store itself; throws what it complains. */
-    async cli(...args: string[]): Promise<string> {
-      const end = await headgate([...args, '--config', folders.config, '--data', folders.data], environment);
-      if (end.code !== 0) throw new Error(end.stderr);
-      return end.stdout;
-    },
+    cli: (...args: string[]) => run(args),
+    /** The same with a text on its standard input. */
+    cliWith: (input: string, ...args: string[]) => run(args, input),
     tokenFor: tokenFrom(authUrl),
   };
 }
 
 /** An installation on SQLite, whose one process is the login service too, with two organizations. */
 export async function twoOrganizations(quotas: object = {}) {
-  const installed = await hostedInstallation(undefined, quotas);
+  const installed = await hostedInstallation(undefined, { quotas });
   const { cli, port, authUrl, tokenFor } = installed;
   const passwords = new Map<string, string>();
   const owners = new Map<string, string>();

@@ -34,7 +34,12 @@ export async function startIdentityProvider(options: {
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'k1', use: 'sig', alg: 'RS256' }] },
     cookies: { keys: ['a key of the test'] },
-    claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups'] },
+    claims: {
+      openid: ['sub'],
+      profile: ['preferred_username'],
+      email: ['email', 'email_verified'],
+      groups: ['groups'],
+    },
     scopes: ['openid', 'profile', 'email', 'groups'],
     conformIdTokenClaims: !inIdToken,
     pkce: { required: () => true },

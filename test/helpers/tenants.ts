@@ -1,20 +1,21 @@
 import { join } from 'node:path';
+import { createHostedIdentity } from '../../src/app/hosted-identity.ts';
 import { startLoginService } from '../../src/app/login-service.ts';
-import { identitySettings } from '../../src/app/own.ts';
 import { createAccessTokens } from '../../src/auth/access-tokens.ts';
+import { createAudits } from '../../src/auth/audits.ts';
 import type { Administrator } from '../../src/auth/credential-rules.ts';
 import { credentialSecrets } from '../../src/auth/credential-secrets.ts';
 import { createCredentials } from '../../src/auth/credentials.ts';
-import { createIdentity } from '../../src/auth/identity.ts';
+import { createMembers } from '../../src/auth/members.ts';
 import { createOrganization } from '../../src/auth/organizations.ts';
 import { openPepper } from '../../src/auth/pepper.ts';
 import { createTenantIdentity } from '../../src/auth/tenant-identity.ts';
 import { hostedSchema } from '../../src/config/hosted-settings.ts';
 import { settingsSchema } from '../../src/config/settings.ts';
+import type { HttpClient } from '../../src/lib/http.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { openKeyRing } from '../../src/lib/keyring.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { notedAudit } from './audit.ts';
 import { testClock } from './clock.ts';
 import { noHttp } from './no-http.ts';
 import { openTestStorage } from './storage.ts';
@@ -26,7 +27,13 @@ export const ADMIN: Administrator = { name: 'bob@acme.example', role: 'admin' };
 
 /** A hosted installation with the organizations `acme` and `beta`, each with the workspaces `main` and `test`. */
 export async function openTenants(
-  overrides: { readonly tokenRateLimit?: object; readonly api?: object } = {},
+  overrides: {
+    readonly tokenRateLimit?: object;
+    readonly api?: object;
+    readonly auth?: object;
+    readonly authUrl?: string;
+    readonly http?: HttpClient;
+  } = {},
 ) {
   const { storage, folder, close } = await openTestStorage();
   const clock = testClock();
@@ -34,20 +41,20 @@ export async function openTenants(
   const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
   const hosted = hostedSchema.parse({
     cloudDomain: 'cloud.example',
-    authUrl: ISSUER,
+    authUrl: overrides.authUrl ?? ISSUER,
     audience: [AUDIENCE, 'https://other.cloud.example'],
     ...(overrides.tokenRateLimit && { tokenRateLimit: overrides.tokenRateLimit }),
   });
   const settings = settingsSchema.parse({
     api: overrides.api ?? {},
-    auth: { signingAlgorithm: 'ES256' },
-    instance: { externalUrl: ISSUER },
+    auth: { signingAlgorithm: 'ES256', ...overrides.auth },
   });
   const { api } = settings;
-  const people = await createIdentity({
-    ...{ storage, keyRing, clock, ids, logger: silentLogger, isShared: false, http: noHttp },
-    audit: notedAudit(),
-    settings: () => identitySettings(settings),
+  const audits = createAudits({ storage, clock, ids, logger: silentLogger });
+  const people = await createHostedIdentity({
+    ...{ storage, keyRing, clock, ids, logger: silentLogger, isShared: false, audits, hosted },
+    http: overrides.http ?? noHttp,
+    settings: () => settings,
   });
   const { keys, feed } = people;
   const passwords = { hash: async (password: string) => `hash of ${password}` };
@@ -73,6 +80,7 @@ export async function openTenants(
     keys,
     feed,
     credentials,
+    members: createMembers({ storage, passwords: people.passwords, feed, clock, ids }),
     tokens,
     identity: createTenantIdentity({ storage, feed, keys: keys.tokenKeys, clock, ids, settings: hosted }),
     /** A credential of `acme`, made by its owner. */
@@ -84,19 +92,20 @@ export async function openTenants(
       });
       return { ...credential, clientSecret: secret.reveal() };
     },
-    /** Starts the login service on a free port. */
-    serve: () =>
+    /** Starts the login service, on a free port unless one is given. */
+    serve: (port = 0) =>
       startLoginService({
         ...{ storage, keyRing, identity: people, hosted, clock, ids },
         externalUrl: undefined,
         tls: undefined,
         api: () => api,
         host: '127.0.0.1',
-        port: 0,
+        port,
         logger: silentLogger,
       }),
     async close() {
       await people.stop();
+      await audits.stop();
       await close();
     },
   };

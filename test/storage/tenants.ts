@@ -118,6 +118,7 @@ export function describeTenants(dialect: TestDialect): void {
             await tx.setMemberRoles(organization, 'u-1', [{ workspace: 'main', role: 'reader' }]);
           }
           await tx.removeMember('acme', 'u-1');
+          expect(await tx.membershipsOf('u-1')).toHaveLength(1);
         });
         expect(await storage.organizations.membershipsOf('u-1')).toHaveLength(1);
         expect(await storage.organizations.memberRoles('acme', ['u-1'])).toEqual([]);

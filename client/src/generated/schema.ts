@@ -1805,11 +1805,11 @@ export interface components {
              */
             type: "local" | "openid";
             /**
-             * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it.
+             * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it, or with `hosted` an owner or admin of an organization.
              * @default true
              */
             fallback: boolean;
-            /** @description The provider, for `type: openid`. */
+            /** @description The provider, for `type: openid`. With `hosted` it is the members’ at the login service, and what is said here of groups and roles counts for nothing. */
             openid?: {
                 /**
                  * @description How the provider is called where people sign in.
@@ -4051,11 +4051,11 @@ export interface components {
                  */
                 type: "local" | "openid";
                 /**
-                 * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it.
+                 * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it, or with `hosted` an owner or admin of an organization.
                  * @default true
                  */
                 fallback: boolean;
-                /** @description The provider, for `type: openid`. */
+                /** @description The provider, for `type: openid`. With `hosted` it is the members’ at the login service, and what is said here of groups and roles counts for nothing. */
                 openid?: {
                     /**
                      * @description How the provider is called where people sign in.

@@ -42,8 +42,14 @@ function signedIn(now, typed) {
 listenToForms({ signedIn, sessionNow: () => session, changePassword });
 
 byId('sign-out').addEventListener('click', async () => {
-  await signOut(session).catch(({ message }) => say(byId('board-error'), message));
-  location.reload();
+  try {
+    const { logoutUrl } = await signOut(session);
+    if (logoutUrl) location.assign(logoutUrl);
+    else location.reload();
+  } catch ({ status, message }) {
+    if (status === 401) location.reload();
+    else say(byId('board-error'), `You are still signed in. ${message}`);
+  }
 });
 
 const now = await look();

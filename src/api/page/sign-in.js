@@ -20,14 +20,22 @@ const SSO_REFUSALS = {
   invalid: 'The identity provider did not answer as it should. The log of the server says why.',
   expired: 'That sign-in is over, or was begun in another browser. Please start again.',
   limited: 'Too many sign-ins from your address came to nothing. Try again shortly.',
+  unverified:
+    'The identity provider does not vouch for your e-mail address. Have it verified there. Whoever is no member yet asks an owner or admin of the organization for membership.',
+  'no-member':
+    'You are known to the identity provider, but are no member of an organization here. Ask an owner or admin of your organization for membership, with the e-mail address that the provider has of you.',
+  'other-account':
+    'Another account of the identity provider signs in as the member with your e-mail address. Sign in with that one, or ask an owner or admin of your organization to remove the member and add it again.',
   'not-allowed': 'You are known to the identity provider, but may not come in here. Ask an administrator.',
 };
 
 /** The refusal in the address, which is then taken out of it: a reload is another matter. */
 export function refusalOfAddress() {
-  const reason = new URLSearchParams(location.search).get('sso');
+  const here = new URL(location.href);
+  const reason = here.searchParams.get('sso');
   if (reason === null) return '';
-  history.replaceState(null, '', location.pathname + location.hash);
+  here.searchParams.delete('sso');
+  history.replaceState(null, '', here.href);
   return Object.hasOwn(SSO_REFUSALS, reason) ? SSO_REFUSALS[reason] : '';
 }
 

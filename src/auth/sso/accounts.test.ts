@@ -47,7 +47,10 @@ function settings() {
 }
 
 const admit = (subject: string, claims: object, issuer = ISSUER) =>
-  accounts().admit({ issuer, subject, claims: { ...claims } }, settings());
+  accounts().admit(
+    { issuer, subject, claims: { ...claims }, address: '192.0.2.1', requestId: 'r' },
+    settings(),
+  );
 
 test.each([
   ['what they prefer', { preferred_username: 'Ann', email: 'ann@corp.example' }, 'ann'],

@@ -13,18 +13,23 @@ import { decideRole, groupsIn } from './roles.ts';
 import type { OpenidSettings } from './settings.ts';
 
 /** Somebody as the provider knows them. */
-interface Identified {
+export interface Identified {
   readonly issuer: string;
   readonly subject: string;
   readonly claims: Claims;
+  /** Of the browser that they came with. */
+  readonly address: string;
+  readonly requestId: string;
 }
 
+/** Who of this server somebody of the provider is. */
 export interface Accounts {
-  /**
-   * The user of this server that somebody of the provider is, made at the first sign-in, with the role of their groups.
-   * A name that a local user has is never theirs. Throws `SignInRefused` for whoever may not come in.
-   */
+  /** The claims by which that is decided. */
+  wanted(settings: OpenidSettings): readonly string[];
+  /** Throws `SignInRefused` for whoever may not come in. */
   admit(told: Identified, settings: OpenidSettings): Promise<UserRow>;
+  /** Whether passwords may end once this user has come in by the provider. */
+  isAdmin(user: UserRow): Promise<boolean>;
 }
 
 interface Dependencies {
@@ -36,6 +41,9 @@ interface Dependencies {
   readonly logger: Logger;
 }
 
+/**
+ * Users are made at the first sign-in, with the role of their groups. A name that a local user has is never theirs.
+ */
 export function createAccounts({ storage, feed, clock, ids, audit, logger }: Dependencies): Accounts {
   function roleFor(told: Identified, present: Role | undefined, settings: OpenidSettings): Role {
     const claim = groupsIn(told.claims[settings.groupField]);
@@ -95,6 +103,9 @@ export function createAccounts({ storage, feed, clock, ids, audit, logger }: Dep
   }
 
   return {
+    wanted: ({ groupField }) => [groupField, 'preferred_username', 'email'],
+    isAdmin: async ({ role }) => role === 'admin',
+
     async admit(told, settings) {
       const user = await storage.users.byIdentity(told.issuer, told.subject);
       if (user === undefined) return recorded('users.create', await add(told, settings));

@@ -184,6 +184,28 @@ test('claims that the ID token lacks are asked for, and must be of the same user
   await expect(mixed.redeem({}, ['groups'])).rejects.toMatchObject(INVALID);
 });
 
+const one = { email: 'a@corp.example' };
+const other = { email: 'b@corp.example' };
+const verified = { email_verified: true };
+test.each<[string, object, object, object]>([
+  ['nothing of either', {}, {}, {}],
+  ['an address, vouched for at the userinfo endpoint', one, { ...one, ...verified }, { ...one, ...verified }],
+  ['an address alone, where the other is vouched for', one, { ...other, ...verified }, one],
+  ['a word alone, where there is an address', verified, other, other],
+  ['both, where the other is not vouched for', { ...one, ...verified }, other, { ...one, ...verified }],
+])('an ID token with %s borrows no word for another address', async (_what, token, userinfo, expected) => {
+  const { redeem } = await startLiar({
+    claims: claims => ({ ...claims, ...token }),
+    userinfo: { sub: 's-1', ...userinfo },
+  });
+  const { claims } = await redeem({}, ['email', 'email_verified']);
+  expect({ email: claims.email, email_verified: claims.email_verified }).toEqual({
+    email: undefined,
+    email_verified: undefined,
+    ...expected,
+  });
+});
+
 test('a provider that calls itself otherwise than the settings do is asked for nothing more', async () => {
   const { provider, redeem, asked } = await startLiar({ metadata: { issuer: 'https://evil.example' } });
   await expect(provider.discover()).rejects.toMatchObject({ kind: 'invalid' });

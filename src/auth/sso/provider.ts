@@ -28,7 +28,10 @@ interface Redeemed {
   readonly idToken: string;
   readonly issuer: string;
   readonly subject: string;
-  /** Of the ID token, with those of the userinfo endpoint where the token lacks one that was wanted. */
+  /**
+   * Of the ID token, with those of the userinfo endpoint where the token lacks one that was wanted; `email` and
+   * `email_verified` are of the same one.
+   */
   readonly claims: Claims;
 }
 
@@ -125,7 +128,7 @@ export function createProvider(
           idToken: tokens.id_token,
           issuer: claims.iss,
           subject: claims.sub,
-          claims: { ...more, ...claims },
+          claims: { ...more, ...claims, ...addressIn(claims, more) },
         };
       } catch (error) {
         throw failureOf(error);
@@ -141,6 +144,14 @@ export function createProvider(
       }).href;
     },
   };
+}
+
+/** What is said of an address is said of the one beside it: an answer without a word does not borrow the other's. */
+function addressIn(token: Claims, more: Claims): Claims {
+  const isTold =
+    token.email !== undefined && (token.email_verified !== undefined || token.email !== more.email);
+  const { email, email_verified } = isTold ? token : more;
+  return { email, email_verified };
 }
 
 async function discovered(settings: OpenidSettings, http: HttpClient): Promise<openid.Configuration> {

@@ -6,17 +6,33 @@ const REFUSALS = {
   invalid: 'What the provider answered does not hold; the log says why.',
   expired: 'The sign-in took over ten minutes, was used already, or was begun in another browser.',
   'not-allowed': 'The user may not come in here.',
+  unverified: 'The provider does not vouch for an e-mail address of somebody who has not come before.',
+  'no-member': 'The user is no member of an organization; an owner or admin of it can make them one.',
+  'other-account': 'The member comes in by another account of the provider.',
   limited: 'Too many sign-ins from there came to nothing.',
 } as const;
 
-type RefusalReason = keyof typeof REFUSALS;
+export type RefusalReason = keyof typeof REFUSALS;
 
 export class SignInRefused extends Error {
   readonly reason: RefusalReason;
+  /** The path of this server that somebody was on the way to. */
+  readonly returnTo: string;
 
-  constructor(reason: RefusalReason, cause?: unknown) {
+  constructor(reason: RefusalReason, cause?: unknown, returnTo = '/') {
     super(REFUSALS[reason], { cause });
     this.name = 'SignInRefused';
     this.reason = reason;
+    this.returnTo = returnTo;
+  }
+}
+
+/** Answers as `work` does, and has its refusal say where somebody was on the way to. */
+export async function onTheWayTo<Result>(returnTo: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SignInRefused)) throw error;
+    throw new SignInRefused(error.reason, error.cause, returnTo);
   }
 }

@@ -69,9 +69,14 @@ export const authSchema = z.strictObject({
     .default(true)
     .describe(
       'Allow login as Local User: whether passwords of this server count beside the provider. They go on to count ' +
-        'until an admin has signed in with it.',
+        'until an admin has signed in with it, or with `hosted` an owner or admin of an organization.',
     ),
-  openid: openid.optional().describe('The provider, for `type: openid`.'),
+  openid: openid
+    .optional()
+    .describe(
+      'The provider, for `type: openid`. With `hosted` it is the members’ at the login service, and what is said here ' +
+        'of groups and roles counts for nothing.',
+    ),
   ...keySettings,
 });
 

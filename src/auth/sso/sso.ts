@@ -10,10 +10,10 @@ import type { Audit } from '../audit.ts';
 import { createFailureCount, type RateLimit } from '../failure-count.ts';
 import type { Session, Sessions } from '../sessions.ts';
 import type { Accounts } from './accounts.ts';
-import { ATTEMPT_MS, newAttempt, sealAttempt } from './attempt.ts';
+import { ATTEMPT_MS, type Attempt, newAttempt, sealAttempt } from './attempt.ts';
 import type { LocalLogin } from './local-login.ts';
 import { createProvider, type Provider, ProviderFailure } from './provider.ts';
-import { SignInRefused } from './refusal.ts';
+import { onTheWayTo, SignInRefused } from './refusal.ts';
 import { returnPath } from './return-path.ts';
 import type { AuthSettings, OpenidSettings } from './settings.ts';
 import { spendAttempt } from './spend.ts';
@@ -120,20 +120,23 @@ export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
     failures.release(place);
   }
 
-  async function finish({
-    search,
-    cookie,
-    former,
-    address,
-    requestId,
-  }: SsoAnswer): ReturnType<SingleSignOn['finish']> {
-    const { openid, redirectUri } = placeOf(settings());
-    const attempt = await spendAttempt({ search, cookie, issuer: openid.issuer }, dependencies);
+  async function finish(given: SsoAnswer): ReturnType<SingleSignOn['finish']> {
+    const place = placeOf(settings());
+    const { search, cookie } = given;
+    const attempt = await spendAttempt({ search, cookie, issuer: place.openid.issuer }, dependencies);
+    return onTheWayTo(attempt.returnTo, () => enter(given, attempt, place));
+  }
+
+  async function enter(
+    { search, former, address, requestId }: SsoAnswer,
+    attempt: Attempt,
+    { openid, redirectUri }: Place,
+  ): ReturnType<SingleSignOn['finish']> {
     const answer = new URL(search, redirectUri);
-    const wanted = [openid.groupField, 'preferred_username', 'email'];
+    const wanted = accounts.wanted(openid);
     const told = await redeemed(providerFor(openid).redeem(answer, attempt, wanted), address);
-    const user = await accounts.admit(told, openid);
-    if (user.role === 'admin') await localLogin.prove(openid.issuer);
+    const user = await accounts.admit({ ...told, address, requestId }, openid);
+    if (await accounts.isAdmin(user)) await localLogin.prove(openid.issuer);
     const { secret, session } = await sessions.begin({
       user,
       method: 'sso',
@@ -163,7 +166,9 @@ export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
         returnTo: returnPath(returnTo),
         now: clock.now(),
       });
-      const location = await discovered(providerFor(openid).authorizationUrl(attempt, redirectUri));
+      const location = await onTheWayTo(attempt.returnTo, () =>
+        discovered(providerFor(openid).authorizationUrl(attempt, redirectUri)),
+      );
       return { location, cookie: sealAttempt(attempt, keyRing), seconds: ATTEMPT_MS / 1000 };
     },
 

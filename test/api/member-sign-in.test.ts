@@ -1,0 +1,247 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { LoginService } from '../../src/app/login-service.ts';
+import type { Manager } from '../../src/auth/managers.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { HttpClient } from '../../src/lib/http.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
+import { type HandBrowser, handBrowser } from '../helpers/browser-by-hand.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { freePort } from '../helpers/hosted.ts';
+import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts';
+import { openTenants, type Tenants } from '../helpers/tenants.ts';
+
+const ANN = { email: 'ann@acme.example', email_verified: true };
+const OWNER: Manager = {
+  kind: 'member',
+  id: 'u',
+  name: 'owner@acme.example',
+  organization: 'acme',
+  role: 'owner',
+};
+const PASSWORD = 'forty-two purple elephants';
+
+let tenants: Tenants;
+let service: LoginService;
+let provider: IdentityProvider;
+let http: HttpClient;
+/** Of the member of acme. */
+let ann: string;
+let oneTime: string;
+
+beforeEach(() => start());
+afterEach(() => stop());
+
+async function stop(): Promise<void> {
+  await service.stop();
+  await tenants.close();
+  await http.close();
+  await provider.close();
+}
+
+async function start(auth: object = {}): Promise<void> {
+  const port = await freePort();
+  const authUrl = `http://127.0.0.1:${port}`;
+  provider = await startIdentityProvider({ base: authUrl });
+  http = createHttpClient({ privateAddresses: 'allow', allowedAddresses: [], clock: systemClock });
+  const openid = { name: 'Corp', issuer: provider.issuer, ...CLIENT };
+  tenants = await openTenants({
+    ...{ authUrl, http, auth: { type: 'openid', openid, ...auth } },
+    api: { loginRateLimit: '100/second' },
+  });
+  service = await tenants.serve(port);
+  const { member, initialPassword } = await tenants.members.add(OWNER, ANN.email, {
+    organizationRole: 'admin',
+    workspaces: [],
+  });
+  ann = member.userId;
+  oneTime = initialPassword?.reveal() ?? '';
+}
+
+/** What a program is answered. */
+async function withPassword(username: string, password: string, newPassword?: string) {
+  const answer = await fetch(`${service.url}/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username, password, newPassword }),
+  });
+  return { status: answer.status, body: JSON.parse(await answer.text()) };
+}
+
+const choosePassword = () => withPassword(ANN.email, oneTime, PASSWORD);
+
+const isCallback = (url: string): boolean => url.startsWith(`${service.url}/session/callback`);
+
+/** Signs in at the provider, as whom it calls `login`; answers where the login service leads then. */
+async function come(login: string, browser = handBrowser(), path = '/sign-in'): Promise<string> {
+  const begin = `${service.url}/session/sso?returnTo=${encodeURIComponent(path)}`;
+  const callback = await browser.follow(begin, isCallback, { login, password: 'any' });
+  const answer = await browser.ask(callback);
+  expect(answer.status).toBe(303);
+  return answer.headers.get('location') ?? '';
+}
+
+const bodyOf = async (answer: Promise<Response>) => JSON.parse(await (await answer).text());
+const session = (browser: HandBrowser) => bodyOf(browser.ask(`${service.url}/session`));
+
+async function tokenOf(browser: HandBrowser): Promise<string> {
+  const { csrfToken } = await session(browser);
+  const headers = { 'sec-fetch-site': 'same-origin', 'x-csrf-token': csrfToken };
+  const { token } = await bodyOf(browser.ask(`${service.url}/session/token`, { method: 'POST', headers }));
+  return token;
+}
+
+/** How the management plane of acme answers whoever has come. */
+async function membersAsked(browser: HandBrowser): Promise<number> {
+  const headers = { authorization: await tokenOf(browser) };
+  return (await fetch(`${service.url}/v1/organizations/acme/members`, { headers })).status;
+}
+
+const users = () => tenants.storage.users.count();
+
+async function audited(key: string) {
+  const { rows } = await tenants.storage.in(key).audit.list({}, { offset: 0, limit: 100 });
+  return rows;
+}
+
+it('lets a member in by a verified address, bound for good, with the role of the membership alone', async () => {
+  provider.users.set('s-1', { ...ANN, email: 'Ann@ACME.example', groups: ['admins'] });
+  const browser = handBrowser();
+  expect(await come('s-1', browser)).toBe('/sign-in');
+  expect(await session(browser)).toMatchObject({
+    signedIn: true,
+    method: 'sso',
+    user: { id: ann, username: 'ann@acme.example' },
+    forcePasswordChange: false,
+    sso: { name: 'Corp' },
+  });
+  expect(await membersAsked(browser)).toBe(200);
+  const bound = async () => (await audited('@acme')).filter(({ action }) => action === 'members.bind');
+  expect(await bound()).toMatchObject([
+    { actor: ANN.email, target: ann, result: 'ok', reason: `${provider.issuer} s-1`, address: '127.0.0.1' },
+  ]);
+  expect(await audited('@beta')).toEqual([]);
+
+  provider.users.set('s-1', { email: 'ann.married@acme.example' });
+  const later = handBrowser();
+  await come('s-1', later);
+  expect((await session(later)).user.id).toBe(ann);
+  expect((await session(browser)).signedIn).toBe(true);
+
+  await tenants.members.setRoles(OWNER, ann, {
+    organizationRole: 'user',
+    workspaces: [{ workspace: 'main', role: 'reader' }],
+  });
+  const lowered = handBrowser();
+  await come('s-1', lowered);
+  expect(await membersAsked(lowered)).toBe(403);
+  expect(await bound()).toHaveLength(1);
+});
+
+it.each([
+  ['whose address is not verified', { ...ANN, email_verified: false }, 'unverified'],
+  ['of whose address nothing is said', { email: ANN.email }, 'unverified'],
+  ['who has no address', { email: undefined, email_verified: true }, 'unverified'],
+  ['whose address is no member’s', { ...ANN, email: 'eve@acme.example' }, 'no-member'],
+  ['whose address only looks like a member’s', { ...ANN, email: 'ann@acme.example\u212a' }, 'no-member'],
+])('refuses somebody %s, keeps them on their way, and makes no user', async (_who, claims, reason) => {
+  await tenants.members.add(OWNER, 'ann@acme.examplek', { organizationRole: 'admin', workspaces: [] });
+  provider.users.set('s-1', claims);
+  const before = await users();
+  const browser = handBrowser();
+  const page = '/sign-in?workspace=main-acme&state=abc';
+  expect(await come('s-1', browser, page)).toBe(`${page}&sso=${reason}`);
+  expect(await session(browser)).toMatchObject({ signedIn: false });
+  expect(await users()).toBe(before);
+  expect(await tenants.storage.users.byId(ann)).toMatchObject({ issuer: null, subject: null });
+  await eventually(async () => (await audited('default')).length > 0, 'the entry');
+  expect(await audited('default')).toMatchObject([{ action: 'auth.sso', result: 'refused', reason }]);
+});
+
+it('refuses another account with the address of a member who is bound, until the member is added anew', async () => {
+  provider.users.set('s-1', ANN).set('s-2', ANN);
+  await come('s-1');
+  expect(await come('s-2')).toBe('/sign-in?sso=other-account');
+  const refused = async () => (await audited('@acme')).filter(({ result }) => result === 'refused');
+  await eventually(async () => (await refused()).length > 0, 'the entry');
+  expect(await refused()).toMatchObject([
+    { action: 'auth.sso', target: ann, reason: 'other-account', address: '127.0.0.1' },
+  ]);
+  expect(await come('s-1')).toBe('/sign-in');
+
+  await tenants.members.remove(OWNER, ann);
+  expect(await come('s-1')).toBe('/sign-in?sso=no-member');
+  await tenants.members.add(OWNER, ANN.email, { organizationRole: 'admin', workspaces: [] });
+  const browser = handBrowser();
+  expect(await come('s-2', browser)).toBe('/sign-in');
+  expect((await session(browser)).user.id).toBe(ann);
+  expect(await come('s-1')).toBe('/sign-in?sso=other-account');
+});
+
+it('keeps a member bound while there is another organization', async () => {
+  const beta: Manager = { ...OWNER, organization: 'beta' };
+  await tenants.members.add(beta, ANN.email, { organizationRole: 'user', workspaces: [] });
+  provider.users.set('s-1', ANN).set('s-2', ANN);
+  await come('s-1');
+  await tenants.members.remove(OWNER, ann);
+  expect(await come('s-2')).toBe('/sign-in?sso=other-account');
+  const browser = handBrowser();
+  await come('s-1', browser);
+  expect(await membersAsked(browser)).toBe(404);
+});
+
+it('refuses a member who is disabled, before and after they were bound', async () => {
+  const setDisabled = (disabled: 0 | 1) =>
+    tenants.storage.transaction(async tx => {
+      const user = await tx.userById(ann);
+      if (user !== undefined) await tx.updateUser({ ...user, disabled });
+    });
+  provider.users.set('s-1', ANN);
+  await setDisabled(1);
+  expect(await come('s-1')).toBe('/sign-in?sso=not-allowed');
+  expect(await tenants.storage.users.byId(ann)).toMatchObject({ issuer: null });
+  await setDisabled(0);
+  await come('s-1');
+  await setDisabled(1);
+  expect(await come('s-1')).toBe('/sign-in?sso=not-allowed');
+});
+
+it('ends a one-time password that was never used, with the token it has given', async () => {
+  const bob = { ...ANN, email: 'bob@acme.example' };
+  const roles = { organizationRole: 'admin', workspaces: [] } as const;
+  const { initialPassword } = await tenants.members.add(OWNER, bob.email, roles);
+  const password = initialPassword?.reveal() ?? '';
+  const first = await withPassword(bob.email, password);
+  expect(first).toMatchObject({ status: 200, body: { forcePasswordChange: true } });
+  provider.users.set('s-1', bob);
+  const browser = handBrowser();
+  await come('s-1', browser);
+  expect(await membersAsked(browser)).toBe(200);
+  expect((await withPassword(bob.email, password)).status).toBe(401);
+  const headers = { authorization: first.body.token };
+  const answer = await fetch(`${service.url}/v1/organizations/acme/members`, { headers });
+  expect(answer.status).toBe(401);
+});
+
+it('goes on taking the password that a member has chosen', async () => {
+  await choosePassword();
+  provider.users.set('s-1', ANN);
+  await come('s-1');
+  expect(await withPassword(ANN.email, PASSWORD)).toMatchObject({ status: 200 });
+});
+
+it('takes passwords until an owner or admin has come by the provider, where they are to end', async () => {
+  await stop();
+  await start({ fallback: false });
+  await choosePassword();
+  const roles = { organizationRole: 'user', workspaces: [] } as const;
+  await tenants.members.add(OWNER, 'bob@acme.example', roles);
+  provider.users.set('s-1', ANN).set('s-2', { ...ANN, email: 'bob@acme.example' });
+  await come('s-2');
+  expect((await withPassword(ANN.email, PASSWORD)).status).toBe(200);
+  await come('s-1');
+  expect(await withPassword(ANN.email, PASSWORD)).toMatchObject({
+    status: 403,
+    body: { code: 'local-login-disabled' },
+  });
+  expect(await session(handBrowser())).toMatchObject({ localLogin: false, sso: { name: 'Corp' } });
+});

@@ -179,9 +179,9 @@ it('refuses another account with the address of a member who is bound, until the
 
 it('keeps a member bound while there is another organization', async () => {
   const beta: Manager = { ...OWNER, organization: 'beta' };
-  await tenants.members.add(beta, ANN.email, { organizationRole: 'user', workspaces: [] });
   provider.users.set('s-1', ANN).set('s-2', ANN);
   await come('s-1');
+  await tenants.members.add(beta, ANN.email, { organizationRole: 'user', workspaces: [] });
   await tenants.members.remove(OWNER, ann);
   expect(await come('s-2')).toBe('/sign-in?sso=other-account');
   const browser = handBrowser();

@@ -35,8 +35,9 @@ export async function joining(
     const user = await addNewUser(tx, { clock, ids }, personOf(username, hash));
     return { user, password: 'first' };
   }
-  if (known.password === '') return { user: known, password: 'none' };
-  if (!replaces && (await tx.membershipsOf(known.id)).length > 0) return { user: known, password: 'kept' };
+  const belongs = (await tx.membershipsOf(known.id)).length > 0;
+  if (known.password === '' && (belongs || known.issuer !== null)) return { user: known, password: 'none' };
+  if (belongs && !replaces) return { user: known, password: 'kept' };
   const password = { hash, isInitial: true };
   const { after } = await changeUser(tx, known.id, { now: clock.now(), password });
   return { user: after, password: 'another' };

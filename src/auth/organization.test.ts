@@ -109,6 +109,18 @@ describe('members', () => {
     ]);
   });
 
+  it('get a password where they come after the provider was to be asked no more', async () => {
+    const { member } = await members.add(CORP, 'ann@example.com', roles('admin'));
+    await members.add(CORP, 'eve@example.com', roles('owner'));
+    await held.storage.transaction(async tx => {
+      const user = await tx.userById(member.userId);
+      if (user !== undefined) await tx.updateUser({ ...user, password: '', issuer: 'i', subject: 's' });
+    });
+    await members.remove(CORP, member.userId);
+    const { initialPassword } = await members.add(OWNER, 'ann@example.com', roles('admin'));
+    expect(initialPassword).toBeDefined();
+  });
+
   it('belong to several where an identity provider says who they are, and no one signs them out of another', async () => {
     const { member } = await members.add(CORP, 'ann@example.com', roles('admin'));
     await members.add(CORP, 'eve@example.com', roles('owner'));

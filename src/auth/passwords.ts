@@ -52,7 +52,7 @@ function isOfPresentCost(hash: string): boolean {
 }
 
 /** A hash of the same cost that no password has: its digest is random. */
-export function nobodysHash(): string {
+function nobodysHash(): string {
   const [salt, digest] = [16, 32].map(bytes => randomBytes(bytes).toString('base64').replace(/=+$/, ''));
   return `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${salt}$${digest}`;
 }

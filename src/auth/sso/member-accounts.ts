@@ -4,7 +4,6 @@ import type { Storage, Transaction, UserRow } from '../../storage/storage.ts';
 import type { Audits } from '../audits.ts';
 import type { ChangeFeed } from '../change-feed.ts';
 import { parseEmail } from '../members.ts';
-import { nobodysHash } from '../passwords.ts';
 import type { Accounts, Identified } from './accounts.ts';
 import type { Claims } from './provider.ts';
 import { type RefusalReason, SignInRefused } from './refusal.ts';
@@ -125,7 +124,7 @@ function vouchedFor(
 ): UserRow {
   const bound = { ...user, issuer, subject, updated_at: now };
   if (user.force_password_change === 0) return bound;
-  return { ...bound, version, password: nobodysHash(), force_password_change: 0 };
+  return { ...bound, version, password: '', force_password_change: 0 };
 }
 
 /** Some providers write every claim as a text. */

@@ -63,7 +63,7 @@ function pages(openMetrics: boolean): Take<string> {
   const room = createRoom({ limits: settings, clock, logger: silentLogger, refused: () => {} });
   const feed = createFeed('edge', { pipeline: identity, room, partial: false }, slots);
   return text => {
-    const { bad, error } = read(feed, text, openMetrics);
+    const { bad, error } = read(feed, Buffer.from(text), openMetrics);
     if (bad > 0 || error !== undefined) throw new Error(`the page was not read: ${error}`);
     return slots.count;
   };

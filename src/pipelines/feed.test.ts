@@ -31,7 +31,7 @@ function bench(limits: { components?: number; series?: number } = {}) {
   });
   const pipeline = { pipeline: 'edge', group: 'default', engine: 'custom' };
   const feed = createFeed('h:1', { pipeline, room, partial: false }, slots);
-  return { clock, rows, slots, refused, feed, read: (text: string) => read(feed, text, false) };
+  return { clock, rows, slots, refused, feed, read: (text: string) => read(feed, Buffer.from(text), false) };
 }
 
 describe('sweepFeed', () => {

@@ -135,7 +135,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
   }
 
   function* records() {
-    for (const pipeline of pipelines.values()) yield pipeline.record();
+    for (const pipeline of pipelines.values()) yield pipeline.record;
   }
 
   async function restore(): Promise<void> {

@@ -30,13 +30,15 @@ const feedOf = (pipeline: string): Feed =>
     slots,
   );
 
-const page = (events: number, ...ids: readonly string[]): string =>
-  ids
-    .map(
-      id =>
-        `vector_component_received_events_total{component_id="${id}",component_kind="source",component_type="syslog"} ${events}\n`,
-    )
-    .join('');
+const page = (events: number, ...ids: readonly string[]): Buffer =>
+  Buffer.from(
+    ids
+      .map(
+        id =>
+          `vector_component_received_events_total{component_id="${id}",component_kind="source",component_type="syslog"} ${events}\n`,
+      )
+      .join(''),
+  );
 
 const eventsOf = (pipeline: string, id: string): number | undefined =>
   rows.find(pipeline, 'input', 'syslog', id)?.totals[0];

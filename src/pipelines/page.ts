@@ -9,8 +9,8 @@ interface PageReading {
   readonly error: string | undefined;
 }
 
-/** Takes a page of Prometheus text, or whatever else the engine shows. */
-export type PageReader = (feed: Feed, text: string, openMetrics: boolean) => PageReading;
+/** Takes a page of Prometheus text, or whatever else the engine shows, in UTF-8. */
+export type PageReader = (feed: Feed, page: Buffer, openMetrics: boolean) => PageReading;
 
 /** What readers of one pipeline have in common. */
 export interface Reading {
@@ -31,12 +31,12 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
 
   let order: Order = { slots: new Int32Array(0), epoch: 0 };
 
-  return (feed, text, openMetrics) => {
+  return (feed, page, openMetrics) => {
     const known = order.epoch === feed.series.epoch ? order.slots : new Int32Array(0);
     const present = followOrder(known);
-    noteStart(feed, text);
+    noteStart(feed, page);
     intake.begin(feed);
-    const { bad, error } = readPrometheus(text, openMetrics, {
+    const { bad, error } = readPrometheus(page, openMetrics, {
       wants(name) {
         intake.enterOwn(feed);
         // There it tells when a counter began (OpenMetrics 1.0), whatever a rule that is not anchored says.
@@ -44,7 +44,7 @@ export function createPageReader({ profile, rulesOf, intake }: Reading): PageRea
       },
       expected: {
         count: known.length,
-        lengthAt: (at, page, from) => feed.series.lengthAt(known[at] ?? 0, page, from),
+        lengthAt: (at, text, from) => feed.series.lengthAt(known[at] ?? 0, text, from),
       },
       sample(series, value, time, expectedAt) {
         if (expectedAt >= 0) {
@@ -96,19 +96,21 @@ const START = 'process_start_time_seconds';
 const START_LINE = /^(?:[a-z]+_)?process_start_time_seconds(?:\{.*\})?[ \t]+(\S+)/;
 
 /** Several start times are several processes, and tell nothing about this one. */
-function noteStart(feed: Feed, text: string): void {
-  const [only, another] = startTimes(text);
+function noteStart(feed: Feed, page: Buffer): void {
+  const [only, another] = startTimes(page);
   const start = another === undefined ? (only ?? Number.NaN) : Number.NaN;
   feed.restarted = start > feed.startTime;
   if (!Number.isNaN(start)) feed.startTime = start;
 }
 
-function startTimes(text: string): number[] {
+function startTimes(page: Buffer): number[] {
   const times: number[] = [];
-  for (let at = text.indexOf(START); at !== -1; at = text.indexOf(START, at + 1)) {
-    const lineStart = text.lastIndexOf('\n', at) + 1;
-    const lineEnd = text.indexOf('\n', at);
-    const value = START_LINE.exec(text.slice(lineStart, lineEnd === -1 ? undefined : lineEnd))?.[1];
+  for (let at = page.indexOf(START); at !== -1; at = page.indexOf(START, at + 1)) {
+    const lineStart = page.lastIndexOf('\n', at) + 1;
+    const lineEnd = page.indexOf('\n', at);
+    const value = START_LINE.exec(
+      page.toString('utf8', lineStart, lineEnd === -1 ? undefined : lineEnd),
+    )?.[1];
     if (value !== undefined) times.push(Number(value));
   }
   return times;

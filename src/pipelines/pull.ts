@@ -87,7 +87,7 @@ export function createPull({ settings, shared, logger, reach, feedOf, keepOnly }
       source.tried = true;
       if ('error' in page) return failed(source, page.error, page.unread);
       const at = clock.monotonic();
-      const reading = read(feed, page.text, page.openMetrics);
+      const reading = read(feed, page.body, page.openMetrics);
       if (reading.error !== undefined) return failed(source, `${origin}: ${reading.error}`, 'format');
       reached(source, at);
       if (reading.bad > 0 && !warned)

@@ -38,10 +38,23 @@ const emptyTally = (): Tally => ({
 /** Of a replica that the reading did not name. */
 const NOTHING: Readonly<Tally> = emptyTally();
 
-/** What the present reading brought, to be added to. Made anew each time: between readings most of the memory is free. */
+/** Those that no reading uses now: as many as the largest page needs, in the place of new ones for each that the heap would fill with. */
+const spare: Tally[] = [];
+
+/** What the present reading brought, to be added to. */
 export function tallyOf(replica: Replica): Tally {
-  replica.tally ??= emptyTally();
+  replica.tally ??= spare.pop() ?? emptyTally();
   return replica.tally;
+}
+
+function putBack(replica: Replica, tally: Tally): void {
+  replica.tally = undefined;
+  tally.sums.fill(0);
+  tally.gauges.fill(Number.NaN);
+  tally.level = 0;
+  tally.restarted = false;
+  tally.quiet = false;
+  spare.push(tally);
 }
 
 export function createReplica(row: Row, instance: Instance): Replica {
@@ -143,7 +156,6 @@ export function settle(replica: Replica, now: number, monotonic: number, partial
   replica.settledAt = monotonic;
   if (replica.tally !== undefined) payDebt(replica, replica.tally);
   const tally = replica.tally ?? NOTHING;
-  replica.tally = undefined;
   const { sums, quiet } = tally;
   for (let at = 0; at < sums.length; at++) row.totals[at] = (row.totals[at] ?? 0) + (sums[at] ?? 0);
   if (!quiet && moved(sums, row.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
@@ -161,6 +173,7 @@ export function settle(replica: Replica, now: number, monotonic: number, partial
   if (!quiet) bookIncreases(row, sums, monotonic);
   const isRed = replica.finding?.health === 'Red';
   bookTime(replica, { red: isRed ? 1 : 0, blocked: evidence.dropped > 0 ? 1 : evidence.blocked }, monotonic);
+  if (replica.tally !== undefined) putBack(replica, replica.tally);
 }
 
 const INPUT_DATA = [COUNTER_AT.in_events, COUNTER_AT.in_bytes];

@@ -63,7 +63,7 @@ describe('startScraping over real HTTP', () => {
       expect(request.headers['accept-encoding']).toBe('gzip');
       response.setHeader('content-encoding', 'gzip').end(gzipSync('a_total 1\n'));
     });
-    expect(await pageOf(url)).toEqual({ text: 'a_total 1\n', openMetrics: false });
+    expect(await pageOf(url)).toEqual({ body: Buffer.from('a_total 1\n'), openMetrics: false });
   });
 
   it('gives up on a page that never ends to come', async () => {
@@ -158,7 +158,7 @@ describe('startScraping over https', () => {
     const { url, authority, ca } = await guarded();
     const { cert, key } = authority.issue('reader', 'open sesame');
     const tls = { cert: read(cert), key: read(key), passphrase: 'open sesame', ca, fingerprint: '1' };
-    expect(await withTls(url, tls)).toEqual({ text: 'a_total 1\n', openMetrics: false });
+    expect(await withTls(url, tls)).toEqual({ body: Buffer.from('a_total 1\n'), openMetrics: false });
   });
 
   it('is refused without a certificate, and refuses whom nobody vouches for', async () => {
@@ -168,7 +168,7 @@ describe('startScraping over https', () => {
     expect(errorOf(await withTls(url, { ca, fingerprint: '2' }))).toMatch(/certificate|TLS|closed before/i);
     expect(errorOf(await withTls(url, { ...pair, fingerprint: '3' }))).toMatch(/certificate/);
     expect(await withTls(url, { ...pair, fingerprint: '4' }, { rejectUnauthorized: false })).toMatchObject({
-      text: 'a_total 1\n',
+      body: Buffer.from('a_total 1\n'),
     });
   });
 

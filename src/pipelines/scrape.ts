@@ -9,7 +9,7 @@ export type Unread = HttpFailureReason | 'status' | 'too-large' | 'files' | 'for
 
 /** What one try to read a pipeline brought. An error names scheme and host only: the rest of a url may be a secret. */
 export type Page =
-  | { readonly text: string; readonly openMetrics: boolean }
+  | { readonly body: Buffer; readonly openMetrics: boolean }
   | { readonly error: string; readonly unread: Unread };
 
 interface Options {
@@ -43,7 +43,7 @@ async function scrapeUntil(signal: AbortSignal, options: Options): Promise<void>
   }
 }
 
-/** By itself: a loop would hold on to the text of its page until it has the next. */
+/** By itself: a loop would hold on to its page until it has the next. */
 async function scrape(options: Options, signal: AbortSignal): Promise<void> {
   const page = await fetchPage(options, signal);
   if (!signal.aborted) options.take(page);
@@ -75,7 +75,7 @@ async function fetchPage({ settings, url, http, files }: Options, signal: AbortS
     const fault = faultOf(answer, settings.maxBytes);
     if (fault !== undefined) return unread(...fault);
     const openMetrics = (answer.headers['content-type'] ?? '').includes('application/openmetrics-text');
-    return { text: answer.body.toString(), openMetrics };
+    return { body: answer.body, openMetrics };
   } catch (error) {
     const reason = reasonOf(error);
     const page = unread(error instanceof HttpFailure ? error.reason : 'other', reason);

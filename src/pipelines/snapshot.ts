@@ -63,16 +63,13 @@ const record = z.strictObject({
 
 export type PipelineRecord = z.output<typeof record>;
 
-/** Replaces the file at `path` in one step, or leaves it as it is. Yields between pipelines. */
-export async function writeSnapshot(path: string, records: Iterable<PipelineRecord>): Promise<void> {
+/** Replaces the file at `path` in one step, or leaves it as it is. Yields between pipelines, and has the record of one at a time. */
+export async function writeSnapshot(path: string, records: Iterable<() => PipelineRecord>): Promise<void> {
   const staged = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(staged, 'wx', 0o600);
   try {
     await file.write(MAGIC);
-    for (const one of records) {
-      const body = serialize(one);
-      await file.write(Buffer.concat([header(body.length, crc32(body)), body]));
-    }
+    for (const record of records) await file.write(framed(record()));
     await file.write(header(0, 0));
     await file.sync();
     await file.close();
@@ -83,6 +80,11 @@ export async function writeSnapshot(path: string, records: Iterable<PipelineReco
     await rm(staged, { force: true });
     throw error;
   }
+}
+
+function framed(one: PipelineRecord): Buffer {
+  const body = serialize(one);
+  return Buffer.concat([header(body.length, crc32(body)), body]);
 }
 
 function header(length: number, checksum: number): Buffer {

@@ -19,8 +19,8 @@ const READERS: Readonly<Record<JsonEngine, () => StatsReader>> = {
 export function createStatsPageReader(engine: JsonEngine, { profile, rulesOf, intake }: Reading): PageReader {
   const read = READERS[engine]();
 
-  return (feed, text) => {
-    const found = attempt(read, text);
+  return (feed, page) => {
+    const found = attempt(read, page.toString());
     if ('error' in found) return { bad: 0, error: found.error };
     feed.restarted = found.restarted === true;
     intake.begin(feed);

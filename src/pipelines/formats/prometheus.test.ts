@@ -11,7 +11,7 @@ interface Line extends Series {
 
 function read(text: string, openMetrics = false) {
   const lines: Line[] = [];
-  const result = readPrometheus(text, openMetrics, {
+  const result = readPrometheus(Buffer.from(text), openMetrics, {
     wants: () => true,
     sample(text, value, time) {
       const series = parseSeries(text);
@@ -151,6 +151,27 @@ describe('readPrometheus', () => {
     );
   });
 
+  it('reads a page that is taken apart as if it were one text', () => {
+    const lengths = fc.array(fc.oneof(fc.nat(50), fc.nat(5000), fc.constant(33_000)), { maxLength: 40 });
+    fc.assert(
+      fc.property(lengths, fc.boolean(), (sizes, isEnded) => {
+        const labels = sizes.map((size, at) => `${at}${'ü'.repeat(size / 2)}`);
+        const text = labels.map(label => `# x\na{b="${label}"} 1`).join('\n') + (isEnded ? '\n' : '');
+        const seen: string[] = [];
+        readPrometheus(Buffer.from(text), false, {
+          wants: () => true,
+          sample: series => {
+            seen.push(series);
+            return 'taken';
+          },
+        });
+        expect(seen).toEqual(labels.map(label => `a{b="${label}"}`));
+      }),
+    );
+    const { error } = read(`${'# comment\n'.repeat(9000)}no metrics here`);
+    expect(error).toMatch(/: line 9001 is/);
+  });
+
   it('says the same whatever order it was led to expect', () => {
     const names = ['a{x="1"}', 'a{x="2"}', 'b{x="1"}', 'b{x="1",y="}"}', 'b', 'b {x="1"}'];
     const list = fc.array(fc.constantFrom(...names), { maxLength: 12 });
@@ -172,9 +193,9 @@ describe('readPrometheus', () => {
             return page.startsWith(series, from) ? series.length : -1;
           },
         };
-        readPrometheus(text, false, { ...reader(seen), expected });
+        readPrometheus(Buffer.from(text), false, { ...reader(seen), expected });
         const plain: unknown[] = [];
-        readPrometheus(text, false, reader(plain));
+        readPrometheus(Buffer.from(text), false, reader(plain));
         expect(seen).toEqual(plain);
         expect(seen).toHaveLength(page.length);
       }),

@@ -13,6 +13,10 @@ const SAFE_DIGITS = 15;
 /** Series the present page may lack one after the other without losing its place. */
 const LOOK_AHEAD = 4;
 
+/** What is read at a time. */
+const PIECE_BYTES = 32 * 1024;
+
+const LINE_FEED = 10;
 const QUOTE = 34;
 const HASH = 35;
 const COMMA = 44;
@@ -55,11 +59,15 @@ export interface PageResult {
   readonly error: string | undefined;
 }
 
-/** `openMetrics` follows the answer's content type: there timestamps are seconds and `# EOF` ends the page. */
-export function readPrometheus(text: string, openMetrics: boolean, reader: PageReader): PageResult {
+/**
+ * Reads a page in UTF-8. `openMetrics` follows the answer's content type: there timestamps are seconds and `# EOF` ends
+ * the page.
+ */
+export function readPrometheus(page: Buffer, openMetrics: boolean, reader: PageReader): PageResult {
   // A page that was cut must not be read at all: what it lacks would seem to have vanished.
-  if (openMetrics && !/(?:^|\n)[ \t]*# EOF\s*$/.test(text.slice(-LONGEST_TAIL)))
+  if (openMetrics && !/(?:^|\n)[ \t]*# EOF\s*$/.test(page.toString('utf8', page.length - LONGEST_TAIL)))
     return { samples: 0, bad: 0, error: 'cut short: OpenMetrics text without # EOF at its end' };
+  let text = '';
   let samples = 0;
   let bad = 0;
   let firstBadLine = 0;
@@ -71,24 +79,31 @@ export function readPrometheus(text: string, openMetrics: boolean, reader: PageR
   const { expected } = reader;
   let cursor = 0;
 
-  for (let start = 0; start < text.length; ) {
-    let end = text.indexOf('\n', start);
-    if (end === -1) end = text.length;
-    number++;
-    const from = skipBlanks(text, start, end);
-    start = end + 1;
-    if (from === end || text.charCodeAt(from) === HASH) continue;
-    if (takeLine(from, end)) samples++;
-    else {
-      bad++;
-      firstBadLine ||= number;
-    }
+  for (const piece of piecesOf(page)) {
+    text = piece;
+    takeLines();
   }
   const error =
     samples === 0 && bad > 0
       ? `not Prometheus text: line ${firstBadLine} is not a metric name and a value`
       : undefined;
   return { samples, bad, error };
+
+  function takeLines(): void {
+    for (let start = 0; start < text.length; ) {
+      let end = text.indexOf('\n', start);
+      if (end === -1) end = text.length;
+      number++;
+      const from = skipBlanks(text, start, end);
+      start = end + 1;
+      if (from === end || text.charCodeAt(from) === HASH) continue;
+      if (takeLine(from, end)) samples++;
+      else {
+        bad++;
+        firstBadLine ||= number;
+      }
+    }
+  }
 
   function takeLine(from: number, end: number): boolean {
     if (end - from > LONGEST_LINE) return false;
@@ -129,6 +144,22 @@ export function readPrometheus(text: string, openMetrics: boolean, reader: PageR
     value = number;
     time = stamp;
     return valueAt > seriesEnd || text.charCodeAt(seriesEnd - 1) === CLOSE;
+  }
+}
+
+/**
+ * The text of a page, piece by piece of whole lines: as one text it would outlive the collection of what is young, again
+ * and again, and fill the heap.
+ */
+function* piecesOf(page: Buffer): Iterable<string> {
+  for (let start = 0; start < page.length; ) {
+    let end = start + PIECE_BYTES;
+    if (end < page.length) {
+      end = page.lastIndexOf(LINE_FEED, end - 1) + 1;
+      if (end <= start) end = page.indexOf(LINE_FEED, start) + 1 || page.length;
+    }
+    yield page.toString('utf8', start, end);
+    start = end;
   }
 }
 

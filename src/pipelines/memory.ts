@@ -7,7 +7,7 @@ import type { PipelineRecord } from './snapshot.ts';
 import type { Row } from './state.ts';
 import { partsOf, restoreWindow } from './window.ts';
 
-/** A pipeline as the snapshot keeps it. Silence is kept as its length, so that time while nothing ran is never counted. */
+/** A pipeline as the snapshot keeps it, of which parts change with the pipeline: it is written at once. Silence is kept as its length, so that time while nothing ran is never counted. */
 export function recordOf(
   identity: Feed['pipeline'],
   parts: {
@@ -32,7 +32,7 @@ function componentRecord(row: Row, monotonic: number): PipelineRecord['component
     type,
     engineId,
     id,
-    totals: [...row.totals],
+    totals: row.totals,
     known: row.known,
     lastDataAt: row.lastDataAt,
     timestamp: row.timestamp,

@@ -55,8 +55,8 @@ export interface Members {
   /** Ends the tokens of a member of no other organization. Throws `conflict` when no owner would be left who can sign in. */
   setRoles(manager: Manager, userId: string, roles: MemberRoles): Promise<Member>;
   /**
-   * Throws as `setRoles`. Whoever is no member of any organization then is bound to no identity either: added again,
-   * they are found anew.
+   * Throws as `setRoles`. Whoever is no member of any organization then is no user any more, and their tokens end:
+   * added again, they are new.
    */
   remove(manager: Manager, userId: string): Promise<void>;
 }
@@ -68,6 +68,9 @@ interface Dependencies {
   readonly clock: Clock;
   readonly ids: Ids;
 }
+
+/** Far below what the installation may have, so that none keeps the others from having any. */
+const MOST_MEMBERS = 1000;
 
 /** Whoever gave out the first password of an account may have kept it, and must not come in to what is others'. */
 const ELSEWHERE =
@@ -147,19 +150,18 @@ export function createMembers(dependencies: Dependencies): Members {
       assertManages(manager);
       const { organization } = manager;
       await storage.transaction(async tx => {
-        const { row, number } = await memberIn(tx, organization, userId);
+        const { row } = await memberIn(tx, organization, userId);
         assertMayGive(manager, row.role);
         await tx.removeMember(organization, userId);
         await assertOwnerLeft(tx, organization);
-        await endTokens(tx, organization, { userId, number });
-        if ((await tx.membershipsOf(userId)).length === 0) await unbind(tx, userId);
+        if ((await tx.membershipsOf(userId)).length === 0) await tx.removeUser(userId);
       });
       await feed.takenOver();
     },
   };
 }
 
-/** Throws `conflict` for a member, `invalid-request` as `Members.add`. */
+/** Throws `conflict` for a member, `unprocessable` when there are very many, `invalid-request` as `Members.add`. */
 export async function addMember(
   tx: Transaction,
   options: {
@@ -173,6 +175,11 @@ export async function addMember(
   const { organization, by, user, roles, clock } = options;
   await tx.numberUserChange();
   await assertWorkspaces(tx, organization, roles);
+  if ((await tx.countMembers(organization)) >= MOST_MEMBERS)
+    throw new AppError(
+      'unprocessable',
+      `the organization has ${MOST_MEMBERS} members already; remove one first`,
+    );
   const now = clock.now();
   await tx.addMember({
     ...{ organization, user_id: user.id, role: roles.organizationRole },
@@ -246,9 +253,4 @@ async function endTokens(
   if (memberships.some(one => one.organization !== organization)) return;
   const user = await tx.userById(userId);
   if (user !== undefined) await tx.updateUser({ ...user, version });
-}
-
-async function unbind(tx: Transaction, userId: string): Promise<void> {
-  const user = await tx.userById(userId);
-  if (user !== undefined) await tx.updateUser({ ...user, issuer: null, subject: null });
 }

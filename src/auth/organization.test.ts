@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { monotonicIds } from '../lib/ids.ts';
+import { joining } from './joining.ts';
 import type { Manager } from './managers.ts';
 import { createMembers, type MemberRoles, type Members } from './members.ts';
 import { createOrganization } from './organizations.ts';
@@ -92,21 +93,52 @@ describe('members', () => {
       ).rejects.toMatchObject({ code: 'conflict', message });
   });
 
-  it('get another password where they come after they have left, and the one of before is over', async () => {
+  it('are no users any more once they have left the last organization, and come back as new', async () => {
     const { member } = await members.add(CORP, 'ann@example.com', roles('admin'));
     await members.add(CORP, 'eve@example.com', roles('owner'));
     await members.remove(CORP, member.userId);
-    const before = await held.storage.users.byId(member.userId);
+    expect(await held.storage.users.byName('ann@example.com')).toBeUndefined();
+    const back = await members.add(OWNER, 'ann@example.com', roles('admin'));
+    expect(back.member.userId).not.toBe(member.userId);
+    expect(back.initialPassword).toBeDefined();
+  });
+
+  it('get another password where they were users of no organization, and the one of before is over', async () => {
+    await members.add(OWNER, 'eve@example.com', roles('owner'));
+    const passwords = { hash: async () => 'hash of another' };
+    const { storage } = held;
+    const made = await storage.transaction(tx =>
+      joining(tx, { clock, ids }, { username: 'ann@example.com', hash: 'hash of the first' }),
+    );
     takenOver = 0;
-    const { initialPassword } = await members.add(OWNER, 'ann@example.com', roles('admin'));
-    const after = await held.storage.users.byId(member.userId);
-    expect(after?.password).toBe(`hash of ${initialPassword?.reveal()}`);
-    expect(after?.password).not.toBe(before?.password);
-    expect([after?.force_password_change, after?.version === before?.version, takenOver]).toEqual([
-      1,
-      false,
-      1,
-    ]);
+    const feed = {
+      async takenOver() {
+        takenOver += 1;
+      },
+    };
+    await createMembers({ storage, passwords, feed, clock, ids }).add(
+      OWNER,
+      'ann@example.com',
+      roles('admin'),
+    );
+    const after = await storage.users.byId(made.user.id);
+    expect(after).toMatchObject({ password: 'hash of another', force_password_change: 1 });
+    expect([after?.version === made.user.version, takenOver]).toEqual([false, 1]);
+  });
+
+  it('are 1,000 in an organization at most, so that others have room', async () => {
+    await held.storage.transaction(async tx => {
+      for (let at = 0; at < 1000; at++) {
+        const { user } = await joining(tx, { clock, ids }, { username: `u${at}@example.com`, hash: 'h' });
+        const row = { organization: 'acme', user_id: user.id, role: 'owner' as const };
+        await tx.addMember({ ...row, created_by: 'a', created_at: 1, updated_by: 'a', updated_at: 1 });
+      }
+    });
+    await expect(members.add(OWNER, 'ann@example.com', roles('admin'))).rejects.toMatchObject({
+      code: 'unprocessable',
+    });
+    expect(await held.storage.users.byName('ann@example.com')).toBeUndefined();
+    expect((await members.add(CORP, 'ann@example.com', roles('admin'))).initialPassword).toBeDefined();
   });
 
   it('get a password where they come after the provider was to be asked no more', async () => {
@@ -192,7 +224,11 @@ describe('members', () => {
     await members.setRoles(OWNER, member.userId, roles('user'));
     const between = await version();
     await members.remove(OWNER, member.userId);
-    expect([before < between, between < (await version()), takenOver]).toEqual([true, true, 2]);
+    expect([before < between, await held.storage.users.byId(member.userId), takenOver]).toEqual([
+      true,
+      undefined,
+      2,
+    ]);
   });
 
   it('are nobody to another organization', async () => {

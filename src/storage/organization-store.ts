@@ -45,6 +45,7 @@ export interface OrganizationTransaction {
   member(organization: string, userId: string): Promise<MemberRow | undefined>;
   /** What the user belongs to, by organization. */
   membershipsOf(userId: string): Promise<readonly MemberRow[]>;
+  countMembers(organization: string): Promise<number>;
   /** Owners of the organization who can sign in. */
   countEnabledOwners(organization: string): Promise<number>;
   /** Refused with `conflict` when the user is a member already. */

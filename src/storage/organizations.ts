@@ -108,6 +108,7 @@ export function organizationTransaction(
       organizationTold(organization, removeWorkspace(db, organization, id)),
     member: (organization, userId) => memberById(db, organization, userId),
     membershipsOf: userId => membershipsOf(db, userId),
+    countMembers: organization => countOf(membersOf(db, organization)),
     countEnabledOwners: organization =>
       countOf(
         membersOf(db, organization)

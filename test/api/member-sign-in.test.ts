@@ -170,10 +170,11 @@ it('refuses another account with the address of a member who is bound, until the
 
   await tenants.members.remove(OWNER, ann);
   expect(await come('s-1')).toBe('/sign-in?sso=no-member');
-  await tenants.members.add(OWNER, ANN.email, { organizationRole: 'admin', workspaces: [] });
+  const roles = { organizationRole: 'admin', workspaces: [] } as const;
+  const { member } = await tenants.members.add(OWNER, ANN.email, roles);
   const browser = handBrowser();
   expect(await come('s-2', browser)).toBe('/sign-in');
-  expect((await session(browser)).user.id).toBe(ann);
+  expect((await session(browser)).user.id).toBe(member.userId);
   expect(await come('s-1')).toBe('/sign-in?sso=other-account');
 });
 

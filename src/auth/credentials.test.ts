@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADMIN, OWNER, openTenants, type Tenants } from '../../test/helpers/tenants.ts';
+import { createCredentials } from './credentials.ts';
 
 let tenants: Tenants;
 beforeAll(async () => {
@@ -52,6 +53,22 @@ describe('a credential', () => {
       await expect(making).rejects.toMatchObject(refusal('forbidden'));
       await expect(removing()).rejects.toMatchObject(refusal('forbidden'));
     }
+  });
+
+  it('is changed in every process before that is answered, whether it lets in or out', async () => {
+    let takenOver = 0;
+    const feed = {
+      async takenOver() {
+        takenOver += 1;
+      },
+    };
+    const credentials = createCredentials({ ...tenants, feed });
+    const { clientId } = await tenants.credential();
+    await credentials.update(OWNER, 'acme', clientId, { enabled: false });
+    await credentials.update(OWNER, 'acme', clientId, { enabled: true });
+    await credentials.rotate(OWNER, 'acme', clientId);
+    await credentials.remove(OWNER, 'acme', clientId);
+    expect(takenOver).toBe(4);
   });
 
   it('is nothing that somebody of the role user sees', async () => {

@@ -104,19 +104,19 @@ export function createCredentials({ storage, secrets, feed, clock, ids }: Depend
     return factsOf(row, known, held);
   }
 
-  /** Runs a change of the one credential; when its number changes with it, all processes have taken that over. */
+  /** Runs a change of the one credential; then all processes have taken it over, and who was let in or out is so everywhere. */
   async function changed(
     { organization, clientId }: { readonly organization: string; readonly clientId: string },
     work: (tx: Transaction, before: Whole, number: number) => Promise<CredentialRow>,
   ): Promise<CredentialFacts> {
-    const { before, after } = await storage.transaction(async tx => {
+    const after = await storage.transaction(async tx => {
       const number = await tx.numberUserChange();
       const row = presentIn(await tx.credential(clientId), organization, clientId);
       const whole = { row, standing: standingOf(row.organization_role, await tx.credentialRoles(clientId)) };
-      return { before: row, after: await work(tx, whole, number) };
+      return work(tx, whole, number);
     });
     const told = await facts(after);
-    if (after.version !== before.version) await feed.takenOver();
+    await feed.takenOver();
     return told;
   }
 

@@ -79,6 +79,7 @@ export async function openTenants(
     ids,
     keys,
     feed,
+    secrets,
     credentials,
     members: createMembers({ storage, passwords: people.passwords, feed, clock, ids }),
     tokens,

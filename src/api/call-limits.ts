@@ -1,10 +1,9 @@
 import { addressPrefix } from '../lib/address-prefix.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
+import { rateLimited } from '../lib/rate-limited.ts';
 import { type BucketSize, createTokenBuckets } from '../lib/token-buckets.ts';
 
 const MOST_KEYS = 10_000;
-const LONGEST_RETRY_SECONDS = 5;
 
 /** How many calls are answered. Both throw `rate-limited` with the seconds to wait. */
 export interface CallLimits {
@@ -31,9 +30,7 @@ export function createCallLimits({
   function take(buckets: typeof actors, key: string, message: string): void {
     const now = size();
     const waitMs = now.perSecond === 0 ? 0 : buckets.take(key, now);
-    if (waitMs === 0) return;
-    const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), LONGEST_RETRY_SECONDS);
-    throw new AppError('rate-limited', message, { retryAfterSeconds });
+    if (waitMs > 0) throw rateLimited(message, waitMs);
   }
 
   return {

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, codeOf, type ErrorCode, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { LONGEST_RETRY_SECONDS } from '../lib/rate-limited.ts';
 
 export const STATUS: Readonly<Record<ErrorCode, number>> = {
   'invalid-request': 400,
@@ -37,7 +38,6 @@ const FIXED_TEXTS: Partial<Record<ErrorCode, string>> = {
   unavailable: 'The server cannot do this just now; try again shortly',
 };
 
-const LONGEST_RETRY_SECONDS = 5;
 /** While the server cannot do its work everybody is refused alike: one line in so much time says it. */
 const TOLD_FOR_MS = 10_000;
 

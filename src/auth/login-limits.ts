@@ -1,14 +1,14 @@
 import { addressPrefix } from '../lib/address-prefix.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
 import { createLru } from '../lib/lru.ts';
+import { LONGEST_RETRY_SECONDS, rateLimited } from '../lib/rate-limited.ts';
 import { type BackOff, createFailureBackOff } from './failure-back-off.ts';
 import { createFailureCount, type RateLimit } from './failure-count.ts';
 import type { FailureGate } from './failure-gate.ts';
 
 const MOST_KEYS = 10_000;
 const RECENT_MS = 24 * 3_600_000;
-const LONGEST_RETRY_SECONDS = 5;
+const REFUSED = 'Too many failed logins; try again shortly';
 /** A name waits after so many times more failures than one address under that name: so many addresses have to try. */
 const ADDRESSES_PER_NAME = 4;
 
@@ -97,7 +97,7 @@ export function createLoginLimits(options: {
       try {
         for (const part of partsOf(place, username)) {
           const waitMs = await part.reserve();
-          if (waitMs > 0) throw rateLimited(waitMs, part.longestTold);
+          if (waitMs > 0) throw rateLimited(REFUSED, waitMs, part.longestTold);
           held.push(part);
         }
       } catch (error) {
@@ -123,8 +123,3 @@ export function createLoginLimits(options: {
 }
 
 const pairOf = (place: string, username: string): string => `${place} ${username}`;
-
-function rateLimited(waitMs: number, longestTold: number): AppError {
-  const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), longestTold);
-  return new AppError('rate-limited', 'Too many failed logins; try again shortly', { retryAfterSeconds });
-}

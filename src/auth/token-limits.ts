@@ -1,6 +1,6 @@
 import { addressPrefix } from '../lib/address-prefix.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
+import { rateLimited } from '../lib/rate-limited.ts';
 import { type BucketSize, createTokenBuckets } from '../lib/token-buckets.ts';
 import { type BackOff, createFailureBackOff } from './failure-back-off.ts';
 import { createFailureCount } from './failure-count.ts';
@@ -11,7 +11,7 @@ const MOST_WAITING = 2000;
 /** Whoever makes client ids up costs a look into the store each time. */
 const FAILURES_OF_ADDRESS = { count: 50, perMs: 1000 };
 const NO_LIMIT = { ...FAILURES_OF_ADDRESS, count: Number.POSITIVE_INFINITY };
-const LONGEST_RETRY_SECONDS = 5;
+const REFUSED = 'Too many requests for tokens; try again shortly';
 
 /** A reserved attempt to show who one is. One of the three is called, once. */
 interface TokenAttempt {
@@ -46,7 +46,7 @@ export function createTokenLimits(options: {
   function take(buckets: typeof asked, key: string): void {
     const now = size();
     const waitMs = now.perSecond === 0 ? 0 : buckets.take(key, now);
-    if (waitMs > 0) throw rateLimited(waitMs, LONGEST_RETRY_SECONDS);
+    if (waitMs > 0) throw rateLimited(REFUSED, waitMs);
   }
 
   return {
@@ -57,7 +57,7 @@ export function createTokenLimits(options: {
       const limit = backOff();
       const ofAll = limit.after === 0 ? NO_LIMIT : FAILURES_OF_ADDRESS;
       const addressMs = await ofAddress.reserve(address, ofAll);
-      if (addressMs > 0) throw rateLimited(addressMs, LONGEST_RETRY_SECONDS);
+      if (addressMs > 0) throw rateLimited(REFUSED, addressMs);
       const pairMs = await ofPair.reserve(pair, limit).catch((error: unknown) => {
         ofAddress.release(address);
         throw error;
@@ -68,7 +68,7 @@ export function createTokenLimits(options: {
       };
       if (pairMs > 0) {
         ofAddress.release(address);
-        throw rateLimited(pairMs, Math.ceil(limit.longestMs / 1000));
+        throw rateLimited(REFUSED, pairMs, Math.ceil(limit.longestMs / 1000));
       }
       return {
         succeeded() {
@@ -85,11 +85,4 @@ export function createTokenLimits(options: {
       };
     },
   };
-}
-
-function rateLimited(waitMs: number, longestTold: number): AppError {
-  const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), longestTold);
-  return new AppError('rate-limited', 'Too many requests for tokens; try again shortly', {
-    retryAfterSeconds,
-  });
 }

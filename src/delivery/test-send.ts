@@ -2,6 +2,7 @@ import type { HeadgateEvent } from '../events/event.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import { Rate } from '../lib/rate.ts';
+import { rateLimited } from '../lib/rate-limited.ts';
 import { secretsIn } from '../lib/secret.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import { routedTo } from '../targets/routed.ts';
@@ -50,9 +51,6 @@ export type TestSend = (asked: Asked) => Promise<TestResult>;
 /** Each leaves the house: nobody is to use them as a stream of messages. */
 const MOST = new Rate('30/minute', 30, 60_000);
 
-/** A place may be free again soon: nobody is sent away for long. */
-const LONGEST_RETRY_SECONDS = 5;
-
 /** Sends tests through what deliveries are sent through: the target's own function, the guard, the time limits. */
 export function createTestSend(options: TestSendOptions): TestSend {
   const { clock, ids } = options;
@@ -62,10 +60,7 @@ export function createTestSend(options: TestSendOptions): TestSend {
   function admit(): void {
     const now = clock.monotonic();
     const waitMs = pace.freeAt() - now;
-    if (waitMs > 0)
-      throw new AppError('rate-limited', `no more than ${MOST.text} tests are sent; wait a moment`, {
-        retryAfterSeconds: Math.min(LONGEST_RETRY_SECONDS, Math.ceil(waitMs / 1000)),
-      });
+    if (waitMs > 0) throw rateLimited(`no more than ${MOST.text} tests are sent; wait a moment`, waitMs);
     pace.begun(now);
   }
 

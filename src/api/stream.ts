@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type Actor, authorise } from '../auth/permissions.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { Operation } from './operation.ts';
 import type { TenantOf } from './tenant.ts';
 
@@ -85,20 +86,32 @@ export function addStream(scope: FastifyInstance, { tenantOf, clock, actorOf }: 
       if (NOUNS.some(one => one === noun)) say(noun, id);
     });
     let { revision } = house.components;
-    const stopLooking = every(clock, LOOK_MS, () => {
-      if (house.components.revision === revision) return;
-      ({ revision } = house.components);
-      say('components', '*');
+    const looking = createRepeat({
+      clock,
+      interval: LOOK_MS,
+      work: () => {
+        if (house.components.revision === revision) return;
+        ({ revision } = house.components);
+        say('components', '*');
+      },
+      faults: { failed: end },
     });
-    const stopBeating = every(clock, BEAT_MS, () => {
-      write(response, ': here\n\n');
-      authenticate(authorization, request.ip).catch(end);
+    const beating = createRepeat({
+      clock,
+      interval: BEAT_MS,
+      work: () => {
+        write(response, ': here\n\n');
+        authenticate(authorization, request.ip).catch(end);
+      },
+      faults: { failed: end },
     });
+    looking.start();
+    beating.start();
     function end(): void {
       open.delete(end);
       unsubscribe();
-      stopLooking();
-      stopBeating();
+      void looking.stop();
+      void beating.stop();
       response.end();
     }
     open.add(end);
@@ -119,13 +132,4 @@ function begin(response: ServerResponse, headers: object): ServerResponse {
 function write(response: ServerResponse, text: string): void {
   if (response.writableLength > MOST_WAITING_BYTES) response.destroy();
   else response.write(text);
-}
-
-function every(clock: Clock, ms: number, run: () => void): () => void {
-  let cancel = clock.after(ms, turn);
-  function turn(): void {
-    run();
-    cancel = clock.after(ms, turn);
-  }
-  return () => cancel();
 }

@@ -1,9 +1,10 @@
 import { parseLabel, type Tenant } from '../auth/tenant-name.ts';
 import { ofToken, roleIn } from '../auth/tenant-roles.ts';
 import type { ExpiryFact } from '../conditions/fact.ts';
-import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { CredentialRow } from '../storage/credential-store.ts';
 import type { Storage } from '../storage/storage.ts';
 
@@ -11,7 +12,7 @@ export interface CredentialEndsOptions {
   readonly storage: Pick<Storage, 'credentials' | 'organizations'>;
   /** Its label. */
   readonly workspace: string;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
   readonly logger: Logger;
 }
 
@@ -39,9 +40,6 @@ export async function openCredentialEnds(options: CredentialEndsOptions): Promis
     over: 'when credentials expire can be read again',
   });
   let known = await read();
-  let reading: Promise<void> = Promise.resolve();
-  let isStopped = false;
-  let cancel: Cancel = () => {};
 
   async function read(): Promise<readonly ExpiryFact[]> {
     const rows = tenant === undefined ? [] : await endingIn(tenant, storage);
@@ -52,30 +50,16 @@ export async function openCredentialEnds(options: CredentialEndsOptions): Promis
     }));
   }
 
-  function readLater(): void {
-    cancel = clock.after(EVERY_MS, () => {
-      reading = read().then(
-        facts => {
-          known = facts;
-          faults.passed();
-        },
-        (error: unknown) => faults.failed(error),
-      );
-      void reading.finally(() => {
-        if (!isStopped) readLater();
-      });
-    });
-  }
-
-  readLater();
-  return {
-    facts: () => known,
-    async stop() {
-      isStopped = true;
-      cancel();
-      await reading;
+  const reading = createRepeat({
+    clock,
+    interval: EVERY_MS,
+    work: async () => {
+      known = await read();
     },
-  };
+    faults,
+  });
+  reading.start();
+  return { facts: () => known, stop: () => reading.stop() };
 }
 
 /** The credentials with an end that have a role in the workspace, by the rules that let tokens in. */

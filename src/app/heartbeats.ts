@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRepeat, startToStart } from '../lib/repeat.ts';
 import type { Engine } from '../notifications/engine.ts';
 
 /** Services that watch heartbeats count in minutes. */
@@ -36,7 +37,7 @@ interface HeartbeatOptions {
   readonly url: () => string | undefined;
   readonly stalled: () => string | undefined;
   readonly http: HttpClient;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
   readonly logger: Logger;
 }
 
@@ -53,8 +54,6 @@ export function sendHeartbeats({ url, stalled, http, clock, logger }: HeartbeatO
     message: 'the heartbeat is held back, as not everything advances',
     over: 'everything advances again',
   });
-  let cancel = (): void => {};
-  let sending: Promise<void> = Promise.resolve();
 
   async function send(address: string): Promise<void> {
     try {
@@ -73,20 +72,24 @@ export function sendHeartbeats({ url, stalled, http, clock, logger }: HeartbeatO
     }
   }
 
-  function beat(): void {
+  async function beat(): Promise<void> {
     const address = url();
     const reason = stalled();
     if (reason === undefined) held.passed();
     else if (address !== undefined) held.failed(new Error(reason));
-    if (address !== undefined && reason === undefined) sending = send(address);
-    cancel = clock.after(EVERY_MS, () => void sending.then(beat));
+    if (address !== undefined && reason === undefined) await send(address);
   }
 
-  beat();
+  const sending = createRepeat({
+    clock,
+    firstAfterMs: 0,
+    interval: startToStart(EVERY_MS),
+    work: beat,
+    faults: { failed: error => unsent.failed(error) },
+  });
+  sending.start();
   return async () => {
-    cancel();
     abort.abort();
-    await sending;
-    cancel();
+    await sending.stop();
   };
 }

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import type { Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { NodeRow, Storage } from '../storage/storage.ts';
 
 /** A process that says nothing for so long counts as gone. */
@@ -17,29 +18,22 @@ export function announceNode(
     logger,
   }: { readonly storage: Pick<Storage, 'nodes'>; readonly clock: Clock; readonly logger: Logger },
 ): () => Promise<void> {
-  const abort = new AbortController();
   const faults = createFaultLog(logger, {
     fields: {},
     message: 'the other processes cannot be told where this one is',
     over: 'the other processes are told again where this one is',
   });
 
-  async function say(): Promise<void> {
-    while (!abort.signal.aborted) {
-      try {
-        await storage.nodes.announce(node, KNOWN_MS);
-        faults.passed();
-      } catch (error) {
-        faults.failed(error);
-      }
-      await clock.sleep(SAY_MS, abort.signal);
-    }
-  }
-
-  const saying = say();
+  const announcing = createRepeat({
+    clock,
+    firstAfterMs: 0,
+    interval: SAY_MS,
+    work: () => storage.nodes.announce(node, KNOWN_MS),
+    faults,
+  });
+  announcing.start();
   return async () => {
-    abort.abort();
-    await saying;
+    await announcing.stop();
     await storage.nodes.leave(node.id).catch(error => faults.failed(error));
   };
 }

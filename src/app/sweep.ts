@@ -2,6 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { Ageing, Storage } from '../storage/storage.ts';
 
 /** How long each kind is kept, in milliseconds. */
@@ -64,7 +65,13 @@ export function createSweep(options: SweepOptions): Sweep {
     message: 'what is old cannot be removed',
     over: 'what is old is removed again',
   });
-  let running: Promise<void> | undefined;
+  const sweeping = createRepeat({
+    clock,
+    firstAfterMs: FIRST_AFTER_MS,
+    interval: EVERY_MS,
+    work: sweepOnce,
+    faults,
+  });
 
   async function removeAll(workspace: string, kind: Ageing, before: number): Promise<number> {
     let total = 0;
@@ -94,26 +101,11 @@ export function createSweep(options: SweepOptions): Sweep {
       logger.info(counts, 'removed what is over for longer than it is kept');
   }
 
-  async function run(): Promise<void> {
-    await clock.sleep(FIRST_AFTER_MS, abort.signal);
-    while (!abort.signal.aborted) {
-      try {
-        await sweepOnce();
-        faults.passed();
-      } catch (error) {
-        faults.failed(error);
-      }
-      await clock.sleep(EVERY_MS, abort.signal);
-    }
-  }
-
   return {
-    start() {
-      running ??= run();
-    },
+    start: () => sweeping.start(),
     async stop() {
       abort.abort();
-      await running;
+      await sweeping.stop();
     },
   };
 }

@@ -3,6 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLru, type Lru } from '../lib/lru.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { Fact, Storage } from '../storage/storage.ts';
 
 /** How long a process trusts what it remembers after it last asked the store whether something has changed. */
@@ -58,8 +59,7 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
   });
   let changes = -1;
   let askedAt = clock.monotonic();
-  let cancel = (): void => {};
-  let isStopped = false;
+  const asking = createRepeat({ clock, interval: ASK_MS, work: ask, faults });
 
   const unsubscribe = storage.subscribe(({ noun, id }: Fact) => {
     for (const hear of hearing) hear(noun, id);
@@ -77,13 +77,6 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
     askedAt = begun;
   }
 
-  function askLater(): void {
-    if (isStopped) return;
-    cancel = clock.after(ASK_MS, () => {
-      ask().then(faults.passed, faults.failed).finally(askLater);
-    });
-  }
-
   function assertFresh(): void {
     if (isShared && clock.monotonic() - askedAt > TRUST_MS)
       throw new AppError('unavailable', 'the store does not say whether users have changed', {
@@ -93,7 +86,7 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
 
   if (isShared) {
     await ask();
-    askLater();
+    asking.start();
   }
   return {
     memory({ by, alsoOn = [], read, isKept = () => true }) {
@@ -117,10 +110,8 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
       if (isShared) await clock.sleep(TRUST_MS);
     },
     stop() {
-      isStopped = true;
       unsubscribe();
-      cancel();
-      cancel = () => {};
+      void asking.stop();
     },
   };
 }

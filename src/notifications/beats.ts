@@ -1,7 +1,8 @@
-import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import { readBeats, writeBeats } from './beat-file.ts';
 import { decide } from './decide.ts';
 import type { Incidents } from './incidents.ts';
@@ -18,7 +19,6 @@ export interface BeatsOptions {
   readonly incidents: Incidents;
   /** The notifications in force, by id. */
   readonly watches: ReadonlyMap<string, Watch>;
-  readonly isStopped: () => boolean;
   /** The file that carries the last ones over a restart; left out, none are. */
   readonly beatsFile?: string;
 }
@@ -53,8 +53,12 @@ export function createBeats(options: BeatsOptions): Beats {
     over: 'when heartbeats came last can be kept again',
   });
   let isChanged = false;
-  let saving: Promise<void> = Promise.resolve();
-  let cancel: Cancel = () => {};
+  const saving = createRepeat({
+    clock,
+    interval: SAVED_EACH_MS,
+    work: save,
+    faults: { failed: error => faults.failed(error) },
+  });
 
   const waiting = (key: string): BeatWatch[] =>
     [...watches.values()].filter(watch => watch.source === 'beat').filter(watch => watch.isMeant(key));
@@ -129,13 +133,7 @@ export function createBeats(options: BeatsOptions): Beats {
     await Promise.all(meant.map(({ notification }) => settle(notification.id, event)));
   }
 
-  /** One after the other: a stop waits for the one that is under way. */
-  function save(): Promise<void> {
-    saving = saving.then(saveNow);
-    return saving;
-  }
-
-  async function saveNow(): Promise<void> {
+  async function save(): Promise<void> {
     if (beatsFile === undefined || !isChanged) return;
     isChanged = false;
     const last = [...beats].flatMap(([key, { lastAt }]): [string, number][] =>
@@ -148,13 +146,6 @@ export function createBeats(options: BeatsOptions): Beats {
       isChanged = true;
       faults.failed(error);
     }
-  }
-
-  function saveLater(): void {
-    cancel = clock.after(SAVED_EACH_MS, async () => {
-      await save();
-      if (!options.isStopped()) saveLater();
-    });
   }
 
   async function restore(path: string): Promise<void> {
@@ -194,10 +185,10 @@ export function createBeats(options: BeatsOptions): Beats {
     async start() {
       if (beatsFile !== undefined) await restore(beatsFile);
       configure();
-      saveLater();
+      saving.start();
     },
     async stop() {
-      cancel();
+      await saving.stop();
       await save();
     },
   };

@@ -2,8 +2,9 @@ import type { OpenFor, Subject, Verdict } from '../conditions/condition.ts';
 import type { ExpiryFact } from '../conditions/fact.ts';
 import { findCondition } from '../conditions/index.ts';
 import { SEVERITIES } from '../events/event.ts';
-import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
+import { createRepeat, startToStart } from '../lib/repeat.ts';
 import type { Component, ComponentKind, Components } from '../pipelines/component.ts';
 import type { IncidentRow } from '../storage/storage.ts';
 import type { Target } from '../targets/target.ts';
@@ -117,7 +118,7 @@ export function createEngine(options: EngineOptions): Engine {
     incidents,
     isOver: watch => stopped || watches.get(watch.notification.id)?.incidents !== watch.incidents,
   });
-  const beats = createBeats({ ...options, watches, incidents, isStopped: () => stopped });
+  const beats = createBeats({ ...options, watches, incidents });
   const table = createSubjectTable(components);
   const faults = createFaultLog(logger, {
     fields: {},
@@ -125,7 +126,13 @@ export function createEngine(options: EngineOptions): Engine {
     over: 'all notifications can be evaluated again',
   });
   const conditionFaults = createConditionFaults({ clock, logger });
-  let cancel: Cancel = () => {};
+  const evaluating = createRepeat({
+    clock,
+    firstAfterMs: 0,
+    interval: startToStart(EVALUATION_MS, REST_MS),
+    work: evaluate,
+    faults,
+  });
   let evaluatedAt = clock.monotonic();
   let stopped = false;
 
@@ -158,9 +165,8 @@ export function createEngine(options: EngineOptions): Engine {
           ask(watch, factQuestions(watch, known, clock.now()), now);
         } else if (watch.source === 'component') look(watch, now, isThere);
       });
-    if (failed.length > 0) faults.failed(failed[0]);
-    else faults.passed();
     evaluatedAt = now;
+    if (failed.length > 0) throw failed[0];
   }
 
   function look(watch: ComponentWatch, now: number, isThere: Map<string, boolean>): void {
@@ -336,12 +342,6 @@ export function createEngine(options: EngineOptions): Engine {
     };
   }
 
-  function loop(): void {
-    const begun = clock.monotonic();
-    evaluate();
-    if (!stopped) cancel = clock.after(Math.max(REST_MS, EVALUATION_MS - (clock.monotonic() - begun)), loop);
-  }
-
   return {
     configure(notifications, configured, former = []) {
       targets.clear();
@@ -381,13 +381,13 @@ export function createEngine(options: EngineOptions): Engine {
       await outages.start();
       await incidents.groups.start();
       await beats.start();
-      loop();
+      evaluating.start();
     },
     holds: createPins({ clock, watches: () => watches.values() }),
     evaluatedAt: () => evaluatedAt,
     async stop() {
       stopped = true;
-      cancel();
+      await evaluating.stop();
       await beats.stop();
       await crowds.idle();
       await incidents.idle();

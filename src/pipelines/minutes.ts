@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import { idFloor, idOf } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { MinutesRow } from '../storage/storage.ts';
 import type { Component, Components } from './component.ts';
 import { isCounter, METRICS } from './metric.ts';
@@ -61,7 +62,6 @@ export function createMinuteRecorder(options: MinuteRecorderOptions): MinuteReco
   });
   let known: WeakMap<Component, Known> | undefined;
   let count = 0;
-  let running: Promise<void> | undefined;
 
   /** What the minute brought; undefined of a component that nothing is known of. */
   function look(component: Component, startedAt: number): MinuteValues | undefined {
@@ -117,24 +117,26 @@ export function createMinuteRecorder(options: MinuteRecorderOptions): MinuteReco
     );
   }
 
-  async function run(): Promise<void> {
-    if (components.all().length <= most()) begin(components.all());
-    for (;;) {
-      await clock.sleep(MINUTE_MS - (clock.now() % MINUTE_MS), abort.signal);
-      if (abort.signal.aborted) return;
+  const recording = createRepeat({
+    clock,
+    interval: () => MINUTE_MS - (clock.now() % MINUTE_MS),
+    work: () => {
       // Timers follow another clock, and may be a little early.
       const over = Math.round(clock.now() / MINUTE_MS) * MINUTE_MS;
-      await record(over - MINUTE_MS).catch(faults.failed);
-    }
-  }
+      return record(over - MINUTE_MS);
+    },
+    // Only a minute that was recorded has passed: see `record`.
+    faults: { failed: error => faults.failed(error) },
+  });
 
   return {
     start() {
-      running ??= run();
+      if (known === undefined && components.all().length <= most()) begin(components.all());
+      recording.start();
     },
     async stop() {
       abort.abort();
-      await running;
+      await recording.stop();
     },
     last: component => known?.get(component)?.last,
     recorded: () => count,

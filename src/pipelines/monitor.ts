@@ -3,10 +3,11 @@
  * how every input and output is. It knows counters and silence over a restart by a snapshot.
  */
 import { join } from 'node:path';
-import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import { notFound, reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createRepeat, type Repeat } from '../lib/repeat.ts';
 import type { Component, Components } from './component.ts';
 import { describeComponents } from './components.ts';
 import { FORGET_MS, SWEEP_MS } from './feed.ts';
@@ -87,11 +88,10 @@ export function createMonitor(options: MonitorOptions): Monitor {
   const rows = createRows(clock, MOST_COMPONENTS);
   const slots = createSlots(MOST_SERIES);
   const pipelines = new Map<string, Pipeline>();
-  const timers = new Set<Cancel>();
   let tokens = createTokenLookup([]);
   let isPinned: (component: Component) => boolean = () => false;
   let started = false;
-  let writing: Promise<void> = Promise.resolve();
+  let upkeep: readonly Repeat[] = [];
 
   const shared: Shared = {
     http,
@@ -106,32 +106,17 @@ export function createMonitor(options: MonitorOptions): Monitor {
     componentQuota: options.componentQuota,
   };
 
-  function repeat(delay: () => number, run: () => void | Promise<void>): void {
-    const cancel = clock.after(delay(), async () => {
-      timers.delete(cancel);
-      await run();
-      if (started) repeat(delay, run);
-    });
-    timers.add(cancel);
-  }
-
-  let snapshotTookMs = 0;
   let snapshotFault: string | undefined;
 
-  /** One after the other; a fault is logged once until it changes, and the file of before stays. */
-  function saveSnapshot(): Promise<void> {
-    writing = writing.then(async () => {
-      const begun = clock.monotonic();
-      const fault = await writeSnapshot(path, records()).then(() => undefined, reasonOf);
-      snapshotTookMs = clock.monotonic() - begun;
-      if (fault !== undefined && fault !== snapshotFault)
-        logger.error(
-          { path, reason: fault },
-          'The snapshot cannot be written; a restart would begin with the one before',
-        );
-      snapshotFault = fault;
-    });
-    return writing;
+  /** A fault is logged once until it changes, and the file of before stays. */
+  async function saveSnapshot(): Promise<void> {
+    const fault = await writeSnapshot(path, records()).then(() => undefined, reasonOf);
+    if (fault !== undefined && fault !== snapshotFault)
+      logger.error(
+        { path, reason: fault },
+        'The snapshot cannot be written; a restart would begin with the one before',
+      );
+    snapshotFault = fault;
   }
 
   function* records() {
@@ -207,15 +192,27 @@ export function createMonitor(options: MonitorOptions): Monitor {
       await restore();
       started = true;
       for (const pipeline of pipelines.values()) pipeline.start();
-      repeat(() => Math.max(SNAPSHOT_MS, SNAPSHOT_PAUSE * snapshotTookMs), saveSnapshot);
-      repeat(() => SWEEP_MS, sweep);
+      const faults = {
+        failed: (error: unknown) =>
+          logger.error({ reason: reasonOf(error) }, 'the upkeep of pipelines failed; it is tried again'),
+      };
+      upkeep = [
+        createRepeat({
+          clock,
+          interval: tookMs => Math.max(SNAPSHOT_MS, SNAPSHOT_PAUSE * tookMs),
+          work: saveSnapshot,
+          faults,
+        }),
+        createRepeat({ clock, interval: SWEEP_MS, work: sweep, faults }),
+      ];
+      for (const one of upkeep) one.start();
     },
     async stop() {
       if (!started) return;
       started = false;
-      for (const cancel of timers) cancel();
-      timers.clear();
+      const stopping = upkeep.map(one => one.stop());
       for (const pipeline of pipelines.values()) pipeline.stop();
+      await Promise.all(stopping);
       await saveSnapshot();
     },
     pipelineOfToken: presented => tokens(presented),

@@ -2,6 +2,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createMutex } from '../lib/mutex.ts';
 import { revealedJson } from '../lib/secret.ts';
 import { toldTargets } from '../notifications/transition.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -46,7 +47,7 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
   const moved = new Set<string>();
   /** Ids that are configured now: a write may still be under way for a configuration before. */
   let present: ReadonlySet<string> = new Set();
-  let running: Promise<void> = Promise.resolve();
+  const mutex = createMutex();
   const faults = createFaultLog(logger, {
     fields: {},
     message: 'settings of targets cannot be kept for their removal',
@@ -148,10 +149,9 @@ export async function openKeptTargets(options: KeptTargetsOptions): Promise<Kept
     },
     keep(configured) {
       remember(configured);
-      running = running.then(write);
-      return running;
+      return mutex.run(write);
     },
-    idle: () => running,
+    idle: () => mutex.idle(),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createMutex } from '../lib/mutex.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { Fact, Lease, Storage } from '../storage/storage.ts';
 
 /** What a process holds while it leads. */
@@ -63,7 +65,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
   let present: { readonly tenure: Tenure; readonly leading: Leading; end(): void } | undefined;
   let isEnding = false;
   let cancelNext: Cancel = () => {};
-  let work: Promise<void> = Promise.resolve();
+  const mutex = createMutex();
   let unsubscribe: Cancel = () => {};
 
   async function take(): Promise<void> {
@@ -88,11 +90,11 @@ export function createLeadership(options: LeadershipOptions): Leadership {
     const abort = new AbortController();
     let deadline = 0;
     let cancelDeadline: Cancel = () => {};
-    let cancelRenewal: Cancel = () => {};
+    const renewing = createRepeat({ clock, interval: RENEW_MS, work: renew, faults });
 
     function end(): void {
       cancelDeadline();
-      cancelRenewal();
+      void renewing.stop();
       abort.abort();
     }
 
@@ -112,27 +114,19 @@ export function createLeadership(options: LeadershipOptions): Leadership {
 
     async function renew(): Promise<void> {
       const askedAt = clock.monotonic();
-      try {
-        const isOurs = await leases.renew(lease, LEASE_MS);
-        faults.passed();
-        if (abort.signal.aborted) return;
-        // What was refused meanwhile is not made good by an answer that comes late.
-        if (!isOurs) over('another process leads');
-        else if (clock.monotonic() >= deadline) over(LATE);
-        else prolong(askedAt);
-      } catch (error) {
-        faults.failed(error);
-      }
-    }
-
-    function renewLater(): void {
-      if (!abort.signal.aborted) cancelRenewal = clock.after(RENEW_MS, () => void renew().then(renewLater));
+      const isOurs = await leases.renew(lease, LEASE_MS);
+      faults.passed();
+      if (abort.signal.aborted) return;
+      // What was refused meanwhile is not made good by an answer that comes late.
+      if (!isOurs) over('another process leads');
+      else if (clock.monotonic() >= deadline) over(LATE);
+      else prolong(askedAt);
     }
 
     if (options.isAlone) deadline = Number.POSITIVE_INFINITY;
     else {
       prolong(takenAt);
-      renewLater();
+      renewing.start();
     }
     const tenure: Tenure = {
       lease,
@@ -166,7 +160,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
 
   /** One thing at a time: what is stopped has stopped before anything is started again. */
   function enqueue(step: () => Promise<void>): void {
-    work = work.then(async () => {
+    void mutex.run(async () => {
       if (!isEnding) await step();
     });
   }
@@ -187,7 +181,7 @@ export function createLeadership(options: LeadershipOptions): Leadership {
       isEnding = true;
       cancelNext();
       unsubscribe();
-      await work;
+      await mutex.idle();
       if (present === undefined) return;
       const { tenure, leading, end } = present;
       await leading.stop(tenure.holds());

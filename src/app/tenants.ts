@@ -2,6 +2,8 @@ import type { Cancel, Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createMutex } from '../lib/mutex.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { RunningWorkspace } from './workspace.ts';
 
 export interface TenantsOptions {
@@ -11,7 +13,7 @@ export interface TenantsOptions {
   readonly start: (name: string) => Promise<RunningWorkspace>;
   /** Calls back when there may be others than before. */
   readonly subscribe: (listener: () => void) => Cancel;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
   readonly logger: Logger;
 }
 
@@ -37,9 +39,14 @@ export function createTenants({ names, start, subscribe, clock, logger }: Tenant
   });
   /** Those that could not be started, with the reason that the log has told. */
   const failed = new Map<string, string>();
-  let work: Promise<void> = Promise.resolve();
+  const mutex = createMutex();
+  const looking = createRepeat({
+    clock,
+    interval: LOOK_MS,
+    work: look,
+    faults: { failed: error => faults.failed(error) },
+  });
   let isStopped = false;
-  let cancel: Cancel = () => {};
   let unsubscribe: Cancel = () => {};
 
   async function match(): Promise<void> {
@@ -71,16 +78,7 @@ export function createTenants({ names, start, subscribe, clock, logger }: Tenant
 
   /** One after the other, whoever asks. */
   function look(): Promise<void> {
-    work = work.then(match).then(faults.passed, faults.failed);
-    return work;
-  }
-
-  function lookLater(): void {
-    cancel = clock.after(LOOK_MS, () => {
-      void look().finally(() => {
-        if (!isStopped) lookLater();
-      });
-    });
+    return mutex.run(() => match().then(faults.passed, faults.failed));
   }
 
   return {
@@ -89,13 +87,13 @@ export function createTenants({ names, start, subscribe, clock, logger }: Tenant
     async start() {
       await look();
       unsubscribe = subscribe(() => void look());
-      lookLater();
+      looking.start();
     },
     async stop() {
       isStopped = true;
       unsubscribe();
-      cancel();
-      await work;
+      await looking.stop();
+      await mutex.idle();
       await Promise.all([...running.values()].map(workspace => workspace.stop()));
       running.clear();
     },

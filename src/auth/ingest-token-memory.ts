@@ -1,3 +1,4 @@
+import { createMutex } from '../lib/mutex.ts';
 import type { IngestTokenRow } from '../storage/storage.ts';
 
 /** The rows of all tokens in memory, found by id and by the digests of their secrets: no push waits for the store. */
@@ -21,27 +22,24 @@ export async function rememberIngestTokens(
   read: () => Promise<readonly IngestTokenRow[]>,
 ): Promise<IngestTokenMemory> {
   let known = knownFrom(await read());
-  let work: Promise<void> = Promise.resolve();
+  const mutex = createMutex();
 
   /** One after the other: an older answer that came last would bring back what is gone. */
-  function inTurn(step: () => Promise<Known>): Promise<void> {
-    const done = work.then(async () => {
+  const change = (step: () => Promise<Known>): Promise<void> =>
+    mutex.run(async () => {
       known = await step();
     });
-    work = done.catch(() => {});
-    return done;
-  }
 
   return {
     all: () => [...known.rows.values()],
     get: id => known.rows.get(id),
     ofDigest: digest => known.digests.get(digest),
     takeOver: (id, row) =>
-      inTurn(async () => {
+      change(async () => {
         const others = [...known.rows.values()].filter(one => one.id !== id);
         return knownFrom(row === undefined ? others : [...others, row]);
       }),
-    reread: () => inTurn(async () => knownFrom(await read())),
+    reread: () => change(async () => knownFrom(await read())),
   };
 }
 

@@ -5,6 +5,8 @@ import { AppError } from '../lib/errors.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createMutex } from '../lib/mutex.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import type { KeyRow, Storage, Transaction } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
 import { type Algorithm, makeKey, readKeySet, type TokenKeys } from './keys.ts';
@@ -77,14 +79,13 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
   /** Whatever changes of users makes the keys be looked at: those that stand as before are not decrypted again. */
   let known = standingOf(atFirst);
   let activeSince = sinceOf(atFirst);
-  const abort = new AbortController();
   const faults = createFaultLog(logger, {
     fields: {},
     message: 'the keys of tokens cannot be looked after',
     over: 'the keys of tokens are looked after again',
   });
-  let running: Promise<void> | undefined;
-  let work: Promise<void> = Promise.resolve();
+  const mutex = createMutex();
+  const looking = createRepeat({ clock, firstAfterMs: FIRST_LOOK_MS, interval: LOOK_MS, work: look, faults });
   let asking: Promise<void> | undefined;
   let askedAt = Number.NEGATIVE_INFINITY;
 
@@ -95,8 +96,8 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
   ): Promise<KeyRow> => makeKey(keyRing, { algorithm, state, now });
 
   /** One after the other: an older answer that came last would bring back keys that are gone. */
-  function reload(): Promise<void> {
-    const read = work.then(async () => {
+  const reload = (): Promise<void> =>
+    mutex.run(async () => {
       const rows = await storage.keys();
       const present = standingOf(rows);
       if (present === known) return;
@@ -104,9 +105,6 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
       known = present;
       activeSince = sinceOf(rows);
     });
-    work = read.catch(() => {});
-    return read;
-  }
 
   async function askAgain(): Promise<void> {
     if (!isShared) return;
@@ -164,14 +162,6 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
     await reload();
   }
 
-  async function run(): Promise<void> {
-    await clock.sleep(FIRST_LOOK_MS, abort.signal);
-    while (!abort.signal.aborted) {
-      await look().then(faults.passed, faults.failed);
-      await clock.sleep(LOOK_MS, abort.signal);
-    }
-  }
-
   return {
     tokenKeys: {
       instanceId,
@@ -194,13 +184,8 @@ export async function openKeyLife(options: KeyLifeOptions): Promise<KeyLife> {
       return factsOf(turned);
     },
     reload,
-    start() {
-      running ??= run();
-    },
-    async stop() {
-      abort.abort();
-      await running;
-    },
+    start: () => looking.start(),
+    stop: () => looking.stop(),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createTurns } from '../storage/turns.ts';
+import { createMutex } from '../lib/mutex.ts';
 import { checkTexts, loadApart, type Prepared, prepareApart } from './apart.ts';
 import type { Change, Door, Edit } from './change.ts';
 import type { CheckFindings } from './check.ts';
@@ -85,7 +85,7 @@ export interface ConfigurationHolder {
 export function createConfiguration(options: ConfigurationOptions): ConfigurationHolder {
   const { folder, clock, secrets } = options;
   const inForce = createInForce(options);
-  const turns = createTurns();
+  const mutex = createMutex();
   /** Secrets that are no longer those that were loaded with. */
   const oldSecrets = new Set<string>();
   let unwatch: Cancel | undefined;
@@ -152,20 +152,20 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
   return {
     load() {
       const result = inForce.loadFirst();
-      void turns.take(async () => {
+      void mutex.run(async () => {
         await removeStaged(configurationFiles(folder));
         await record(result, A_PERSON);
       });
       return result;
     },
     get: inForce.get,
-    reload: () => turns.take(load),
-    save: change => turns.take(() => save(change)),
-    trial: edits => turns.take(() => trial(edits)),
+    reload: () => mutex.run(load),
+    save: change => mutex.run(() => save(change)),
+    trial: edits => mutex.run(() => trial(edits)),
     check: texts => checkTexts(options, texts, clock),
     secretsChanged(name) {
       oldSecrets.add(name);
-      return turns.take(async () => {
+      return mutex.run(async () => {
         if (oldSecrets.size > 0) await load();
       });
     },
@@ -177,13 +177,13 @@ export function createConfiguration(options: ConfigurationOptions): Configuratio
         folder,
         seen: inForce.seen,
         clock,
-        changed: () => void turns.take(load),
+        changed: () => void mutex.run(load),
       });
     },
     stop() {
       unwatch?.();
       unwatch = undefined;
-      return turns.take(async () => {});
+      return mutex.idle();
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Cancel } from '../lib/clock.ts';
 import { createFaultLog } from '../lib/fault-log.ts';
-import { createTurns } from '../storage/turns.ts';
+import { createMutex } from '../lib/mutex.ts';
+import { createRepeat } from '../lib/repeat.ts';
 import { checkTexts, type Prepared, prepareApart } from './apart.ts';
 import type { Change } from './change.ts';
 import {
@@ -41,7 +42,7 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
       return read.texts;
     },
   });
-  const turns = createTurns();
+  const mutex = createMutex();
   const faults = createFaultLog(logger, {
     fields: { workspace: options.folder },
     message: 'the configuration of a workspace cannot be read from the store',
@@ -127,17 +128,17 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
   return {
     load() {
       const result = inForce.loadFirst();
-      void turns.take(() => record(result, A_PERSON));
+      void mutex.run(() => record(result, A_PERSON));
       return result;
     },
     get: inForce.get,
-    reload: () => turns.take(current),
-    save: change => turns.take(() => save(change)),
-    trial: edits => turns.take(() => trial(edits)),
+    reload: () => mutex.run(current),
+    save: change => mutex.run(() => save(change)),
+    trial: edits => mutex.run(() => trial(edits)),
     check: texts => checkTexts(sourcesNow(inForce.get()), texts, clock),
     secretsChanged() {
       isStale = true;
-      return turns.take(async () => {
+      return mutex.run(async () => {
         if (isStale) await load();
       });
     },
@@ -146,26 +147,23 @@ export function createStoredConfiguration(options: StoredConfigurationOptions): 
     texts: inForce.masked,
     watch() {
       if (unwatch !== undefined) return;
-      let cancel: Cancel | undefined;
-      const lookLater = (): void => {
-        cancel = clock.after(LOOK_MS, () =>
-          turns.take(look).finally(() => {
-            if (cancel !== undefined) lookLater();
-          }),
-        );
-      };
-      const unsubscribe = options.subscribe(() => void turns.take(look));
-      lookLater();
+      const looking = createRepeat({
+        clock,
+        interval: LOOK_MS,
+        work: () => mutex.run(look),
+        faults: { failed: error => faults.failed(error) },
+      });
+      const unsubscribe = options.subscribe(() => void mutex.run(look));
+      looking.start();
       unwatch = () => {
         unsubscribe();
-        cancel?.();
-        cancel = undefined;
+        void looking.stop();
       };
     },
     stop() {
       unwatch?.();
       unwatch = undefined;
-      return turns.take(async () => {});
+      return mutex.idle();
     },
   };
 }

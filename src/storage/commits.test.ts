@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../lib/errors.ts';
+import { createMutex } from '../lib/mutex.ts';
 import { type Commits, groupCommits } from './commits.ts';
 import type { Plan } from './operations.ts';
 import type { Fact, Operation } from './storage.ts';
-import { createTurns } from './turns.ts';
 
 /** A disk that writes each batch when it is told to. */
 interface Disk {
@@ -23,7 +23,7 @@ function slowDisk(): Disk {
   let finishBatch: (outcome?: Error) => void = () => {};
   const facts: Fact[] = [];
   const commits = groupCommits(
-    createTurns(),
+    createMutex(),
     plans => {
       batches.push([...plans]);
       return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
 import { AppError } from '../lib/errors.ts';
+import type { Mutex } from '../lib/mutex.ts';
 import { coalesce } from './facts.ts';
 import { type Plan, plan } from './operations.ts';
 import type { Fact, Lease, Operation } from './storage.ts';
-import type { Turns } from './turns.ts';
 
 const MAX_WAITING = 50_000;
 const MAX_BATCH = 500;
@@ -37,7 +37,7 @@ function lengthOf(planned: Plan): number {
  * published, once for each batch.
  */
 export function groupCommits(
-  turns: Turns,
+  mutex: Mutex,
   run: (plans: readonly Plan[]) => Promise<readonly (AppError | null)[]>,
   publish: (fact: Fact) => void,
 ): Commits {
@@ -76,7 +76,7 @@ export function groupCommits(
   }
 
   async function drain(): Promise<void> {
-    while (waiting.length > 0) await turns.take(writeBatch);
+    while (waiting.length > 0) await mutex.run(writeBatch);
     draining = undefined;
   }
 

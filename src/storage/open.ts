@@ -4,6 +4,7 @@ import { createBus } from '../lib/bus.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createMutex } from '../lib/mutex.ts';
 import type { Secret } from '../lib/secret.ts';
 import { auditStore } from './audit.ts';
 import type { Backend } from './backend.ts';
@@ -33,7 +34,6 @@ import { openSqlite } from './sqlite.ts';
 import type { Fact, Storage } from './storage.ts';
 import type { Database } from './tables.ts';
 import { runTransactions } from './transactions.ts';
-import { createTurns } from './turns.ts';
 import { userStore } from './users.ts';
 import { versionStore } from './versions.ts';
 
@@ -65,22 +65,22 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
   const bus = createBus<Fact>(error =>
     logger.error({ reason: reasonOf(error) }, 'a listener to committed facts failed'),
   );
-  const turns = createTurns();
+  const mutex = createMutex();
   async function run(plans: Parameters<Backend['run']>[0]) {
     const begun = clock.monotonic();
     const refusals = await backend.run(plans);
     batched(plans.length, clock.monotonic() - begun);
     return refusals;
   }
-  const commits = groupCommits(turns, run, bus.publish);
-  const transaction = runTransactions(turns, backend, { clock, publish: bus.publish });
-  const keeping = backend.keeper === undefined ? turns : createTurns();
+  const commits = groupCommits(mutex, run, bus.publish);
+  const transaction = runTransactions(mutex, backend, { clock, publish: bus.publish });
+  const keeping = backend.keeper === undefined ? mutex : createMutex();
   const leasing = {
     tenure,
     reader,
     async write<Result>(work: (db: Kysely<Database>) => Promise<Result>): Promise<Result> {
       assertOpen();
-      return keeping.take(() => work(backend.keeper ?? backend.writer));
+      return keeping.run(() => work(backend.keeper ?? backend.writer));
     },
   };
   let isListening = false;
@@ -92,8 +92,8 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
 
   async function close(): Promise<void> {
     await commits.drained();
-    await keeping.take(async () => {});
-    await turns.take(backend.close);
+    await keeping.idle();
+    await mutex.run(backend.close);
   }
 
   return {

@@ -7,7 +7,7 @@ import type { Session } from './postgres-session.ts';
 const ASK_WITHIN_MS = 10_000;
 const ASK_EVERY_MS = 200;
 
-/** The one session that writes, connected anew whenever it was lost. It has one user at a time: turns see to that. */
+/** The one session that writes, connected anew whenever it was lost. It has one user at a time: a mutex sees to that. */
 export interface Link {
   session(): Promise<Session>;
   /**

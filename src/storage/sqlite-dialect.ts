@@ -21,7 +21,7 @@ function asResult<Row>(rows: readonly unknown[], changes: number): QueryResult<R
   return { rows: rows as Row[], numAffectedRows: BigInt(changes) };
 }
 
-/** Sends compiled queries to a worker. A writer's transactions must not overlap: its turns see to that. */
+/** Sends compiled queries to a worker. A writer's transactions must not overlap: its mutex sees to that. */
 function linkDriver(link: Link): Driver {
   let within = false;
   const connection: DatabaseConnection = {

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import type { Mutex } from '../lib/mutex.ts';
 import type { Backend } from './backend.ts';
 import { credentialTransaction } from './credentials.ts';
 import { putDocument } from './documents.ts';
@@ -18,7 +19,6 @@ import { countSecrets, putSecret, removeSecret } from './secrets.ts';
 import { addSession, removeEndedSessions, removeSession, touchSession, useState } from './sessions.ts';
 import type { Fact, Lease, Storage, Transaction, WorkspaceTransaction } from './storage.ts';
 import type { Database } from './tables.ts';
-import type { Turns } from './turns.ts';
 import {
   addUser,
   countEnabledAdmins,
@@ -131,7 +131,7 @@ function within<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {
  * published then.
  */
 export function runTransactions(
-  turns: Turns,
+  mutex: Mutex,
   { writer, tenure, notify }: Pick<Backend, 'writer' | 'tenure' | 'notify'>,
   { clock, publish }: { readonly clock: Clock; readonly publish: (fact: Fact) => void },
 ): Storage['transaction'] {
@@ -163,7 +163,7 @@ export function runTransactions(
     }
     waiting += 1;
     try {
-      return await turns.take(() => run(work, lease));
+      return await mutex.run(() => run(work, lease));
     } finally {
       waiting -= 1;
     }

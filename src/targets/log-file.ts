@@ -1,6 +1,7 @@
 import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../lib/errors.ts';
+import { createMutex, type Mutex } from '../lib/mutex.ts';
 
 /** When a file would grow over `maxBytes` it becomes `<name>.1`, that becomes `.2`; `maxFiles` counts them all. */
 export interface Rotation {
@@ -8,19 +9,18 @@ export interface Rotation {
   readonly maxFiles: number;
 }
 
-/** Several targets may write the same file: each path has one line of writers, forgotten when it is empty. */
-const lastOf = new Map<string, Promise<void>>();
+/** By path, because several targets may write the same file. Forgotten once nobody writes. */
+const writers = new Map<string, Mutex>();
 
 /** Appends whole lines; a failed write leaves no part of them behind. Rejects with the file system's error. */
 export function appendLines(path: string, lines: string, rotation: Rotation): Promise<void> {
-  const turn = (lastOf.get(path) ?? Promise.resolve()).then(() => append(path, lines, rotation));
-  const settled = turn
-    .catch(() => {})
-    .then(() => {
-      if (lastOf.get(path) === settled) lastOf.delete(path);
-    });
-  lastOf.set(path, settled);
-  return turn;
+  const writer = writers.get(path) ?? createMutex();
+  writers.set(path, writer);
+  const written = writer.run(() => append(path, lines, rotation));
+  void writer.idle().then(() => {
+    if (writer.isFree() && writers.get(path) === writer) writers.delete(path);
+  });
+  return written;
 }
 
 async function append(path: string, lines: string, rotation: Rotation): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { checkConfiguration } from '../src/config/check.ts';
+import { checkConfiguration } from '../src/config/check-files.ts';
 import { systemClock } from '../src/lib/clock.ts';
 
 /** What config.ts measures, in a process of its own: `check FOLDER` or `js-yaml FOLDER` prints CPU milliseconds. */

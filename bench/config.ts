@@ -4,7 +4,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { build } from 'esbuild';
-import { createConfiguration } from '../src/config/current.ts';
+import { createConfigurationHolder } from '../src/config/holder.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
@@ -106,7 +106,7 @@ async function stallOf(
 }
 
 async function measureStalls(folder: string): Promise<void> {
-  const holder = createConfiguration({
+  const holder = createConfigurationHolder({
     folder,
     environment: ENVIRONMENT,
     flags: {},
@@ -121,7 +121,7 @@ async function measureStalls(folder: string): Promise<void> {
     reloads.push(await stallOf(() => holder.reload()));
     const bell = { id: `bell_${run}`, type: 'bulletin_message' };
     const edits = [{ section: 'targets', id: bell.id, value: bell }] as const;
-    saves.push(await stallOf(() => holder.save({ author: 'bench', door: 'cli', edits })));
+    saves.push(await stallOf(() => holder.save({ author: 'bench', source: 'cli', edits })));
   }
   await holder.stop();
   for (const [what, runs] of [

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSweep } from '../src/app/sweep.ts';
+import { createRetentionSweep } from '../src/app/sweeps.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { openStorage } from '../src/storage/open.ts';
-import type { Operation, Storage } from '../src/storage/storage.ts';
+import type { StorageOperation } from '../src/storage/operations/operation.ts';
+import type { Storage } from '../src/storage/storage.ts';
 import { createPostgresDatabase, findPostgres } from '../test/helpers/postgres.ts';
 import { closed, deliveryOf, incidentRow, settle, transition } from '../test/storage/rows.ts';
 
@@ -22,7 +23,7 @@ const later: Clock = {
 };
 
 async function fill(storage: Storage): Promise<void> {
-  const commitAll = (operations: readonly Operation[]) =>
+  const commitAll = (operations: readonly StorageOperation[]) =>
     Promise.all(operations.map(one => storage.commit(one)));
   for (let done = 0; done < INCIDENTS; done += 1000) {
     const incidents = Array.from({ length: 1000 }, (_, at) => incidentRow({ subject: `input${done + at}` }));
@@ -47,12 +48,12 @@ async function measure(name: string, storage: Storage, filled: () => Promise<voi
     audit: DAY_MS,
     minutes: DAY_MS,
   };
-  const sweep = createSweep({
+  const sweep = createRetentionSweep({
     workspaces: async () => ['default'],
     storage,
     clock: later,
     logger: silentLogger,
-    keeping: () => day,
+    retention: () => day,
     removed: (_, count) => {
       removed += count;
     },

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { openStorage } from '../src/storage/open.ts';
-import type { Lease, Operation, Storage } from '../src/storage/storage.ts';
+import type { StorageOperation } from '../src/storage/operations/operation.ts';
+import type { Storage } from '../src/storage/storage.ts';
+import type { Lease } from '../src/storage/stores/leases.ts';
 import { createPostgresDatabase, findPostgres } from '../test/helpers/postgres.ts';
 import { deliveryOf, incidentRow, settle, transition } from '../test/storage/rows.ts';
 
@@ -39,7 +41,7 @@ interface Writer {
 /** Commits all of them as the product does, `callers` at a time, each caller waiting for its own. */
 async function commitAll(
   { storage, lease }: Writer,
-  operations: readonly Operation[],
+  operations: readonly StorageOperation[],
   callers: number,
 ): Promise<void> {
   const left = operations.values();

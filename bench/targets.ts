@@ -1,12 +1,12 @@
 import { availableParallelism, loadavg } from 'node:os';
 import type { HeadgateEvent } from '../src/events/event.ts';
 import { compileExpression } from '../src/expressions/expression.ts';
-import { createAddressGuard } from '../src/lib/address-guard.ts';
-import { mailConf } from '../src/targets/mail-conf.ts';
-import { mailText } from '../src/targets/mail-text.ts';
-import { pagerDutyEvent } from '../src/targets/pager-duty-event.ts';
-import { slackMessage } from '../src/targets/slack-message.ts';
-import { snsMessage } from '../src/targets/sns-message.ts';
+import { createAddressGuard } from '../src/lib/http/guard.ts';
+import { pagerDutyEvent } from '../src/targets/pager-duty/pager-duty.ts';
+import { slackMessage } from '../src/targets/slack/message.ts';
+import { mailText } from '../src/targets/smtp/mail.ts';
+import { mailConf } from '../src/targets/smtp/recipients.ts';
+import { snsMessage } from '../src/targets/sns/message.ts';
 
 const ROUNDS = 7;
 /** Of one round, after as many that are not counted. */
@@ -82,7 +82,7 @@ print(
 );
 print(
   'message of smtp',
-  cost(() => mailText([EVENT], { conf, now: 1_767_225_660_000, note: () => {} })),
+  cost(() => mailText([EVENT], { conf, now: 1_767_225_660_000, report: () => {} })),
 );
 print(
   'message of sns',

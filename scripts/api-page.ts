@@ -1,5 +1,5 @@
 import type { Operation } from '../src/api/operation.ts';
-import { operations, PREFIX } from '../src/api/operations.ts';
+import { API_PREFIX, operations } from '../src/api/v1/index.ts';
 import { code, table } from './markdown.ts';
 
 const START = '<!-- npm run generate writes this table; its rows are in src/api. -->';
@@ -36,7 +36,7 @@ function pathTable(): string {
 
 function rowOf(operation: Operation, isGrouped: boolean): string[] {
   const { id, method, path, access } = operation;
-  const base = access === 'pipeline' ? '' : `${PREFIX}${isGrouped ? IN_GROUP : ''}`;
+  const base = access === 'pipeline' ? '' : `${API_PREFIX}${isGrouped ? IN_GROUP : ''}`;
   return [
     method,
     code(`${base}${path.replace(/:(\w+)/g, '{$1}')}`),

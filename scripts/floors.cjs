@@ -4,9 +4,11 @@
  */
 module.exports = [
   ['lib'],
-  ['events', 'expressions', 'storage'],
-  ['pipelines', 'targets', 'auth'],
-  ['conditions', 'delivery'],
+  ['events', 'expressions'],
+  ['storage'],
+  ['pipelines'],
+  ['conditions', 'targets'],
+  ['auth', 'delivery'],
   ['notifications'],
   ['config'],
   ['resources'],

@@ -4,7 +4,7 @@ import { fastify } from 'fastify';
 import * as z from 'zod';
 import { createErrorWriter } from '../src/api/errors.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
-import { operations } from '../src/api/operations.ts';
+import { operations } from '../src/api/v1/index.ts';
 import { conditions } from '../src/conditions/index.ts';
 import { variableName } from '../src/config/overrides.ts';
 import { settingsSchema } from '../src/config/settings.ts';
@@ -14,7 +14,7 @@ import { silentLogger } from '../src/lib/logger.ts';
 import { identifier } from '../src/lib/schemas.ts';
 import { notificationSchema } from '../src/notifications/notification.ts';
 import { profileOf } from '../src/pipelines/engines/index.ts';
-import type { Meaning, Profile, Rule } from '../src/pipelines/engines/profile.ts';
+import type { EngineProfile, Meaning, ProfileRule } from '../src/pipelines/engines/profile.ts';
 import { isJsonEngine, type PullSettings, pipelineSchema } from '../src/pipelines/settings.ts';
 import { targetTypes } from '../src/targets/index.ts';
 import { apiPage } from './api-page.ts';
@@ -215,26 +215,26 @@ function readingText(means: Meaning): string {
   }
 }
 
-function ruleRow(rule: Rule): string[] {
+function ruleRow(rule: ProfileRule): string[] {
   const where = Object.entries(rule.where ?? {}).map(([label, value]) => code(`${label}="${value}"`));
   const type = rule.type === undefined ? '' : code(rule.type);
   return [
     rule.kind,
-    code(rule.means.metric),
+    code(rule.meaning.metric),
     code(rule.match.source),
     where.join(', '),
     idText(rule),
     type,
-    readingText(rule.means),
+    readingText(rule.meaning),
   ];
 }
 
-function idText({ id, within }: Rule): string {
+function idText({ id, within }: ProfileRule): string {
   const own = typeof id === 'string' ? code(id) : `the first of ${id.map(code).join(', ')}`;
   return within === undefined ? own : `${own}, after ${code(within)} where there is one`;
 }
 
-function profileSection(profile: Profile): string {
+function profileSection(profile: EngineProfile): string {
   const { engine, rules, typeOf, ignores } = profile;
   const notes = [
     isJsonEngine(engine) && 'Its page is JSON: a series is a value there, named by its place in a plugin.',

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Recorded } from '../src/api/openapi/document.ts';
+import type { RecordedExample } from '../src/api/openapi/document.ts';
 import type { Operation } from '../src/api/operation.ts';
-import { operations, PREFIX } from '../src/api/operations.ts';
+import { API_PREFIX, operations } from '../src/api/v1/index.ts';
 import { startApp } from '../src/app/app.ts';
 import { isMap } from '../src/config/plain.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -67,7 +67,7 @@ const FILES = {
  * Asks the product for the example of every operation, in the order of the table, and answers what it said. The clock
  * stands still and the ids count, so that every run answers the same; what a machine says of itself is put in.
  */
-export async function recordExamples(): Promise<ReadonlyMap<string, Recorded>> {
+export async function recordExamples(): Promise<ReadonlyMap<string, RecordedExample>> {
   const root = await mkdtemp(join(tmpdir(), 'headgate-examples-'));
   const clock = testClock();
   writeConfiguration(join(root, 'config'), FILES);
@@ -89,8 +89,8 @@ export async function recordExamples(): Promise<ReadonlyMap<string, Recorded>> {
   }
 }
 
-async function recordAll(url: string, root: string, clock: TestClock): Promise<Map<string, Recorded>> {
-  const recorded = new Map<string, Recorded>();
+async function recordAll(url: string, root: string, clock: TestClock): Promise<Map<string, RecordedExample>> {
+  const recorded = new Map<string, RecordedExample>();
   const ask = asker(url, root);
   const ofGroups = operations.filter(({ params }) => 'group' in params);
   const others = operations.filter(one => !ofGroups.includes(one) && one.answer.kind !== 'stream');
@@ -103,12 +103,12 @@ async function recordAll(url: string, root: string, clock: TestClock): Promise<M
   return recorded;
 }
 
-type Ask = (operation: Operation) => Promise<Recorded>;
+type Ask = (operation: Operation) => Promise<RecordedExample>;
 
 function asker(url: string, root: string): Ask {
   let token: unknown;
 
-  async function send(operation: Operation, request: Omit<Recorded, 'answer'>): Promise<unknown> {
+  async function send(operation: Operation, request: Omit<RecordedExample, 'answer'>): Promise<unknown> {
     const { id, method, access } = operation;
     const own = TOKENS.has(id) ? `Bearer ${TOKENS.get(id)}` : token;
     const { body } = request;
@@ -127,7 +127,7 @@ function asker(url: string, root: string): Ask {
     return JSON.parse(text.replaceAll(root, '/etc/headgate'));
   }
 
-  async function newest(id: string, query: Recorded['query'] = {}): Promise<string> {
+  async function newest(id: string, query: RecordedExample['query'] = {}): Promise<string> {
     const operation = operations.find(one => one.id === id);
     if (operation === undefined) throw new Error(`there is no operation ${id}`);
     const { items } = { items: [], ...asMap(await send(operation, { params: {}, query })) };
@@ -174,11 +174,11 @@ function asker(url: string, root: string): Ask {
 function urlOf(
   url: string,
   { path, access }: Operation,
-  { params, query }: Omit<Recorded, 'answer'>,
+  { params, query }: Omit<RecordedExample, 'answer'>,
 ): string {
   const place = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const search = new URLSearchParams(query).toString();
-  return `${url}${access === 'pipeline' ? '' : PREFIX}${place}${search === '' ? '' : `?${search}`}`;
+  return `${url}${access === 'pipeline' ? '' : API_PREFIX}${place}${search === '' ? '' : `?${search}`}`;
 }
 
 /** The clock stops at the moment the alarm is due, so that what follows from it bears that time in every run. */

@@ -1,5 +1,5 @@
-import { outliveReaders } from './cli/output.ts';
+import { ignoreClosedPipes } from './cli/output/output.ts';
 import { runCli } from './cli/root.ts';
 
-outliveReaders();
+ignoreClosedPipes();
 process.exitCode = await runCli(process.argv.slice(2));

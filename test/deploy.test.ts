@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { healthOperation } from '../src/api/health.ts';
-import { EXIT } from '../src/cli/exit.ts';
-import { serveCommand } from '../src/cli/serve.ts';
+import { healthOperation } from '../src/api/v1/health.ts';
+import { serveCommand } from '../src/cli/commands/serve.ts';
+import { EXIT } from '../src/cli/output/output.ts';
 import { unknownVariables } from '../src/config/overrides.ts';
 import { settingsSchema } from '../src/config/settings.ts';
 

@@ -3,19 +3,19 @@ import { dirname, join } from 'node:path';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import { pages, stalePages } from '../scripts/generate.ts';
-import { addIngest } from '../src/api/ingest.ts';
+import { addIngest } from '../src/api/ingest/ingest.ts';
 import { addManagement } from '../src/api/management.ts';
-import { routes } from '../src/api/routes/index.ts';
-import { streamOperation } from '../src/api/stream.ts';
+import { routes } from '../src/api/v1/index.ts';
+import { streamOperation } from '../src/api/v1/stream.ts';
 import type { Actor, Role } from '../src/auth/permissions.ts';
-import { checkConfiguration } from '../src/config/check.ts';
+import { checkConfiguration } from '../src/config/check-files.ts';
 import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/load.ts';
 import { SYSTEM_FIELDS } from '../src/events/system-fields.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { AppError, reasonOf } from '../src/lib/errors.ts';
-import { readPostedEvents } from '../src/notifications/posted-events.ts';
-import { parseSamples } from '../src/pipelines/formats/samples.ts';
-import type { House } from '../src/resources/verb.ts';
+import { readExternalEvents } from '../src/notifications/external-events.ts';
+import { parseSamples } from '../src/pipelines/parsers/samples.ts';
+import type { WorkspaceContext } from '../src/resources/verb.ts';
 import { notedAudit } from './helpers/audit.ts';
 import { testClock } from './helpers/clock.ts';
 import { configFolder } from './helpers/config-folder.ts';
@@ -29,19 +29,19 @@ function untouched(): never {
   throw new Error('a verb went on without its permission');
 }
 
-const house: House = {
+const house: WorkspaceContext = {
   get stores() {
     return untouched();
   },
   get components() {
     return untouched();
   },
-  minutes: { last: untouched, recorded: untouched },
+  minutes: { last: untouched, recordedCount: untouched },
   configuration: untouched,
   configurationStatus: untouched,
   configurationTexts: untouched,
   save: untouched,
-  trial: untouched,
+  dryRun: untouched,
   testSend: untouched,
   checkTexts: untouched,
   requeue: untouched,
@@ -59,15 +59,15 @@ const house: House = {
   audit: notedAudit(),
   transaction: untouched,
   clock: { now: untouched },
-  facts: untouched,
+  subscribe: untouched,
 };
 
 const origin = { address: '192.0.2.1', requestId: 'r1' };
-const actor = (role: Role): Actor => ({ kind: 'user', id: 'u1', name: 'somebody', role });
+const countActor = (role: Role): Actor => ({ kind: 'user', id: 'u1', name: 'somebody', role });
 
 /** The refusal of somebody without any permission names the one that is missing. */
 async function permissionOf(route: (typeof routes)[number]): Promise<string> {
-  const refusal = await route.run({ actor: actor('user'), house, origin }, {}).catch(reasonOf);
+  const refusal = await route.run({ actor: countActor('user'), context: house, origin }, {}).catch(reasonOf);
   return /permission '([^']+)'/.exec(String(refusal))?.[1] ?? 'any token';
 }
 
@@ -101,7 +101,7 @@ test('api.md lists every path that the server knows', async () => {
   const clock = testClock();
   const tenantOf = untouched;
   const forwarding = { node: 'n', tenantOf, http: { forward: untouched, close: untouched } };
-  const limits = { actor: untouched, stranger: untouched };
+  const limits = { countActor: untouched, countUnauthenticated: untouched };
   const server = fastify();
   server.addHook('onRoute', ({ method, url }) => {
     if (method !== 'HEAD') known.push(`${method} ${asDocumented(url)}`);
@@ -142,7 +142,7 @@ test('the examples of api.md are what the API answers', async () => {
   for (const [title, answer] of Object.entries(answers))
     expect(exampleOf(API, title), title).toEqual(JSON.parse(JSON.stringify(answer)));
   expect(() => parseSamples(exampleOf(API, 'Ingest'))).not.toThrow();
-  expect(readPostedEvents(exampleOf(API, 'Posted events'))).toHaveLength(1);
+  expect(readExternalEvents(exampleOf(API, 'Posted events'))).toHaveLength(1);
 });
 
 test('the examples of events.md are what targets send', async () => {
@@ -166,7 +166,7 @@ test('events.md describes every field of an event, and no other', async () => {
 test('the example of errors.md is what a wrong query is answered', async () => {
   const route = routes.find(({ path }) => path === '/incidents');
   const error: unknown = await route
-    ?.run({ actor: actor('admin'), house, origin }, { limit: '0' })
+    ?.run({ actor: countActor('admin'), context: house, origin }, { limit: '0' })
     .catch(one => one);
   if (!(error instanceof AppError)) throw new Error(`not refused: ${reasonOf(error)}`);
   const { code, message, problems: errors } = error;

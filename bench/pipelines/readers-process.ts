@@ -1,19 +1,18 @@
 import { systemClock } from '../../src/lib/clock.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { createCardinalityLimit } from '../../src/pipelines/components/limits.ts';
+import { createComponentRegistry } from '../../src/pipelines/components/registry.ts';
 import { profileOf } from '../../src/pipelines/engines/index.ts';
 import { ruleLookup } from '../../src/pipelines/engines/profile.ts';
-import { createFeed } from '../../src/pipelines/feed.ts';
-import { readOtlpJson } from '../../src/pipelines/formats/otlp-json.ts';
-import { readOtlpProtobuf } from '../../src/pipelines/formats/otlp-protobuf.ts';
-import { readWriteRequest } from '../../src/pipelines/formats/remote-write.ts';
-import { createIntake } from '../../src/pipelines/intake.ts';
+import { createIngester } from '../../src/pipelines/ingest/ingester.ts';
+import { createScrapeSource } from '../../src/pipelines/ingest/source.ts';
 import { createMonitor } from '../../src/pipelines/monitor.ts';
-import { createPageReader } from '../../src/pipelines/page.ts';
-import { createRoom } from '../../src/pipelines/room.ts';
-import { createRows } from '../../src/pipelines/rows.ts';
+import { readOtlpJson, readOtlpProtobuf } from '../../src/pipelines/parsers/otlp.ts';
+import { readWriteRequest } from '../../src/pipelines/parsers/remote-write.ts';
+import { createTextPageReader } from '../../src/pipelines/scrape/page-reader.ts';
+import { createSeriesStore } from '../../src/pipelines/series/series-store.ts';
 import { type ProfiledSettings, pipelineSchema } from '../../src/pipelines/settings.ts';
-import { createSlots } from '../../src/pipelines/slots.ts';
 import { NO_FILES } from '../../test/helpers/monitor.ts';
 import { noHttp } from '../../test/helpers/no-http.ts';
 import { impstats, otlpJson, otlpProtobuf, type Round, textPage, writeRequest } from './bodies.ts';
@@ -55,13 +54,13 @@ function reader<Body>(name: string, body: (round: Round) => Body, take: () => Ta
 function pages(openMetrics: boolean): Take<string> {
   const settings: ProfiledSettings = profiled({ url: 'http://127.0.0.1:9/' });
   const [clock, identity] = [systemClock, { pipeline: 'edge', group: 'default', engine: 'custom' }];
-  const rows = createRows(clock, COMPONENTS);
-  const slots = createSlots(COMPONENTS * 100);
-  const intake = createIntake({ clock, rows, slots });
+  const rows = createComponentRegistry(clock, COMPONENTS);
+  const slots = createSeriesStore(COMPONENTS * 100);
+  const intake = createIngester({ clock, registry: rows, store: slots });
   const profile = profileOf(settings);
-  const read = createPageReader({ profile, rulesOf: ruleLookup(profile), intake });
-  const room = createRoom({ limits: settings, clock, logger: silentLogger, refused: () => {} });
-  const feed = createFeed('edge', { pipeline: identity, room, partial: false }, slots);
+  const read = createTextPageReader({ profile, rulesOf: ruleLookup(profile), ingester: intake });
+  const room = createCardinalityLimit({ limits: settings, clock, logger: silentLogger, refused: () => {} });
+  const feed = createScrapeSource('edge', { pipeline: identity, limit: room, partial: false }, slots);
   return text => {
     const { bad, error } = read(feed, Buffer.from(text), openMetrics);
     if (bad > 0 || error !== undefined) throw new Error(`the page was not read: ${error}`);
@@ -82,7 +81,7 @@ const monitor = (settings: object) => {
     logger: silentLogger,
     dataFolder: 'nothing is written',
     files: NO_FILES,
-    meter: { refused: () => {}, unread: () => {} },
+    meter: { refused: () => {}, scrapeFailed: () => {} },
   });
   made.configure([pipelineSchema.parse({ id: 'edge', push: true, token: TOKEN, ...settings })]);
   return made;

@@ -1,12 +1,13 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { AppError } from '../lib/errors.ts';
+import { AppError, codeOf } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { TlsServers } from '../lib/tls-servers.ts';
 import type { TrustedProxies } from '../lib/trusted-proxies.ts';
-import { assertOneHost, serverNameOf } from './requested-host.ts';
+import { errorBody } from './errors.ts';
 
 /**
  * Whether a connection that was made for the one name must not ask for the other host, though one certificate covers
@@ -14,7 +15,7 @@ import { assertOneHost, serverNameOf } from './requested-host.ts';
  */
 export type IsMisdirected = (serverName: string, host: string) => boolean;
 
-interface BaseOptions {
+interface BaseServerOptions {
   readonly proxies: TrustedProxies;
   /** Makes what speaks https; without it http is spoken. */
   readonly createListener?: TlsServers['create'] | undefined;
@@ -31,11 +32,11 @@ interface BaseOptions {
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** No path can be longer than Node's limit for all headers, so ids have only the limits of their verbs. */
-const LONGEST_PARAMETER = 16 * 1024;
+const MOST_PARAMETER_LENGTH = 16 * 1024;
 const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** A server without routes and without readers of bodies, as every door of ours begins. */
-export function createBaseServer(options: BaseOptions): FastifyInstance {
+export function createBaseServer(options: BaseServerOptions): FastifyInstance {
   const { proxies, createListener, bodyLimit, refuseUnreadable, isMisdirected, headers, ids, logger } =
     options;
   const server = fastify({
@@ -44,8 +45,8 @@ export function createBaseServer(options: BaseOptions): FastifyInstance {
     logger: false,
     bodyLimit,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: LONGEST_PARAMETER },
-    rewriteUrl: request => decodable(request.url ?? '/'),
+    routerOptions: { maxParamLength: MOST_PARAMETER_LENGTH },
+    rewriteUrl: request => routableUrl(request.url ?? '/'),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
     forceCloseConnections: 'idle',
     // Requests that come in on open connections during the stop are answered like all others.
@@ -58,7 +59,7 @@ export function createBaseServer(options: BaseOptions): FastifyInstance {
   server.removeAllContentTypeParsers();
   // Hooks of every request that wait for nothing are told by `done`: a promise for each would cost more than they do.
   server.addHook('onRequest', (request, reply, done) => {
-    believe(request.raw, proxies);
+    applyForwardedFor(request.raw, proxies);
     reply.headers(headers());
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
@@ -85,7 +86,7 @@ export function createBaseServer(options: BaseOptions): FastifyInstance {
 }
 
 /** Leaves in `X-Forwarded-For` of a trusted proxy whom the request is from, which `request.ip` is then everywhere. */
-function believe({ headers, socket }: IncomingMessage, proxies: TrustedProxies): void {
+function applyForwardedFor({ headers, socket }: IncomingMessage, proxies: TrustedProxies): void {
   const forwardedFor = headers['x-forwarded-for'];
   const connected = socket.remoteAddress ?? '';
   if (forwardedFor === undefined || !proxies.has(connected)) return;
@@ -107,7 +108,7 @@ function assertDirected(
 }
 
 /** Escapes that stand for no text are taken literally: the router would refuse them in a form of its own. */
-function decodable(url: string): string {
+function routableUrl(url: string): string {
   const [path = '', ...query] = url.split('?');
   if (!path.includes('%')) return url;
   try {
@@ -116,4 +117,55 @@ function decodable(url: string): string {
   } catch {
     return [path.replaceAll('%', '%25'), ...query].join('?');
   }
+}
+
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
+
+/**
+ * Throws `invalid-request` for a request that names two hosts, as two readers could take it for different workspaces:
+ * with two Host headers (RFC 9112 section 3.2), or with another host in its target than in Host.
+ */
+function assertOneHost({ rawHeaders, headers, url }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host');
+  if (hosts.length > 1) throw new AppError('invalid-request', 'The request has more than one Host header');
+  const target = ABSOLUTE.exec(url ?? '')?.[1];
+  if (target !== undefined && target.toLowerCase() !== headers.host?.toLowerCase())
+    throw new AppError(
+      'invalid-request',
+      'The target of the request names another host than its Host header',
+    );
+}
+
+/** The name for which the certificate was asked for (RFC 6066 section 3); undefined without TLS and without a name. */
+const serverNameOf = ({ socket }: IncomingMessage): string | undefined =>
+  socket instanceof TLSSocket && typeof socket.servername === 'string' ? socket.servername : undefined;
+
+/** What Node's parser gives up on, by its code; everything else is no HTTP at all. */
+const REASONS: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The headers of the request are too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions of the request are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time'],
+};
+
+/** Who speaks no TLS, or another one, cannot read an answer. */
+const NO_TLS = /^(?:ERR_(?:SSL|TLS)_|EPROTO$)/;
+
+/** Answers what never became a request, in the form of every other refusal, and ends the connection. */
+export function refuseUnreadable(error: Error, socket: Socket, ids: Ids): void {
+  if (!socket.writable || codeOf(error) === 'ECONNRESET' || NO_TLS.test(codeOf(error))) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = REASONS[codeOf(error)] ?? [400, 'The request is not valid HTTP'];
+  const body = JSON.stringify(errorBody(new AppError('invalid-request', message), ids.next()));
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
 }

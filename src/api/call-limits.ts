@@ -1,4 +1,4 @@
-import { addressPrefix } from '../lib/address-prefix.ts';
+import { addressPrefix } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
 import { rateLimited } from '../lib/rate-limited.ts';
 import { type BucketSize, createTokenBuckets } from '../lib/token-buckets.ts';
@@ -8,12 +8,12 @@ const MOST_KEYS = 10_000;
 /** How many calls are answered. Both throw `rate-limited` with the seconds to wait. */
 export interface CallLimits {
   /** A call of somebody who has shown who they are; `user` is an id, so that all tokens of a user count together. */
-  actor(user: string): void;
+  countActor(user: string): void;
   /**
    * A call whose token is missing, over or wrong. What has a good token from the same address is not counted here, so
    * nobody's garbage holds others up.
    */
-  stranger(address: string): void;
+  countUnauthenticated(address: string): void;
 }
 
 /** `size` is asked at each call; 0 per second switches the limits off. */
@@ -25,7 +25,7 @@ export function createCallLimits({
   readonly size: () => BucketSize;
 }): CallLimits {
   const actors = createTokenBuckets(clock, MOST_KEYS);
-  const strangers = createTokenBuckets(clock, MOST_KEYS);
+  const addresses = createTokenBuckets(clock, MOST_KEYS);
 
   function take(buckets: typeof actors, key: string, message: string): void {
     const now = size();
@@ -34,10 +34,10 @@ export function createCallLimits({
   }
 
   return {
-    actor: user => take(actors, user, 'Too many requests of one user; send them more slowly'),
-    stranger: address =>
+    countActor: user => take(actors, user, 'Too many requests of one user; send them more slowly'),
+    countUnauthenticated: address =>
       take(
-        strangers,
+        addresses,
         addressPrefix(address),
         'Too many requests without a valid token from one address; log in again',
       ),

@@ -1,7 +1,6 @@
 import { fastify } from 'fastify';
 import { expect, it } from 'vitest';
-import { readCookie } from './cookies.ts';
-import { setSessionCookie } from './session-cookie.ts';
+import { readCookie, setSessionCookie } from './cookies.ts';
 
 /** A server behind a proxy that says whether the connection is encrypted. */
 async function ask(headers: Readonly<Record<string, string>>) {

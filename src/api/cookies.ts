@@ -8,7 +8,7 @@ interface CookieOptions {
 }
 
 /** Whether the connection is encrypted, up to a proxy that is trusted. */
-export const isSecure = (request: FastifyRequest): boolean => request.protocol === 'https';
+const isSecure = (request: FastifyRequest): boolean => request.protocol === 'https';
 
 /** With this prefix no other host and no unencrypted page can have set it (RFC 6265bis section 4.1.3.2). */
 const nameFor = (request: FastifyRequest, name: string): string =>
@@ -39,4 +39,15 @@ export function writeCookie(
     ...(maxAge === undefined ? [] : [`Max-Age=${maxAge}`]),
   ];
   void reply.header('set-cookie', parts.join('; '));
+}
+
+export const SESSION_COOKIE = 'sid';
+
+/** Without a secret it is taken back. */
+export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, secret?: string): void {
+  writeCookie({ request, reply, name: SESSION_COOKIE }, secret ?? '', {
+    // Unencrypted, other programs of this host can set it too: then no link from elsewhere brings it along.
+    sameSite: isSecure(request) ? 'Lax' : 'Strict',
+    ...(secret === undefined && { maxAge: 0 }),
+  });
 }

@@ -1,8 +1,8 @@
-import type { Listed } from '../resources/paging.ts';
-import type { Answer, Shape } from './shape.ts';
+import type { ListPage } from '../resources/paging.ts';
+import type { RouteAnswer, Shape } from './operation.ts';
 
 /** `{items, count}`, and with `limit` also where in the whole the page lies. */
-function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object | string): object {
+function envelope<Item>(page: ListPage<Item>, wire: (item: Item) => object | string): object {
   const items = page.items.map(wire);
   const paging =
     page.limit === undefined ? {} : { offset: page.offset, limit: page.limit, totalCount: page.total };
@@ -13,14 +13,17 @@ function envelope<Item>(page: Listed<Item>, wire: (item: Item) => object | strin
 const single = (item: object): object => ({ items: [item], count: 1 });
 
 /** Answers with a page of objects. */
-export const list = <Item>(shape: Shape, wire: (item: Item) => object | string): Answer<Listed<Item>> => ({
+export const list = <Item>(
+  shape: Shape,
+  wire: (item: Item) => object | string,
+): RouteAnswer<ListPage<Item>> => ({
   kind: 'list',
   shape,
   make: page => envelope(page, wire),
 });
 
 /** Answers with one object. */
-export const item = <Output>(shape: Shape, wire: (output: Output) => object): Answer<Output> => ({
+export const item = <Output>(shape: Shape, wire: (output: Output) => object): RouteAnswer<Output> => ({
   kind: 'item',
   shape,
   make: output => single(wire(output)),
@@ -30,7 +33,7 @@ export const item = <Output>(shape: Shape, wire: (output: Output) => object): An
 export const optional = <Output>(
   shape: Shape,
   wire: (output: Output) => object,
-): Answer<Output | undefined> => ({
+): RouteAnswer<Output | undefined> => ({
   kind: 'optional',
   shape,
   make: output => (output === undefined ? { items: [], count: 0 } : single(wire(output))),

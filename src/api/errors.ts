@@ -39,7 +39,7 @@ const FIXED_TEXTS: Partial<Record<ErrorCode, string>> = {
 };
 
 /** While the server cannot do its work everybody is refused alike: one line in so much time says it. */
-const TOLD_FOR_MS = 10_000;
+const LOG_INTERVAL_MS = 10_000;
 
 /** The one writer of errors, by default of `{status: "error", message, code, requestId, errors?}`. */
 export type ErrorWriter = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -49,19 +49,19 @@ export function createErrorWriter(
   clock: Pick<Clock, 'monotonic'>,
   bodyOf: typeof errorBody = errorBody,
 ): ErrorWriter {
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
-  function tell({ code }: AppError, error: unknown, request: FastifyRequest): void {
+  function logError({ code }: AppError, error: unknown, request: FastifyRequest): void {
     const fields = { requestId: request.id, path: request.routeOptions.url, reason: reasonOf(error) };
     if (code === 'internal') logger.error(fields, 'request failed');
-    if (code !== 'unavailable' || clock.monotonic() - toldAt < TOLD_FOR_MS) return;
-    toldAt = clock.monotonic();
+    if (code !== 'unavailable' || clock.monotonic() - loggedAt < LOG_INTERVAL_MS) return;
+    loggedAt = clock.monotonic();
     logger.warn(fields, 'requests cannot be answered just now');
   }
 
   return (error, request, reply) => {
     const known = asAppError(error);
-    tell(known, error, request);
+    logError(known, error, request);
     const retryAfter = retryAfterOf(known);
     if (known.code === 'unauthenticated') reply.header('www-authenticate', challenge(request));
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
@@ -81,7 +81,7 @@ export const errorBody = ({ code, message, problems }: AppError, requestId: stri
 });
 
 /** As the family's management plane tells errors; what is wrong with a body is told beside. */
-export const managementErrorBody = ({ code, message, problems }: AppError, requestId: string): object => ({
+export const organizationErrorBody = ({ code, message, problems }: AppError, requestId: string): object => ({
   statusCode: STATUS[code],
   message: FIXED_TEXTS[code] ?? message,
   requestId,

@@ -4,23 +4,20 @@ import type { Actor } from '../auth/permissions.ts';
 import { childOf } from '../config/schema-walk.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import { authorizationOf } from './authorization.ts';
-import { readJsonBodies } from './bodies.ts';
 import type { CallLimits } from './call-limits.ts';
-import { type Forwarding, forwardLive } from './forward.ts';
-import { addHealth, type Health, healthOperation } from './health.ts';
-import { addLogin, loginOperation } from './login.ts';
-import { addNotFound } from './not-found.ts';
-import { PREFIX, served } from './operations.ts';
-import { addStream, streamOperation } from './stream.ts';
-import type { TenantOf } from './tenant.ts';
+import { addNotFound, authorizationOf, type Forwarding, forwardToLeader, readJsonBodies } from './hooks.ts';
+import type { WorkspaceOf } from './served-workspace.ts';
+import { addLogin, loginOperation } from './v1/auth.ts';
+import { addHealth, healthOperation, type ServerHealth } from './v1/health.ts';
+import { API_PREFIX, servedRoutes } from './v1/index.ts';
+import { addStream, streamOperation } from './v1/stream.ts';
 
 export interface ManagementOptions {
   readonly clock: Clock;
   readonly forwarding: Forwarding;
-  readonly tenantOf: TenantOf;
+  readonly tenantOf: WorkspaceOf;
   readonly identity: Pick<Identity, 'login'>;
-  readonly health: () => Health;
+  readonly health: () => ServerHealth;
   readonly limits: CallLimits;
   /** Whether workspaces of many are served here, and tokens are issued elsewhere. */
   readonly isHosted: boolean;
@@ -29,38 +26,38 @@ export interface ManagementOptions {
 /** `/api/v1`: a token first, then whether the path exists. */
 export async function addManagement(scope: FastifyInstance, options: ManagementOptions): Promise<void> {
   const { tenantOf, isHosted } = options;
-  const open = isHosted ? [healthOperation] : [loginOperation, healthOperation];
-  const openPaths = new Set(open.map(row => PREFIX + row.path));
-  const rows = served.filter(row => !(isHosted && row.isOfInstallation));
+  const publicOperations = isHosted ? [healthOperation] : [loginOperation, healthOperation];
+  const publicPaths = new Set(publicOperations.map(row => API_PREFIX + row.path));
+  const rows = servedRoutes.filter(row => !(isHosted && row.isOfInstallation));
   const actors = new WeakMap<FastifyRequest, Actor>();
   readJsonBodies(scope);
 
   async function actorOf(request: FastifyRequest): Promise<Actor> {
-    const { authenticate, house } = tenantOf(request);
+    const { authenticate, context } = tenantOf(request);
     try {
       return await authenticate(authorizationOf(request), request.ip);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') {
-        house.audit.refused({
+        context.audit.refused({
           actor: '',
           action: 'auth.token',
           reason: error.message,
           address: request.ip,
           requestId: request.id,
         });
-        options.limits.stranger(request.ip);
+        options.limits.countUnauthenticated(request.ip);
       }
       throw error;
     }
   }
 
   scope.addHook('onRequest', async request => {
-    if (!request.is404 && openPaths.has(request.routeOptions.url ?? '')) return;
+    if (!request.is404 && publicPaths.has(request.routeOptions.url ?? '')) return;
     const actor = await actorOf(request);
-    options.limits.actor(actor.id);
+    options.limits.countActor(actor.id);
     actors.set(request, actor);
   });
-  forwardLive(scope, options.forwarding);
+  forwardToLeader(scope, options.forwarding);
   addHealth(scope, options.health);
   if (!isHosted) addLogin(scope, options.identity);
   addStream(scope, {
@@ -78,7 +75,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
         const call = {
           actor,
-          house: tenantOf(request).house,
+          context: tenantOf(request).context,
           origin: { address: request.ip, requestId: request.id },
           group: groupOf(request),
         };
@@ -87,7 +84,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
         return body;
       },
     });
-  addNotFound(scope, PREFIX, [...open, streamOperation, ...rows]);
+  addNotFound(scope, API_PREFIX, [...publicOperations, streamOperation, ...rows]);
 }
 
 function groupOf(request: FastifyRequest): string | undefined {
@@ -97,9 +94,9 @@ function groupOf(request: FastifyRequest): string | undefined {
 
 /** What a verb is given: the query, the places in the path, which win, and of a write what came with it. */
 function inputOf(request: FastifyRequest): object {
-  const places = { ...asObject(request.query), ...asObject(request.params) };
-  if (request.method === 'GET' || request.method === 'HEAD') return places;
-  return { ...places, body: request.body, ifMatch: request.headers['if-match'] };
+  const parameters = { ...asObject(request.query), ...asObject(request.params) };
+  if (request.method === 'GET' || request.method === 'HEAD') return parameters;
+  return { ...parameters, body: request.body, ifMatch: request.headers['if-match'] };
 }
 
 const asObject = (value: unknown): object => (typeof value === 'object' && value !== null ? value : {});

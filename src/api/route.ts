@@ -1,13 +1,11 @@
 import * as z from 'zod';
 import { isMap, type PlainMap } from '../config/plain.ts';
 import type { ErrorCode } from '../lib/errors.ts';
-import type { Call, Verb } from '../resources/verb.ts';
-import { invoke } from '../resources/verb.ts';
-import type { Example, Method, Operation } from './operation.ts';
-import type { Answer, Body, Shape } from './shape.ts';
+import { type Call, invoke, type Verb } from '../resources/verb.ts';
+import type { Body, Method, Operation, OperationExample, RouteAnswer, Shape } from './operation.ts';
 
 /** What goes over the wire. */
-interface Sent {
+interface RouteReply {
   readonly body: object;
   /** With its quotes, as in RFC 9110 section 8.8.3. */
   readonly etag?: string;
@@ -25,7 +23,7 @@ export interface Route extends Operation {
    * `input` is the query and the places in the path; of a request that writes also `body`, undefined when none was
    * sent, and `ifMatch`, the header.
    */
-  run(call: Call, input: object): Promise<Sent>;
+  run(call: Call, input: object): Promise<RouteReply>;
 }
 
 interface RouteOptions<Input, Output> {
@@ -41,13 +39,13 @@ interface RouteOptions<Input, Output> {
   readonly verb: Verb<Input, Output>;
   /** What the body is called, and how it looks where that is more than the verb's own schema says. */
   readonly takes?: { readonly shape: Omit<Shape, 'schema'> & Partial<Shape>; readonly kind?: Body['kind'] };
-  readonly answer: Answer<Output>;
+  readonly answer: RouteAnswer<Output>;
   /** Turns a body of the family's making into the verb's own. */
   readonly accept?: (body: unknown, call: Call, input: PlainMap) => unknown;
   /** The tag of the one configuration object that is answered; undefined when there is none. */
   readonly etag?: (output: Output) => string | undefined;
   readonly errors?: readonly ErrorCode[];
-  readonly example?: Example;
+  readonly example?: OperationExample;
 }
 
 /** The permission, the places, the query and their limits are the verb's: nothing is said twice. */
@@ -89,7 +87,7 @@ function partsOf(path: string, shape: z.core.$ZodShape) {
   const entries = Object.entries(named);
   const missing = [...places]
     .filter(name => !(name in named))
-    .map((name): [string, z.ZodType] => [name, place]);
+    .map((name): [string, z.ZodType] => [name, unusedParameter]);
   return {
     params: Object.fromEntries([...entries.filter(([name]) => places.has(name)), ...missing]),
     query: Object.fromEntries(entries.filter(([name]) => !places.has(name))),
@@ -109,7 +107,7 @@ function bodyOf<Input, Output>({ id, verb, takes }: RouteOptions<Input, Output>)
 }
 
 /** A place that the family's paths have and that makes no difference. */
-const place = z.string();
+const unusedParameter = z.string();
 
 /** The verb, which looks at the body as `accept` hands it over, but not before it has authorised the call. */
 const accepting = <Input, Output>(

@@ -4,26 +4,22 @@ import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { AllMetrics } from '../lib/metrics.ts';
+import type { ProcessMetrics } from '../lib/metrics.ts';
 import type { TlsServers } from '../lib/tls-servers.ts';
-import { trustedProxies } from '../lib/trusted-proxies.ts';
-import { createBaseServer, type IsMisdirected } from './base-server.ts';
+import { createTrustedProxies } from '../lib/trusted-proxies.ts';
+import { createBaseServer, type IsMisdirected, refuseUnreadable } from './base-server.ts';
 import { createCallLimits } from './call-limits.ts';
 import { createErrorWriter } from './errors.ts';
-import type { Forwarding } from './forward.ts';
-import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest.ts';
+import { addNotFound, type Forwarding } from './hooks.ts';
+import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest/ingest.ts';
 import { addJwks, JWKS_ROUTE } from './jwks.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
-import { describeBuild } from './metrics/installation.ts';
-import { describeProcess } from './metrics/process.ts';
-import { countRequests } from './metrics/requests.ts';
-import { addMetrics, METRICS_ROUTE, type MetricsOptions } from './metrics/served.ts';
-import { addNotFound } from './not-found.ts';
-import { addOpenApi, OPENAPI_ROUTE } from './openapi/served.ts';
-import { PREFIX } from './operations.ts';
+import { addMetrics, countRequests, METRICS_ROUTE, type MetricsOptions } from './metrics/endpoint.ts';
+import { describeBuild, describeProcess } from './metrics/installation.ts';
+import { addOpenApi, OPENAPI_ROUTE } from './openapi/endpoint.ts';
 import { addPage, PAGE_ROUTES } from './page.ts';
 import { addSession, SESSION_PREFIX, type SessionOptions } from './session.ts';
-import { refuseUnreadable } from './unreadable.ts';
+import { API_PREFIX } from './v1/index.ts';
 
 export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits' | 'forwarding'> {
   readonly identity: Pick<Identity, 'login' | 'keys'>;
@@ -31,8 +27,8 @@ export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 
   /** Those of the installation. */
   readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics'>;
   /** What is told at /metrics. */
-  readonly metrics: AllMetrics;
-  readonly isToTenant: MetricsOptions['isToTenant'];
+  readonly metrics: ProcessMetrics;
+  readonly isWorkspaceHost: MetricsOptions['isWorkspaceHost'];
   /** Left out where all hosts are one. */
   readonly isMisdirected?: IsMisdirected;
   /** Makes what speaks https; without it http is spoken. */
@@ -47,7 +43,7 @@ const MOST_BODY_BYTES = 5 * 1024 * 1024;
 /** The management API, the ingest doors and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { clock, ids, logger, metrics, settings, createListener } = options;
-  const proxies = trustedProxies(() => settings().api.trustedProxies);
+  const proxies = createTrustedProxies(() => settings().api.trustedProxies);
   const server = createBaseServer({
     ...{ proxies, createListener, bodyLimit: MOST_BODY_BYTES, refuseUnreadable, ids, logger },
     isMisdirected: options.isMisdirected,
@@ -72,7 +68,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const inside = { ...options, forwarding, limits };
   await server.register(scope => addIngest(scope, inside), { prefix: INGEST_PREFIX });
   await server.register(scope => addSession(scope, inside), { prefix: SESSION_PREFIX });
-  await server.register(scope => addManagement(scope, inside), { prefix: PREFIX });
+  await server.register(scope => addManagement(scope, inside), { prefix: API_PREFIX });
   await server.ready();
   return server;
 }

@@ -1,18 +1,16 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import type { Identity } from '../auth/identity.ts';
-import type { Session } from '../auth/sessions.ts';
+import { type BrowserSession, type BrowserSessions, isCsrfToken } from '../auth/sessions/sessions.ts';
+import type { LocalLoginState } from '../auth/sso/local-login.ts';
+import { SignInRefused } from '../auth/sso/refusal.ts';
+import { AppError } from '../lib/errors.ts';
 import { invalidInput } from '../resources/verb.ts';
-import { readJsonBodies } from './bodies.ts';
-import { type BrowserSessions, browserSessions } from './browser-session.ts';
 import type { CallLimits } from './call-limits.ts';
-import { readCookie } from './cookies.ts';
-import { credentials, MOST_BYTES } from './login.ts';
-import { addNotFound } from './not-found.ts';
-import { assertSameOrigin } from './same-origin.ts';
-import { SESSION_COOKIE, setSessionCookie } from './session-cookie.ts';
-import { addSso, SSO_ROUTES } from './sso.ts';
-import { wireSession } from './wire/session.ts';
+import { readCookie, SESSION_COOKIE, setSessionCookie, writeCookie } from './cookies.ts';
+import { isoTime } from './envelope.ts';
+import { addNotFound, readJsonBodies } from './hooks.ts';
+import { credentialsSchema, MOST_LOGIN_BYTES } from './v1/auth.ts';
 
 export const SESSION_PREFIX = '/session';
 
@@ -33,15 +31,15 @@ export interface SessionOptions {
   readonly externalUrl: () => string | undefined;
   readonly limits: CallLimits;
   /** What else a page can do for whoever is signed in. */
-  readonly more?: MoreOfSession | undefined;
+  readonly extension?: SessionExtension | undefined;
 }
 
-export interface MoreOfSession {
+export interface SessionExtension {
   readonly routes: readonly { readonly method: string; readonly path: string }[];
-  add(scope: FastifyInstance, browsers: BrowserSessions): void;
+  add(scope: FastifyInstance, browsers: RequestSessions): void;
 }
 
-const use = z.strictObject({ active: z.boolean().default(true) }).prefault({});
+const tokenRequestSchema = z.strictObject({ active: z.boolean().default(true) }).prefault({});
 
 /** `/session`: who is signed in with this browser, by a cookie that no script can read. */
 export async function addSession(scope: FastifyInstance, options: SessionOptions): Promise<void> {
@@ -53,15 +51,15 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
       assertSameOrigin(request, options.externalUrl());
   });
 
-  async function tell(request: FastifyRequest, session: Session | undefined): Promise<object> {
+  async function sessionBody(request: FastifyRequest, session: BrowserSession | undefined): Promise<object> {
     const { sso, localLogin } = signInOf(request);
     return wireSession(session, { sso: sso.name(), localLogin: await localLogin.state() });
   }
 
-  scope.get('/', async request => tell(request, (await browsers.find(request))?.session));
+  scope.get('/', async request => sessionBody(request, (await browsers.find(request))?.session));
 
-  scope.post('/login', { bodyLimit: MOST_BYTES }, async (request, reply) => {
-    const parsed = credentials.safeParse(request.body);
+  scope.post('/login', { bodyLimit: MOST_LOGIN_BYTES }, async (request, reply) => {
+    const parsed = credentialsSchema.safeParse(request.body);
     if (!parsed.success) throw invalidInput(parsed.error);
     const former = readCookie(request, SESSION_COOKIE);
     const { secret, session } = await signInOf(request).signIn({
@@ -71,11 +69,11 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
       former,
     });
     setSessionCookie(request, reply, secret);
-    return tell(request, session);
+    return sessionBody(request, session);
   });
 
-  scope.post('/token', { bodyLimit: MOST_BYTES }, async request => {
-    const parsed = use.safeParse(request.body ?? undefined);
+  scope.post('/token', { bodyLimit: MOST_LOGIN_BYTES }, async request => {
+    const parsed = tokenRequestSchema.safeParse(request.body ?? undefined);
     if (!parsed.success) throw invalidInput(parsed.error);
     const { sessions } = signInOf(request);
     const { secret, session } = await browsers.get(request);
@@ -83,16 +81,163 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
     return sessions.issueToken(used ?? session);
   });
 
-  scope.delete('/', { bodyLimit: MOST_BYTES }, async (request, reply) => {
+  scope.delete('/', { bodyLimit: MOST_LOGIN_BYTES }, async (request, reply) => {
     const { sessions, sso } = signInOf(request);
     const { secret } = await browsers.get(request);
     const { idToken } = await sessions.end(secret);
     setSessionCookie(request, reply);
     const logoutUrl = idToken === undefined ? undefined : await sso.logoutUrl(idToken);
-    return { ...(await tell(request, undefined)), ...(logoutUrl !== undefined && { logoutUrl }) };
+    return { ...(await sessionBody(request, undefined)), ...(logoutUrl !== undefined && { logoutUrl }) };
   });
 
   addSso(scope, signInOf);
-  options.more?.add(scope, browsers);
-  addNotFound(scope, SESSION_PREFIX, [...SESSION_ROUTES, ...SSO_ROUTES, ...(options.more?.routes ?? [])]);
+  options.extension?.add(scope, browsers);
+  addNotFound(scope, SESSION_PREFIX, [
+    ...SESSION_ROUTES,
+    ...SSO_ROUTES,
+    ...(options.extension?.routes ?? []),
+  ]);
+}
+
+interface RequestSession {
+  readonly secret: string;
+  readonly session: BrowserSession;
+}
+
+/** Who is signed in with the browser that sends a request. */
+interface RequestSessions {
+  /** Undefined when nobody is; either way the call counts. */
+  find(request: FastifyRequest): Promise<RequestSession | undefined>;
+  /** Throws `unauthenticated`, and `forbidden` without the token that only our own page knows. */
+  get(request: FastifyRequest): Promise<RequestSession>;
+}
+
+const CSRF_HEADER = 'x-csrf-token';
+
+function browserSessions(
+  sessionsOf: (request: FastifyRequest) => Pick<BrowserSessions, 'find'>,
+  limits: CallLimits,
+): RequestSessions {
+  async function find(request: FastifyRequest): Promise<RequestSession | undefined> {
+    const secret = readCookie(request, SESSION_COOKIE);
+    const session = secret === undefined ? undefined : await sessionsOf(request).find(secret);
+    if (session === undefined) limits.countUnauthenticated(request.ip);
+    else limits.countActor(session.user.id);
+    return secret === undefined || session === undefined ? undefined : { secret, session };
+  }
+
+  return {
+    find,
+    async get(request) {
+      const found = await find(request);
+      if (found === undefined)
+        throw new AppError('unauthenticated', 'Nobody is signed in here; sign in again');
+      const presented = request.headers[CSRF_HEADER];
+      if (typeof presented !== 'string' || !isCsrfToken(found.session, presented))
+        throw new AppError('forbidden', `The header ${CSRF_HEADER} does not hold the token of this session`);
+      return found;
+    },
+  };
+}
+
+/**
+ * Throws `forbidden` unless a page of this very server asks: a browser says of each change where it comes from, and
+ * adds cookies to those of foreign pages too. `externalUrl` is where people reach this server.
+ */
+function assertSameOrigin(request: FastifyRequest, externalUrl: string | undefined): void {
+  if (!isSameOrigin(request, externalUrl))
+    throw new AppError(
+      'forbidden',
+      'Only the page of this server may ask this; programs use /api/v1/auth/login',
+    );
+}
+
+/** Fetch Metadata is what no page can set, and right behind any proxy; old browsers have the Origin only. */
+function isSameOrigin(request: FastifyRequest, externalUrl: string | undefined): boolean {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const { origin } = request.headers;
+  const own = [`${request.protocol}://${request.host}`, ...(externalUrl === undefined ? [] : [externalUrl])];
+  return origin !== undefined && own.some(url => URL.canParse(url) && new URL(url).origin === origin);
+}
+
+const SSO_ROUTES = [
+  { method: 'GET', path: '/sso' },
+  { method: 'GET', path: '/callback' },
+] as const;
+
+const SSO_COOKIE = 'sso';
+
+/** Where a browser goes to sign in with the provider, and where it comes back to. */
+function addSso(scope: FastifyInstance, signInOf: (request: FastifyRequest) => Pick<Identity, 'sso'>): void {
+  scope.get<{ Querystring: { returnTo?: string | string[] } }>('/sso', async (request, reply) => {
+    const { returnTo } = request.query;
+    return redirectToPage(reply, async () => {
+      const begun = await signInOf(request).sso.begin(typeof returnTo === 'string' ? returnTo : undefined);
+      setSsoCookie(request, reply, begun.cookie, begun.seconds);
+      return begun.location;
+    });
+  });
+
+  scope.get('/callback', async (request, reply) =>
+    redirectToPage(reply, async () => {
+      const cookie = readCookie(request, SSO_COOKIE);
+      setSsoCookie(request, reply, '', 0);
+      const { secret, returnTo } = await signInOf(request).sso.finish({
+        search: new URL(request.url, 'http://headgate.invalid').search,
+        cookie,
+        former: readCookie(request, SESSION_COOKIE),
+        address: request.ip,
+        requestId: request.id,
+      });
+      setSessionCookie(request, reply, secret);
+      return returnTo;
+    }),
+  );
+}
+
+/** A browser is on its way, so it is led to a page, which says what went wrong. */
+async function redirectToPage(reply: FastifyReply, work: () => Promise<string>): Promise<FastifyReply> {
+  try {
+    return reply.redirect(await work(), 303);
+  } catch (error) {
+    if (!(error instanceof SignInRefused)) throw error;
+    return reply.redirect(refusalUrl(error), 303);
+  }
+}
+
+/** Where somebody was on the way to, so that another try leads there too. */
+function refusalUrl({ returnTo, reason }: SignInRefused): string {
+  const url = new URL(returnTo, 'http://headgate.invalid');
+  url.searchParams.set('sso', reason);
+  return url.pathname + url.search + url.hash;
+}
+
+/** The way back begins at the provider, so the cookie must come along from there. */
+function setSsoCookie(request: FastifyRequest, reply: FastifyReply, value: string, maxAge: number): void {
+  writeCookie({ request, reply, name: SSO_COOKIE }, value, { sameSite: 'Lax', maxAge });
+}
+
+/** How people can sign in. */
+interface SignInMethods {
+  /** How the identity provider is called, if there is one. */
+  readonly sso: string | undefined;
+  readonly localLogin: LocalLoginState;
+}
+
+/** What the page is told of its session; undefined when nobody is signed in. */
+function wireSession(session: BrowserSession | undefined, { sso, localLogin }: SignInMethods): object {
+  const methods = { localLogin: localLogin !== 'off', sso: sso === undefined ? null : { name: sso } };
+  if (session === undefined) return { signedIn: false, ...methods };
+  const { user, method, csrfToken, endsAt } = session;
+  return {
+    signedIn: true,
+    ...methods,
+    user: { id: user.id, username: user.username, role: user.role },
+    method,
+    isLocalLoginKept: localLogin === 'kept',
+    csrfToken,
+    forcePasswordChange: user.force_password_change === 1,
+    endsAt: isoTime(endsAt),
+  };
 }

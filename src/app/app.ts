@@ -1,35 +1,34 @@
 import { resolve } from 'node:path';
 import { describeConfiguration } from '../api/metrics/installation.ts';
 import { createServer } from '../api/server.ts';
-import type { GeneratedPassword } from '../auth/first-admin.ts';
-import { openPepper } from '../auth/pepper.ts';
-import { writeFirstFiles } from '../config/first-start.ts';
+import { openPepper } from '../auth/tokens/issued-secrets.ts';
+import type { GeneratedPassword } from '../auth/users/first-admin.ts';
 import { type Configuration, type LoadResult, loadConfiguration, type Sources } from '../config/load.ts';
+import { writeFirstFiles } from '../config/write/first-start.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createDial } from '../lib/dial.ts';
-import { createHttpClient } from '../lib/http-client.ts';
-import { createHttpForward } from '../lib/http-forward.ts';
+import { createHttpClient } from '../lib/http/client.ts';
+import { createHttpForward } from '../lib/http/forward.ts';
+import { proxiesFrom } from '../lib/http/proxy.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLru } from '../lib/lru.ts';
 import { createMetrics } from '../lib/metrics.ts';
-import { proxiesOf } from '../lib/proxies.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
-import { continueIds } from './continue-ids.ts';
-import { seenCertificates, serverCertificate } from './facts.ts';
-import { holdFiles } from './held.ts';
-import { startHosted } from './hosted.ts';
-import { ConfigurationInvalid } from './invalid.ts';
-import { hangUp, listen } from './listen.ts';
+import { ConfigurationInvalid } from './configuration-invalid.ts';
+import type { DeploymentOptions, Serving } from './deployments/deployment.ts';
+import { startHosted } from './deployments/hosted.ts';
+import { startSelfManaged } from './deployments/self-managed.ts';
+import { seenCertificates, serverCertificate } from './expiry-facts.ts';
+import { continueIds } from './leader/takeover.ts';
+import { announceNode, closeServer, listen, nodeUrlOf } from './listen.ts';
 import { createBatchMeter, meteredStorage } from './meters.ts';
-import { announceNode, nodeUrlOf } from './node.ts';
-import { startOwn } from './own.ts';
-import type { DeploymentOptions, Serving } from './serving.ts';
 import { createTeardown } from './teardown.ts';
 import { startTls } from './tls.ts';
+import { openFileConfiguration } from './workspace-configuration.ts';
 
 /** Of so many receivers it is remembered until when their certificates hold. */
 const MOST_CERTIFICATES = 10_000;
@@ -73,44 +72,44 @@ export async function startApp(options: AppOptions): Promise<App> {
     const atStart = loadConfiguration(sources, clock);
     if (!atStart.ok)
       logger.error({ count: atStart.problems.length }, 'configuration refused, nothing started');
-    const { storage: storageSettings, delivery } = checked(atStart).settings;
+    const { storage: storageSettings, delivery } = assertValid(atStart).settings;
     const metrics = createMetrics();
     const { url } = storageSettings;
     const isShared = typeof url !== 'string';
     const batched = createBatchMeter(metrics);
-    const opened = await openStorage({ url, dataFolder, logger, clock, batched });
+    const opened = await openStorage({ url, dataFolder, logger, clock, onBatch: batched });
     const storage = meteredStorage(opened, metrics, clock);
     teardown.add('storage', () => storage.close());
     await continueIds(ids, storage.in(WORKSPACE));
     const keyRing = await openKeyRing({
       path: resolve(dataFolder, storageSettings.keyRing),
-      mayCreate: !(await storage.holdsSealed()),
+      mayCreate: !(await storage.hasSealedValues()),
     });
     const pepper = await openPepper({ storage, keyRing });
     const shared = { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
     let serving: Serving | undefined;
-    const held = await holdFiles(shared, {
+    const workspaceConfiguration = await openFileConfiguration(shared, {
       workspace: WORKSPACE,
       sources,
       assertMayBecome: async (next, now) => serving?.assertMayBecome(next, now),
     });
-    const { configuration, audit } = held;
+    const { configuration, audit } = workspaceConfiguration;
     teardown.add('configuration', configuration.stop);
-    checked(configuration.load());
+    assertValid(configuration.load());
     const settings = () => configuration.get().settings;
     describeConfiguration(metrics, {
       configuration: configuration.get,
       configurationStatus: configuration.status,
     });
     const certificates = createLru<string, number>(MOST_CERTIFICATES);
-    const proxies = proxiesOf(options.environment);
-    if (Object.keys(proxies.inForce).length > 0)
-      logger.info({ proxies: proxies.inForce }, 'targets are sent to through a proxy');
+    const proxies = proxiesFrom(options.environment);
+    if (Object.keys(proxies.configured).length > 0)
+      logger.info({ proxies: proxies.configured }, 'targets are sent to through a proxy');
     const http = createHttpClient({
       ...delivery,
       clock,
       proxies,
-      certified: (origin, notAfter) => void certificates.set(origin, notAfter),
+      onCertificate: (origin, notAfter) => void certificates.set(origin, notAfter),
     });
     const dial = createDial(delivery);
     teardown.add('http', () => http.close());
@@ -133,7 +132,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     };
     const { hosted } = settings();
     const running =
-      hosted === undefined ? await startOwn({ ...parts, held }) : await startHosted({ ...parts, hosted });
+      hosted === undefined
+        ? await startSelfManaged({ ...parts, workspaceConfiguration })
+        : await startHosted({ ...parts, hosted });
     serving = running;
     let stopping = false;
     const startTime = clock.now();
@@ -149,7 +150,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       ids,
       logger: logger.child({ component: 'api' }),
     });
-    teardown.add('api', () => hangUp(server, clock));
+    teardown.add('api', () => closeServer(server, clock));
     const { host, port } = settings().api;
     const listening = await listen(server, { host, port, isEncrypted: tls !== undefined });
     if (isShared) {
@@ -191,7 +192,7 @@ async function firstSources({ configFolder, environment, flags }: AppOptions): P
   return { folder, environment, flags };
 }
 
-function checked(loaded: LoadResult): Configuration {
+function assertValid(loaded: LoadResult): Configuration {
   if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
   return loaded.configuration;
 }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { listenLocally } from '../../test/acceptance/listen-locally.ts';
 import { testClock } from '../../test/helpers/clock.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
-import { hangUp } from './listen.ts';
+import { closeServer } from './listen.ts';
 
 it('lets requests under way end for two seconds, then cuts off who does not go on', async () => {
   const clock = testClock();
@@ -16,7 +16,7 @@ it('lets requests under way end for two seconds, then cuts off who does not go o
   await once(server, 'request');
   let closed = false;
   const close = () => new Promise<void>(resolve => server.close(() => resolve()));
-  void hangUp({ server, close }, clock).then(() => {
+  void closeServer({ server, close }, clock).then(() => {
     closed = true;
   });
   await clock.advance(1999);

@@ -1,5 +1,11 @@
+import { networkInterfaces } from 'node:os';
 import type { Clock } from '../lib/clock.ts';
+import { createCountedLog } from '../lib/counted-log.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createRepeat } from '../lib/repeat.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { NodeRow } from '../storage/stores/nodes.ts';
 
 interface Listener {
   listen(where: { readonly host: string; readonly port: number }): Promise<string>;
@@ -42,11 +48,53 @@ interface Closing {
 }
 
 /** How long requests under way may take to end when the process does. */
-const HANG_UP_MS = 2000;
+const CLOSE_TIMEOUT_MS = 2000;
 
 /** Opens no connection more and lets requests under way end; who neither sends nor reads on is cut off. */
-export async function hangUp({ server, close }: Closing, clock: Clock): Promise<void> {
-  const cancel = clock.after(HANG_UP_MS, () => server.closeAllConnections());
+export async function closeServer({ server, close }: Closing, clock: Clock): Promise<void> {
+  const cancel = clock.after(CLOSE_TIMEOUT_MS, () => server.closeAllConnections());
   await close();
   cancel();
+}
+
+/** A process that says nothing for so long counts as gone. */
+const ANNOUNCEMENT_TTL_MS = 15_000;
+const ANNOUNCE_MS = 5000;
+
+/** Tells the other processes on the same store where this one is, until it is stopped. */
+export function announceNode(
+  node: NodeRow,
+  {
+    storage,
+    clock,
+    logger,
+  }: { readonly storage: Pick<Storage, 'nodes'>; readonly clock: Clock; readonly logger: Logger },
+): () => Promise<void> {
+  const faults = createCountedLog(logger, {
+    fields: {},
+    message: 'the other processes cannot be told where this one is',
+    over: 'the other processes are told again where this one is',
+  });
+
+  const announcing = createRepeat({
+    clock,
+    firstAfterMs: 0,
+    interval: ANNOUNCE_MS,
+    work: () => storage.nodes.announce(node, ANNOUNCEMENT_TTL_MS),
+    faults,
+  });
+  announcing.start();
+  return async () => {
+    await announcing.stop();
+    await storage.nodes.leave(node.id).catch(error => faults.failed(error));
+  };
+}
+
+/** Where others reach a server that listens there: every address of the machine is one that others can use. */
+export function nodeUrlOf(url: string): string {
+  const { protocol, hostname, port } = new URL(url);
+  if (hostname !== '0.0.0.0' && hostname !== '[::]') return url;
+  const addresses = Object.values(networkInterfaces()).flatMap(list => list ?? []);
+  const outside = addresses.find(({ internal, family }) => !internal && family === 'IPv4');
+  return `${protocol}//${outside?.address ?? '127.0.0.1'}:${port}`;
 }

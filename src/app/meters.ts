@@ -4,8 +4,11 @@ import type { HeadgateEvent } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, type ErrorCode } from '../lib/errors.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { PipelineMeter } from '../pipelines/shared.ts';
-import type { Ageing, DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
+import type { PipelineMeter } from '../pipelines/context.ts';
+import type { SettleOperation } from '../storage/operations/settle.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { DeliveryRow } from '../storage/stores/deliveries.ts';
+import type { RetentionKind } from '../storage/stores/retention.ts';
 
 /** Seconds. */
 const COMMIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -16,14 +19,18 @@ const MOST_TARGETS = 1000;
 /** What counts what happens in a workspace. Each room tells of its part, through a hook of that room's own. */
 export interface Meters {
   /** An attempt of a delivery was booked. */
-  booked(row: Pick<DeliveryRow, 'target'>, settlement: SettleOperation, durationMs: number | null): void;
+  attemptSettled(
+    row: Pick<DeliveryRow, 'target'>,
+    settlement: SettleOperation,
+    durationMs: number | null,
+  ): void;
   /** A delivery was skipped because too many wait for its target. */
   dropped(row: Pick<DeliveryRow, 'target'>): void;
   /** Deliveries begin to wait for the quota of the workspace. */
   quotaReached(): void;
   /** An event of a notification is on disk. */
-  told(event: HeadgateEvent): void;
-  removed(kind: Ageing, rows: number): void;
+  eventWritten(event: HeadgateEvent): void;
+  removed(kind: RetentionKind, rows: number): void;
   readonly pipelines: PipelineMeter;
   /** What a pipeline pushed was refused; '(unknown)' for a sender whose token nobody knows. */
   ingestRefused(pipeline: string, code: ErrorCode): void;
@@ -63,12 +70,12 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Events of incidents that were written: ALARM for openings and reminders, OK for ends.',
     labels: ['condition', 'status'],
   });
-  const forgotten = metrics.counter({
+  const removedRows = metrics.counter({
     name: 'headgate_retention_removed_total',
     help: 'Rows that were removed because they are over for longer than retention says.',
     labels: ['kind'],
   });
-  const unread = metrics.counter({
+  const failedReadings = metrics.counter({
     name: 'headgate_pipeline_readings_failed_total',
     help: 'Readings of pipelines that brought nothing: too-large, status, format, files of tls, or why no answer came.',
     labels: ['pipeline', 'reason'],
@@ -95,7 +102,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     },
   );
   /** Targets come and go: those that got something last are told of. */
-  function arrived(target: string): void {
+  function noteSuccess(target: string): void {
     lastSuccess.delete(target);
     lastSuccess.set(target, clock.now());
     const [oldest] = lastSuccess.keys();
@@ -103,18 +110,18 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
   }
 
   return {
-    booked({ target }, { state }, durationMs) {
+    attemptSettled({ target }, { state }, durationMs) {
       if (durationMs !== null) attemptSeconds({ target }, durationMs / 1000);
       if (state !== 'skipped') attempts({ target, outcome: OUTCOMES[state] });
       if (state !== 'waiting') settled({ target, state });
-      if (state === 'sent') arrived(target);
+      if (state === 'sent') noteSuccess(target);
     },
     dropped: ({ target }) => dropped({ target }),
     quotaReached: () => quotaReached({}),
-    told: ({ condition, status }) => transitions({ condition, status }),
-    removed: (kind, rows) => forgotten({ kind }, rows),
+    eventWritten: ({ condition, status }) => transitions({ condition, status }),
+    removed: (kind, rows) => removedRows({ kind }, rows),
     pipelines: {
-      unread: (pipeline, reason) => unread({ pipeline, reason }),
+      scrapeFailed: (pipeline, reason) => failedReadings({ pipeline, reason }),
       refused: (pipeline, kind) => refused({ pipeline, kind }),
     },
     ingestRefused: (pipeline, code) => ingestRefused({ pipeline, code }),

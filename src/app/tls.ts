@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import { readTls, type TlsMaterial, tlsFiles } from '../config/tls-files.ts';
-import type { TlsSettings } from '../config/tls-settings.ts';
+import { readTls, type TlsMaterial, tlsFiles } from '../config/operator-files.ts';
+import type { ApiTlsSettings } from '../config/settings.ts';
 import { type Signatures, signaturesOf, watchFiles } from '../config/watch.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -13,7 +13,7 @@ export interface TlsOptions {
   /** What paths are relative to. */
   readonly folder: string;
   /** Those in force; undefined once they are gone, which counts after a restart. */
-  readonly settings: () => TlsSettings | undefined;
+  readonly settings: () => ApiTlsSettings | undefined;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -38,14 +38,14 @@ export interface Tls {
 export function startTls(options: TlsOptions): Tls | undefined {
   const { folder, settings, clock, logger, metrics } = options;
   let inUse: InUse | undefined;
-  describe(metrics, () => inUse);
+  describeCertificate(metrics, () => inUse);
   const first = settings();
   if (first === undefined) return undefined;
   let seen = signaturesOf(tlsFiles(first, folder));
   let used = readTls(first, folder);
   inUse = { used, isCurrent: true };
   const servers = createTlsServers(used.context, first.requestCert);
-  tell(used, options);
+  logCertificate(used, options);
 
   function reload(): void {
     const now = settings();
@@ -53,8 +53,8 @@ export function startTls(options: TlsOptions): Tls | undefined {
     seen = signaturesOf(tlsFiles(now, folder));
     try {
       const next = readTls(now, folder);
-      servers.use(next.context);
-      if (next.fingerprint !== used.fingerprint || inUse?.isCurrent === false) tell(next, options);
+      servers.setContext(next.context);
+      if (next.fingerprint !== used.fingerprint || inUse?.isCurrent === false) logCertificate(next, options);
       used = next;
       inUse = { used, isCurrent: true };
     } catch (error) {
@@ -85,7 +85,7 @@ export function startTls(options: TlsOptions): Tls | undefined {
   };
 }
 
-function tell({ notAfter, fingerprint }: TlsMaterial, { clock, logger }: TlsOptions): void {
+function logCertificate({ notAfter, fingerprint }: TlsMaterial, { clock, logger }: TlsOptions): void {
   const fields = { notAfter: new Date(notAfter).toISOString(), fingerprint };
   if (notAfter > clock.now()) logger.info(fields, 'certificate in use');
   else logger.warn(fields, 'the certificate in use is over, so that clients refuse it; replace it');
@@ -96,7 +96,7 @@ interface InUse {
   readonly isCurrent: boolean;
 }
 
-function describe(metrics: Metrics, inUse: () => InUse | undefined): void {
+function describeCertificate(metrics: Metrics, inUse: () => InUse | undefined): void {
   metrics.gauge(
     {
       name: 'headgate_tls_certificate_not_after_seconds',

@@ -3,7 +3,7 @@ import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { AuditRow } from '../storage/storage.ts';
+import type { AuditRow } from '../storage/stores/audit.ts';
 import { type Audit, createAudit } from './audit.ts';
 
 let clock: TestClock;

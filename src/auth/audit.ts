@@ -1,9 +1,11 @@
-import { addressPrefix } from '../lib/address-prefix.ts';
+import { addressPrefix } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createFaultLog } from '../lib/fault-log.ts';
+import { createCountedLog } from '../lib/counted-log.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { AuditRow, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { AuditRow } from '../storage/stores/audit.ts';
+import { organizationKey } from './tenant-name.ts';
 
 /** What somebody did, or was refused. Nothing in it may be a secret. */
 export interface AuditEntry {
@@ -40,23 +42,23 @@ interface Dependencies {
   readonly logger: Logger;
 }
 
-const SPAN_MS = 60_000;
+const WINDOW_MS = 60_000;
 const MOST_COUNTED = 1000;
 const MOST_WAITING = 10_000;
-const AGAIN_MS = 5000;
+const RETRY_MS = 5000;
 /** Bounds of what an entry holds, in characters. */
 const LONGEST_TEXT = 512;
-const REST = 'other addresses';
+const OTHER_ADDRESSES = 'other addresses';
 
 export function createAudit({ storage, workspace, clock, ids, logger }: Dependencies): Audit {
-  const faults = createFaultLog(logger.child({ component: 'audit' }), {
+  const faults = createCountedLog(logger.child({ component: 'audit' }), {
     fields: {},
     message: 'the audit cannot be written; its entries wait in memory',
     over: 'the audit is written again',
   });
   const waiting: AuditRow[] = [];
   const writing = new Set<Promise<void>>();
-  const counted = createCounts(
+  const counted = createRefusalCounter(
     clock,
     ({ target: _, ...entry }, count) =>
       // What they were about may have differed.
@@ -81,16 +83,16 @@ export function createAudit({ storage, workspace, clock, ids, logger }: Dependen
   }
 
   function write(row: AuditRow): Promise<void> {
-    const written = storage.commit({ kind: 'audit', workspace, row }).then(faults.passed, error => {
+    const written = storage.commit({ kind: 'audit', workspace, row }).then(faults.recovered, error => {
       faults.failed(error);
       if (waiting.length < MOST_WAITING) waiting.push(row);
-      cancel ??= clock.after(AGAIN_MS, again);
+      cancel ??= clock.after(RETRY_MS, retryWaiting);
     });
     writing.add(written);
     return written.finally(() => writing.delete(written));
   }
 
-  function again(): void {
+  function retryWaiting(): void {
     cancel = undefined;
     for (const row of waiting.splice(0)) void write(row);
   }
@@ -103,56 +105,81 @@ export function createAudit({ storage, workspace, clock, ids, logger }: Dependen
     async stop() {
       counted.stop();
       cancel?.();
-      again();
+      retryWaiting();
       await Promise.all(writing);
     },
   };
 }
 
-type Refusal = AuditEntry & { readonly reason: string };
+type RefusedEntry = AuditEntry & { readonly reason: string };
 
 /** Counts what is alike for a minute; `tell` gets what came after the first. */
-function createCounts(clock: Clock, tell: (entry: Refusal, count: number) => void) {
-  const entries = new Map<string, { readonly entry: Refusal; count: number }>();
+function createRefusalCounter(clock: Clock, report: (entry: RefusedEntry, count: number) => void) {
+  const entries = new Map<string, { readonly entry: RefusedEntry; count: number }>();
   let cancel = (): void => {};
 
   /** Who was quiet for a whole span is forgotten; of who goes on, the next entry is again a span away. */
   function flush(): void {
     for (const [key, one] of entries) {
       if (one.count === 0) entries.delete(key);
-      else tell(one.entry, one.count);
+      else report(one.entry, one.count);
       one.count = 0;
     }
-    if (entries.size > 0) cancel = clock.after(SPAN_MS, flush);
+    if (entries.size > 0) cancel = clock.after(WINDOW_MS, flush);
   }
 
   /** Once there are too many callers, they are told apart by what they were refused only. */
-  function settled(entry: Refusal): Refusal {
+  function bucketOf(entry: RefusedEntry): RefusedEntry {
     const { action, reason } = entry;
     if (entries.has(keyOf(entry)) || entries.size < MOST_COUNTED) return entry;
-    return { actor: '', action, reason, address: REST };
+    return { actor: '', action, reason, address: OTHER_ADDRESSES };
   }
 
   return {
-    isFirst(given: Refusal): boolean {
-      const entry = settled(given);
+    isFirst(given: RefusedEntry): boolean {
+      const entry = bucketOf(given);
       const key = keyOf(entry);
       const known = entries.get(key);
       if (known !== undefined) {
         known.count += 1;
         return false;
       }
-      if (entries.size === 0) cancel = clock.after(SPAN_MS, flush);
+      if (entries.size === 0) cancel = clock.after(WINDOW_MS, flush);
       entries.set(key, { entry, count: 0 });
       return true;
     },
     stop(): void {
       cancel();
-      for (const { entry, count } of entries.values()) if (count > 0) tell(entry, count);
+      for (const { entry, count } of entries.values()) if (count > 0) report(entry, count);
       entries.clear();
     },
   };
 }
 
-const keyOf = ({ action, reason, actor, address }: Refusal): string =>
+const keyOf = ({ action, reason, actor, address }: RefusedEntry): string =>
   [action, reason, actor, addressPrefix(address)].join('\n');
+
+/** The audit of each organization, and of what concerns none. */
+export interface OrganizationAudits {
+  /** Undefined for what cannot be told to be about one. */
+  forOrganization(organization: string | undefined): Audit;
+  /** Writes what has been counted. */
+  stop(): Promise<void>;
+}
+
+export function createOrganizationAudits(
+  options: Omit<Parameters<typeof createAudit>[0], 'workspace'>,
+): OrganizationAudits {
+  const byWorkspace = new Map<string, Audit>();
+  return {
+    forOrganization(organization) {
+      const workspace = organizationKey(organization);
+      const known = byWorkspace.get(workspace) ?? createAudit({ ...options, workspace });
+      byWorkspace.set(workspace, known);
+      return known;
+    },
+    async stop() {
+      await Promise.all([...byWorkspace.values()].map(audit => audit.stop()));
+    },
+  };
+}

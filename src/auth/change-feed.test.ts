@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
-import type { Fact, UserRow } from '../storage/storage.ts';
+import type { UserRow } from '../storage/stores/users.ts';
+import type { CommittedChange } from '../storage/types.ts';
 import { openChangeFeed } from './change-feed.ts';
-import { createUserDirectory } from './user-directory.ts';
-import { newUserRow } from './users.ts';
+import { createUserDirectory } from './sessions/authenticate.ts';
+import { newUserRow } from './users/user.ts';
 
 const ANN = newUserRow({
   id: 'u-1',
@@ -23,7 +24,7 @@ async function setup({ isShared }: { isShared: boolean }) {
   let isDown = false;
   let reads = 0;
   let renewed = 0;
-  let hear: (fact: Fact) => void = () => {};
+  let hear: (fact: CommittedChange) => void = () => {};
   const unused = () => Promise.reject(new Error('unused'));
   const storage = {
     users: {
@@ -39,7 +40,7 @@ async function setup({ isShared }: { isShared: boolean }) {
       changes: async () => (isDown ? Promise.reject(new Error('down')) : changes),
     },
     sessions: { byId: unused },
-    subscribe(listener: (fact: Fact) => void) {
+    subscribe(listener: (fact: CommittedChange) => void) {
       hear = listener;
       return () => {};
     },
@@ -65,7 +66,7 @@ async function setup({ isShared }: { isShared: boolean }) {
       row = next;
       changes += 1;
     },
-    tell: (id: string) => hear({ workspace: '*', noun: 'users', id }),
+    tell: (id: string) => hear({ workspace: '*', resource: 'users', id }),
     down: (now: boolean) => {
       isDown = now;
     },
@@ -122,13 +123,13 @@ test('alone on its store a process asks nothing from time to time, and waits for
   down(true);
   await clock.advance(60_000);
   expect(await directory.find('u-1')).toEqual(ANN);
-  await directory.takenOver();
+  await directory.waitForPropagation();
 });
 
 test('a change is taken over everywhere when what others remember has lost its time', async () => {
   const { clock, directory } = await setup({ isShared: true });
   let isOver = false;
-  const waiting = directory.takenOver().then(() => {
+  const waiting = directory.waitForPropagation().then(() => {
     isOver = true;
   });
   await clock.advance(1999);

@@ -1,31 +1,32 @@
 import type { Clock } from '../lib/clock.ts';
+import { createCountedLog } from '../lib/counted-log.ts';
 import { AppError } from '../lib/errors.ts';
-import { createFaultLog } from '../lib/fault-log.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLru, type Lru } from '../lib/lru.ts';
 import { createRepeat } from '../lib/repeat.ts';
-import type { Fact, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { CommittedChange } from '../storage/types.ts';
 
 /** How long a process trusts what it remembers after it last asked the store whether something has changed. */
-const TRUST_MS = 2000;
-const ASK_MS = 500;
-const REMEMBERED = 10_000;
+const MAX_STALENESS_MS = 2000;
+const POLL_INTERVAL_MS = 500;
+const MAX_CACHED = 10_000;
 
 /** Something that is remembered by id. */
-interface Memory<Value> {
+interface EntityCache<Value> {
   /** Throws `unavailable` when the store has not said for 2 seconds whether something changed. */
   get(id: string): Promise<Value>;
   /** What is remembered, without asking the store. Throws as `get` does. */
-  known(id: string): { readonly value: Value } | undefined;
+  peek(id: string): { readonly value: Value } | undefined;
 }
 
-interface MemoryOptions<Value> {
+interface EntityCacheOptions<Value> {
   /** An id of these facts is an id here; a fact of the others may be about any. */
-  readonly by: Fact['noun'];
-  readonly alsoOn?: readonly Fact['noun'][];
+  readonly keyedBy: CommittedChange['resource'];
+  readonly alsoInvalidatedBy?: readonly CommittedChange['resource'][];
   readonly read: (id: string) => Promise<Value>;
   /** False for what is asked of the store each time. All is kept when left out. */
-  readonly isKept?: (value: Value) => boolean;
+  readonly isCacheable?: (value: Value) => boolean;
 }
 
 /**
@@ -33,9 +34,9 @@ interface MemoryOptions<Value> {
  * the same moment; what others commit it hears of, and besides it asks every half second.
  */
 export interface ChangeFeed {
-  memory<Value>(options: MemoryOptions<Value>): Memory<Value>;
+  cache<Value>(options: EntityCacheOptions<Value>): EntityCache<Value>;
   /** Resolves once no process can act on what was remembered before the call. */
-  takenOver(): Promise<void>;
+  waitForPropagation(): Promise<void>;
   stop(): void;
 }
 
@@ -51,63 +52,63 @@ export interface FeedOptions {
 
 export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> {
   const { storage, isShared, clock, logger } = options;
-  const hearing: ((noun: Fact['noun'] | '*', id: string) => void)[] = [];
-  const faults = createFaultLog(logger, {
+  const listeners: ((noun: CommittedChange['resource'] | '*', id: string) => void)[] = [];
+  const faults = createCountedLog(logger, {
     fields: {},
     message: 'whether users have changed cannot be read, so nobody is let in',
     over: 'whether users have changed can be read again',
   });
   let changes = -1;
-  let askedAt = clock.monotonic();
-  const asking = createRepeat({ clock, interval: ASK_MS, work: ask, faults });
+  let polledAt = clock.monotonic();
+  const asking = createRepeat({ clock, interval: POLL_INTERVAL_MS, work: poll, faults });
 
-  const unsubscribe = storage.subscribe(({ noun, id }: Fact) => {
-    for (const hear of hearing) hear(noun, id);
+  const unsubscribe = storage.subscribe(({ resource: noun, id }: CommittedChange) => {
+    for (const listener of listeners) listener(noun, id);
   });
 
   /** Counted from before the question: what is committed after the store has read is not in its answer. */
-  async function ask(): Promise<void> {
+  async function poll(): Promise<void> {
     const begun = clock.monotonic();
     const now = await storage.users.changes();
     if (now !== changes) {
-      for (const hear of hearing) hear('*', '*');
+      for (const listener of listeners) listener('*', '*');
       await options.changed();
     }
     changes = now;
-    askedAt = begun;
+    polledAt = begun;
   }
 
   function assertFresh(): void {
-    if (isShared && clock.monotonic() - askedAt > TRUST_MS)
+    if (isShared && clock.monotonic() - polledAt > MAX_STALENESS_MS)
       throw new AppError('unavailable', 'the store does not say whether users have changed', {
         retryAfterSeconds: 1,
       });
   }
 
   if (isShared) {
-    await ask();
+    await poll();
     asking.start();
   }
   return {
-    memory({ by, alsoOn = [], read, isKept = () => true }) {
-      const memory = createMemory(read, isKept);
-      hearing.push((noun, id) => {
-        if (noun === by) memory.forget(id);
-        else if (noun === '*' || alsoOn.includes(noun)) memory.forget('*');
+    cache({ keyedBy, alsoInvalidatedBy = [], read, isCacheable = () => true }) {
+      const cache = createCache(read, isCacheable);
+      listeners.push((noun, id) => {
+        if (noun === keyedBy) cache.invalidate(id);
+        else if (noun === '*' || alsoInvalidatedBy.includes(noun)) cache.invalidate('*');
       });
       return {
         async get(id) {
           assertFresh();
-          return memory.get(id);
+          return cache.get(id);
         },
-        known(id) {
+        peek(id) {
           assertFresh();
-          return memory.known(id);
+          return cache.known(id);
         },
       };
     },
-    async takenOver() {
-      if (isShared) await clock.sleep(TRUST_MS);
+    async waitForPropagation() {
+      if (isShared) await clock.sleep(MAX_STALENESS_MS);
     },
     stop() {
       unsubscribe();
@@ -117,22 +118,22 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
 }
 
 /** What was read, by id. An answer that was on its way while something changed is used once and not remembered. */
-function createMemory<Value>(read: (id: string) => Promise<Value>, isKept: (value: Value) => boolean) {
-  let known: Lru<string, { readonly value: Value }> = createLru(REMEMBERED);
-  let turn = 0;
+function createCache<Value>(read: (id: string) => Promise<Value>, isCacheable: (value: Value) => boolean) {
+  let known: Lru<string, { readonly value: Value }> = createLru(MAX_CACHED);
+  let generation = 0;
   return {
     known: (id: string) => known.get(id),
     async get(id: string): Promise<Value> {
       const found = known.get(id);
       if (found !== undefined) return found.value;
-      const begun = turn;
+      const begun = generation;
       const value = await read(id);
-      if (turn === begun && isKept(value)) known.set(id, { value });
+      if (generation === begun && isCacheable(value)) known.set(id, { value });
       return value;
     },
-    forget(id: string): void {
-      turn += 1;
-      if (id === '*') known = createLru(REMEMBERED);
+    invalidate(id: string): void {
+      generation += 1;
+      if (id === '*') known = createLru(MAX_CACHED);
       else known.delete(id);
     },
   };

@@ -13,11 +13,11 @@ import { monotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Secret } from '../lib/secret.ts';
-import type { UserRow } from '../storage/storage.ts';
+import type { UserRow } from '../storage/stores/users.ts';
 import { createIdentity, type Identity, type IdentitySettings } from './identity.ts';
-import { createPasswords } from './passwords.ts';
-import { authSchema } from './sso/settings.ts';
-import { newUserRow } from './users.ts';
+import { authSchema } from './settings.ts';
+import { createPasswords } from './users/passwords.ts';
+import { newUserRow } from './users/user.ts';
 
 const PASSWORD = 'correct horse battery';
 

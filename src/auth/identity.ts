@@ -1,53 +1,57 @@
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
-import type { HttpClient } from '../lib/http.ts';
+import type { HttpClient } from '../lib/http/client.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
-import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { type ChangeFeed, openChangeFeed } from './change-feed.ts';
-import type { BackOff } from './failure-back-off.ts';
-import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './first-admin.ts';
-import { type KeyLife, openKeyLife } from './key-life.ts';
-import { createLogin, createPasswordCheck, type Login, type LoginRequest } from './login.ts';
-import { createLoginLimits } from './login-limits.ts';
-import { createLoginLog } from './login-log.ts';
-import { createPasswords, type Passwords } from './passwords.ts';
-import { createSessions, type Session, type Sessions } from './sessions.ts';
-import { type Accounts, createAccounts } from './sso/accounts.ts';
+import type { BackOffPolicy } from './limits/failure-limits.ts';
+import { createLoginLimits } from './limits/login-limits.ts';
+import { type Authenticate, createAuthenticate, createUserDirectory } from './sessions/authenticate.ts';
+import { type BrowserSession, type BrowserSessions, createBrowserSessions } from './sessions/sessions.ts';
+import { type AccountLinking, createUserProvisioning } from './sso/account-linking.ts';
 import { createLocalLogin, type LocalLogin } from './sso/local-login.ts';
-import { createSingleSignOn, type SingleSignOn, type SsoSettings } from './sso/sso.ts';
-import { createTokens } from './tokens.ts';
-import { createUsers, type Users } from './user-administration.ts';
-import { createUserDirectory } from './user-directory.ts';
+import { createSingleSignOn, type SingleSignOn, type SsoSettings } from './sso/single-sign-on.ts';
+import { type KeyRotation, openKeyRotation } from './tokens/key-rotation.ts';
+import { createSessionTokens } from './tokens/session-tokens.ts';
+import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './users/first-admin.ts';
+import {
+  createLogin,
+  createLoginLog,
+  createPasswordCheck,
+  type LoginRequest,
+  type PasswordLogin,
+} from './users/login.ts';
+import { createPasswords, type Passwords } from './users/passwords.ts';
+import { createUsers, type Users } from './users/users.ts';
 
 export interface IdentitySettings extends SsoSettings {
   /** Seconds; counts for new tokens. */
   readonly authTokenTTL: number;
   /** Seconds without anybody doing anything, after which a browser's session is over. */
   readonly idleSessionTTL: number;
-  readonly loginBackOff: BackOff;
+  readonly loginBackOff: BackOffPolicy;
 }
 
-const KEPT =
+const LOCAL_LOGIN_STAYS_ON =
   'auth.fallback is false, and local login stays on until an admin has signed in by the identity provider';
 
 /** Who may come in: the face of this room. */
 export interface Identity {
-  readonly login: Login;
+  readonly login: PasswordLogin;
   readonly authenticate: Authenticate;
   /** Begins a browser's session with a name and a password. Throws as `login` does. */
   signIn(
     request: LoginRequest & { readonly former: string | undefined },
-  ): Promise<{ readonly secret: string; readonly session: Session }>;
-  readonly sessions: Sessions;
+  ): Promise<{ readonly secret: string; readonly session: BrowserSession }>;
+  readonly sessions: BrowserSessions;
   readonly sso: SingleSignOn;
   readonly localLogin: LocalLogin;
   readonly users: Users;
   readonly passwords: Passwords;
-  readonly keys: Pick<KeyLife, 'tokenKeys' | 'turnsAt' | 'published' | 'list' | 'rotate' | 'start'>;
+  readonly keys: Pick<KeyRotation, 'tokenKeys' | 'rotatesAt' | 'published' | 'list' | 'rotate' | 'start'>;
   /** Says what has changed of whoever may come in. */
   readonly feed: ChangeFeed;
   /** Says in the log what of the settings cannot count as they are. Never rejects. */
@@ -73,13 +77,13 @@ export async function createIdentity(options: {
   isShared: boolean;
   settings: () => IdentitySettings;
   /** Who those are that the identity provider sends; users of this server when left out. */
-  accounts?: (feed: ChangeFeed, logger: Logger) => Accounts;
+  accountLinking?: (feed: ChangeFeed, logger: Logger) => AccountLinking;
 }): Promise<Identity> {
   const { storage, keyRing, http, clock, ids, audit, isShared, settings } = options;
   const { users } = storage;
   const logger = options.logger.child({ component: 'auth' });
-  let takenOver = async (): Promise<void> => {};
-  const keys = await openKeyLife({
+  let waitForPropagation = async (): Promise<void> => {};
+  const keys = await openKeyRotation({
     storage,
     keyRing,
     clock,
@@ -90,12 +94,12 @@ export async function createIdentity(options: {
       const { signingAlgorithm, keyLifetime } = settings().auth;
       return { signingAlgorithm, keyLifetimeMs: keyLifetime.ms };
     },
-    takenOver: () => takenOver(),
+    waitForPropagation: () => waitForPropagation(),
   });
-  const tokens = createTokens({ keys: keys.tokenKeys, clock, ids });
+  const tokens = createSessionTokens({ keys: keys.tokenKeys, clock, ids });
   const passwords = createPasswords();
   const feed = await openChangeFeed({ storage, isShared, clock, logger, changed: keys.reload });
-  takenOver = feed.takenOver;
+  waitForPropagation = feed.waitForPropagation;
   const directory = createUserDirectory(feed, storage);
   const limits = createLoginLimits({
     clock,
@@ -112,7 +116,7 @@ export async function createIdentity(options: {
     audit,
     logger,
   });
-  const sessions = createSessions({
+  const sessions = createBrowserSessions({
     storage,
     keyRing,
     tokens,
@@ -124,8 +128,9 @@ export async function createIdentity(options: {
   const sso = createSingleSignOn({
     storage,
     sessions,
-    accounts:
-      options.accounts?.(feed, logger) ?? createAccounts({ storage, feed, clock, ids, audit, logger }),
+    accountLinking:
+      options.accountLinking?.(feed, logger) ??
+      createUserProvisioning({ storage, feed, clock, ids, audit, logger }),
     localLogin,
     keyRing,
     http,
@@ -149,7 +154,7 @@ export async function createIdentity(options: {
     localLogin,
     async checkSettings() {
       try {
-        if ((await localLogin.state()) === 'kept') logger.warn({}, KEPT);
+        if ((await localLogin.state()) === 'kept') logger.warn({}, LOCAL_LOGIN_STAYS_ON);
         await sso.probe();
       } catch (error) {
         logger.warn({ reason: reasonOf(error) }, 'the settings of sign-ins cannot be checked just now');

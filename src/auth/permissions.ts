@@ -32,7 +32,7 @@ export interface Actor {
   /** Whether the own password must be changed before anything else. */
   readonly mustChangePassword?: boolean;
   /** What the token was asked for, when that was less than everything; anything of the role when left out. */
-  readonly only?: ReadonlySet<Permission>;
+  readonly tokenScope?: ReadonlySet<Permission>;
   /** What was shown to prove it. */
   readonly token?: PresentedToken;
 }
@@ -74,13 +74,15 @@ export const isRole = (text: string): text is Role => ROLES.some(role => role ==
 export const permissionsOf = (role: Role): ReadonlySet<Permission> => PERMISSIONS[role];
 
 /** What the actor may do: what the role grants, as far as the token was asked for it. */
-export function grantsOf({ role, only }: Pick<Actor, 'role' | 'only'>): ReadonlySet<Permission> {
+export function grantsOf({ role, tokenScope }: Pick<Actor, 'role' | 'tokenScope'>): ReadonlySet<Permission> {
   const granted = permissionsOf(role);
-  return only === undefined ? granted : new Set([...granted].filter(permission => only.has(permission)));
+  return tokenScope === undefined
+    ? granted
+    : new Set([...granted].filter(permission => tokenScope.has(permission)));
 }
 
 /** Throws `password-change-required`, naming the remedy, for whoever has to change the password first. */
-export function assertPasswordIsOwn({ id, mustChangePassword }: Actor): void {
+export function assertNoPasswordChangeDue({ id, mustChangePassword }: Actor): void {
   if (mustChangePassword === true)
     throw new AppError(
       'password-change-required',
@@ -90,9 +92,9 @@ export function assertPasswordIsOwn({ id, mustChangePassword }: Actor): void {
 
 /** Throws `forbidden`, naming the permission, unless the actor's role grants it, and as `assertPasswordIsOwn`. */
 export function authorise(actor: Actor, permission: Permission): void {
-  assertPasswordIsOwn(actor);
+  assertNoPasswordChangeDue(actor);
   if (!permissionsOf(actor.role).has(permission))
     throw new AppError('forbidden', `The role '${actor.role}' lacks the permission '${permission}'`);
-  if (actor.only?.has(permission) === false)
+  if (actor.tokenScope?.has(permission) === false)
     throw new AppError('forbidden', `The token was asked for without the permission '${permission}'`);
 }

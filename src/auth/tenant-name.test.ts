@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hostOf, isOrganizationId, isWorkspaceId, labelOf, parseLabel } from './tenant-name.ts';
+import { isOrganizationId, isWorkspaceId, labelOf, parseLabel, parseTenantHost } from './tenant-name.ts';
 
 const workspaces = fc.stringMatching(/^[a-z0-9]{4,41}$/);
 const organizations = fc.stringMatching(/^[a-z0-9-]{4,21}$/);
@@ -25,7 +25,7 @@ describe('the name of a tenant', () => {
     fc.assert(
       fc.property(tenants, cases, tails, (tenant, upper, tail) => {
         const host = `${anyCase(`${labelOf(tenant)}.cloud.example`, upper)}${tail}`;
-        expect(hostOf(host, 'Cloud.example')).toEqual(tenant);
+        expect(parseTenantHost(host, 'Cloud.example')).toEqual(tenant);
       }),
     );
   });
@@ -45,7 +45,7 @@ describe('the name of a tenant', () => {
     ['main-acme.localhost:9000', 'localhost'],
     ['main-acme.localhost', 'localhost:9001'],
   ])('takes %s below %s', (host, domain) => {
-    expect(hostOf(host, domain)).toEqual({ workspace: 'main', organization: 'acme' });
+    expect(parseTenantHost(host, domain)).toEqual({ workspace: 'main', organization: 'acme' });
   });
 
   it('splits at the first dash', () => {
@@ -67,6 +67,6 @@ describe('the name of a tenant', () => {
     ['of letters beyond ASCII', 'maın-acme.cloud.example'],
     ['that is empty', ''],
   ])('refuses a host %s', (_, host) => {
-    expect(hostOf(host, 'cloud.example')).toBeUndefined();
+    expect(parseTenantHost(host, 'cloud.example')).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 /** How an organization and one of its workspaces are called together: in the Host of requests and as a key of the store. */
-export interface Tenant {
+export interface TenantName {
   readonly workspace: string;
   readonly organization: string;
 }
@@ -15,14 +15,14 @@ export const isWorkspaceId = (text: string): boolean => WORKSPACE.test(text);
 export const isOrganizationId = (text: string): boolean => ORGANIZATION.test(text);
 
 /** The label `<workspace>-<organization>`, which is also the workspace's key in the store. */
-export const labelOf = ({ workspace, organization }: Tenant): string => `${workspace}-${organization}`;
+export const labelOf = ({ workspace, organization }: TenantName): string => `${workspace}-${organization}`;
 
 /** The key in the store of what an organization as a whole has, or the installation: no label is like it. */
 export const organizationKey = (organization: string | undefined): string =>
   organization === undefined ? 'default' : `@${organization}`;
 
 /** The tenant of a label; undefined when it is none that `labelOf` makes of ids that are allowed. */
-export function parseLabel(label: string): Tenant | undefined {
+export function parseLabel(label: string): TenantName | undefined {
   const dash = label.indexOf('-');
   if (dash < 0 || label.length > LONGEST_LABEL) return undefined;
   const tenant = { workspace: label.slice(0, dash), organization: label.slice(dash + 1) };
@@ -33,13 +33,13 @@ export function parseLabel(label: string): Tenant | undefined {
  * The tenant that a Host header or `:authority` names below `cloudDomain`; undefined for every other host. Case, port and
  * one trailing dot count for nothing.
  */
-export function hostOf(host: string, cloudDomain: string): Tenant | undefined {
-  const name = nameOf(host);
-  const domain = `.${nameOf(cloudDomain)}`;
+export function parseTenantHost(host: string, cloudDomain: string): TenantName | undefined {
+  const name = normalizedHost(host);
+  const domain = `.${normalizedHost(cloudDomain)}`;
   return name.endsWith(domain) ? parseLabel(name.slice(0, -domain.length)) : undefined;
 }
 
-const nameOf = (host: string): string =>
+const normalizedHost = (host: string): string =>
   host
     .toLowerCase()
     .replace(/:\d{1,5}$/, '')

@@ -1,35 +1,171 @@
-import { HeadgateConnectionError, HeadgateError } from '@headgate/client';
-import { type Command, Option } from 'commander';
+import { createCaller, HeadgateConnectionError, HeadgateError } from '@headgate/client';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import * as z from 'zod';
+import { credentialOperations } from '../api/v1/credentials.ts';
+import { memberOperations, wireRoles } from '../api/v1/members.ts';
+import { ORGANIZATIONS_PREFIX } from '../api/v1/organization-operation.ts';
+import { workspaceOperations } from '../api/v1/workspaces.ts';
+import { ROLES, type Role } from '../auth/permissions.ts';
 import { AppError } from '../lib/errors.ts';
-import { printItem } from './ask.ts';
-import { EXIT, type Finish } from './exit.ts';
-import { explain } from './explain.ts';
-import type { Organization, OrganizationFlags } from './organization-api.ts';
-import { complain } from './output.ts';
-import { withServer } from './session.ts';
+import { ORGANIZATION_ROLES, type OrganizationRole } from '../storage/tables.ts';
+import { reportFailure } from './output/explain.ts';
+import { EXIT, type Finish, printError } from './output/output.ts';
+import { findLogin, printItem, type ServerFlags, withServerOptions } from './session.ts';
+
+/** As it is typed: `main=editor`. */
+interface WorkspaceGrant {
+  readonly workspace: string;
+  readonly role: Role;
+}
+
+export interface RoleFlags {
+  readonly role?: OrganizationRole;
+  readonly workspace: readonly WorkspaceGrant[];
+}
+
+export const roleOption = (): Option =>
+  new Option('--role <role>', 'the role in the organization').choices(ORGANIZATION_ROLES);
+
+export const workspaceOption = (): Option =>
+  new Option('--workspace <id=role>', 'what the role user may do in a workspace; may be given again')
+    .argParser(parseGrant)
+    .default([], 'none');
+
+function parseGrant(text: string, before: readonly WorkspaceGrant[]): readonly WorkspaceGrant[] {
+  const [workspace = '', name = '', ...rest] = text.split('=');
+  const role = ROLES.find(one => one === name);
+  if (workspace === '' || role === undefined || rest.length > 0)
+    throw new InvalidArgumentError(
+      `It must be a workspace and a role, as main=editor; roles are ${ROLES.join(', ')}.`,
+    );
+  return [...before, { workspace, role }];
+}
+
+/** Roles as the management plane writes them; undefined when none are named. Throws `invalid-request`. */
+export function rolesIn({ role, workspace }: RoleFlags) {
+  if (role !== undefined) return wireRoles({ organizationRole: role, workspaces: workspace });
+  if (workspace.length === 0) return undefined;
+  throw new AppError('invalid-request', '--workspace needs --role as well: all roles are replaced together');
+}
+
+/** What lists show of roles. */
+export const shownRolesSchema = z.looseObject({
+  organizationRole: z.string(),
+  workspaces: z.array(
+    z.looseObject({
+      workspaceId: z.string(),
+      workspaceRole: z.string(),
+      products: z.array(z.looseObject({ role: z.string() })).optional(),
+    }),
+  ),
+});
+
+/** Roles in workspaces as they are typed: `main=editor`. */
+export const formatGrants = ({ workspaces }: z.output<typeof shownRolesSchema>): string =>
+  workspaces
+    .map(
+      ({ workspaceId, workspaceRole, products = [] }) =>
+        `${workspaceId}=${products[0]?.role ?? workspaceRole}`,
+    )
+    .join(' ');
+
+/** The table that the login service serves; nothing is served here, so no domain is needed. */
+const OPERATIONS = [...credentialOperations, ...memberOperations, ...workspaceOperations(() => '')] as const;
+type OperationId = (typeof OPERATIONS)[number]['id'];
+/** Most rows of one answer. */
+const PAGE = 1000;
+
+/** Flags of every command that asks the login service about an organization. */
+export interface OrganizationFlags extends ServerFlags {
+  readonly org?: string;
+}
+
+interface CallInput {
+  readonly id?: string;
+  readonly secret?: string;
+  readonly body?: object;
+}
+
+/** An organization as the login service lets its owners and admins manage it. All throw as a client's operations. */
+export interface OrganizationClient {
+  /** Answers what came back, an object without keys when nothing did. */
+  call(operation: OperationId, said?: CallInput): Promise<Record<string, unknown>>;
+  /** Every row of a list, as far as `row` describes it and beyond. */
+  list<Row extends object>(operation: OperationId, row: z.ZodType<Row>): Promise<readonly Row[]>;
+}
+
+/** Throws as `findLogin`, and `invalid-request` when no login service or no organization is named. */
+export async function openOrganization({ org, ...flags }: OrganizationFlags): Promise<OrganizationClient> {
+  const { profile, at } = await findLogin(flags);
+  const { authUrl, token = '' } = at;
+  const organization = org || at.organization;
+  if (authUrl === undefined)
+    throw new AppError('invalid-request', `${loginName(profile)} names no login service; ${remedy(profile)}`);
+  if (organization === undefined)
+    throw new AppError('invalid-request', 'name the organization with --org, here or at headgate login');
+  const caller = createCaller({
+    baseUrl: authUrl.replace(/\/+$/, '') + ORGANIZATIONS_PREFIX,
+    auth: { token },
+  });
+
+  async function call(id: OperationId, input: object): Promise<Record<string, unknown>> {
+    const operation = OPERATIONS.find(one => one.id === id);
+    if (operation === undefined) throw new AppError('internal', `there is no operation ${id}`);
+    const path = `/{org}${operation.path}`.replace(/:(\w+)/g, '{$1}');
+    const { method } = operation;
+    const answer = await caller(
+      { method, path, query: ['offset', 'limit'] },
+      { ...input, org: organization },
+    );
+    return answer ?? {};
+  }
+
+  return {
+    call: (id, said = {}) => call(id, said),
+    async list(id, row) {
+      const page = z.object({ items: z.array(row) });
+      const rows = [];
+      for (;;) {
+        const read = page.safeParse(await call(id, { offset: rows.length, limit: PAGE }));
+        if (!read.success)
+          throw new HeadgateConnectionError(
+            `the answer is not what this version knows: ${read.error.message}`,
+          );
+        rows.push(...read.data.items);
+        if (read.data.items.length < PAGE) return rows;
+      }
+    },
+  };
+}
+
+const loginName = (profile: string | undefined): string =>
+  profile === undefined ? 'the environment' : `profile '${profile}'`;
+
+const remedy = (profile: string | undefined): string =>
+  profile === undefined ? 'set HEADGATE_AUTH_URL' : 'run headgate login with --auth-url';
 
 export const orgOption = (): Option =>
   new Option('--org <id>', 'the organization, for commands that manage one').env('HEADGATE_ORG');
 
-export const withOrganization = (command: Command): Command => withServer(command).addOption(orgOption());
+export const withOrganizationOptions = (command: Command): Command =>
+  withServerOptions(command).addOption(orgOption());
 
 /** Asks the login service about an organization and says what it answered, or what stood in the way. */
-export async function askOrganization(
+export async function runOnOrganization(
   finish: Finish,
   flags: OrganizationFlags,
-  work: (organization: Organization) => Promise<void>,
+  work: (organization: OrganizationClient) => Promise<void>,
 ): Promise<void> {
   try {
-    const { openOrganization } = await import('./organization-api.ts');
     await work(await openOrganization(flags));
     finish(EXIT.ok);
   } catch (error) {
-    finish(explain(error));
+    finish(reportFailure(error));
   }
 }
 
 /** What is deleted cannot be brought back, and others notice at once: nobody is to do it by a slip. */
-export const meantOption = (): Option => new Option('--yes', 'that it is meant').makeOptionMandatory();
+export const confirmOption = (): Option => new Option('--yes', 'that it is meant').makeOptionMandatory();
 
 /** Throws `invalid-request` when nothing stands in a change. */
 export function assertChanges(body: object): void {
@@ -43,6 +179,6 @@ export async function printChanged(read: () => Promise<object>, flags: Organizat
     printItem(await read(), flags);
   } catch (error) {
     if (!(error instanceof HeadgateError || error instanceof HeadgateConnectionError)) throw error;
-    complain(`it is changed, and cannot be shown: ${error.message}`);
+    printError(`it is changed, and cannot be shown: ${error.message}`);
   }
 }

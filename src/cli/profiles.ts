@@ -6,7 +6,7 @@ import { AppError, codeOf } from '../lib/errors.ts';
 import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
 
 /** A server that commands may be told to ask, and how it is reached. */
-const profile = z.strictObject({
+const profileSchema = z.strictObject({
   /** Absent where only the login service was named. */
   url: z.string().optional(),
   /** `host:port` to connect to instead of what the url names. */
@@ -22,11 +22,11 @@ const profile = z.strictObject({
 });
 const profilesSchema = z.strictObject({
   current: z.string(),
-  profiles: z.record(z.string(), profile),
+  profiles: z.record(z.string(), profileSchema),
 });
 
-export type Profile = z.infer<typeof profile>;
-export type Profiles = z.infer<typeof profilesSchema>;
+export type LoginProfile = z.infer<typeof profileSchema>;
+export type LoginProfiles = z.infer<typeof profilesSchema>;
 
 export const PROFILE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
@@ -35,7 +35,7 @@ export const profilesFile = (environment: Readonly<Record<string, string | undef
   join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'headgate', 'profiles.json');
 
 /** None when there is no file yet. Throws `invalid-request` for a file that is not ours. */
-export async function readProfiles(path: string): Promise<Profiles> {
+export async function readProfiles(path: string): Promise<LoginProfiles> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -48,7 +48,7 @@ export async function readProfiles(path: string): Promise<Profiles> {
   throw new AppError('invalid-request', `${path} holds no profiles of headgate; remove it and log in again`);
 }
 
-export async function writeProfiles(path: string, profiles: Profiles): Promise<void> {
+export async function writeProfiles(path: string, profiles: LoginProfiles): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const staged = await stagePrivateFile(path, `${JSON.stringify(profiles, null, 2)}\n`);
   await rename(staged, path);

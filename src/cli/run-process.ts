@@ -1,12 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../lib/logger.ts';
-import { EXIT, type ExitCode } from './exit.ts';
-import { explain } from './explain.ts';
-import { complain } from './output.ts';
+import { reportFailure } from './output/explain.ts';
+import { EXIT, type ExitCode, printError } from './output/output.ts';
 
 /** Something that runs until the process is told to stop. */
-interface Running {
+interface RunningProcess {
   /** Called once it runs; its end does not end the process. */
   ready(): Promise<void>;
   /** Reads the configuration files again. */
@@ -17,16 +16,16 @@ interface Running {
 /** Runs something until SIGTERM or SIGINT, then stops it gracefully; a second signal ends the process at once. */
 export async function runProcess(
   environment: Readonly<Record<string, string | undefined>>,
-  start: (logger: Logger) => Promise<Running>,
+  start: (logger: Logger) => Promise<RunningProcess>,
 ): Promise<ExitCode> {
   const level = logLevel(environment.HEADGATE_LOG_LEVEL);
   if (level === undefined) {
-    complain(`HEADGATE_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
+    printError(`HEADGATE_LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}`);
     return EXIT.usage;
   }
   const logger = createLogger(level);
   const stop = stopSignal();
-  let started: Running | undefined;
+  let started: RunningProcess | undefined;
   process.on('SIGHUP', () => void started?.reload());
   try {
     const running = await start(logger);
@@ -37,7 +36,7 @@ export async function runProcess(
     await running.stop();
     return EXIT.ok;
   } catch (error) {
-    return explain(error);
+    return reportFailure(error);
   }
 }
 
@@ -54,16 +53,16 @@ function stopSignal(): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise(resolve => {
     let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
-    function hear(signal: NodeJS.Signals): void {
+    function onSignal(signal: NodeJS.Signals): void {
       const now = systemClock.monotonic();
       if (first === undefined) {
         first = { signal, at: now };
         resolve();
       } else if (signal !== first.signal || now - first.at > SAME_SIGNAL_MS) {
-        for (const each of signals) process.off(each, hear);
+        for (const each of signals) process.off(each, onSignal);
         process.kill(process.pid, signal);
       }
     }
-    for (const signal of signals) process.on(signal, hear);
+    for (const signal of signals) process.on(signal, onSignal);
   });
 }

@@ -3,7 +3,10 @@ import { connectTo } from '@headgate/client/node';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import { type Profile, profilesFile, readProfiles } from './profiles.ts';
+import { reportFailure } from './output/explain.ts';
+import { EXIT, type Finish, print } from './output/output.ts';
+import { type Column, objectLines, tableLines } from './output/table.ts';
+import { type LoginProfile, profilesFile, readProfiles } from './profiles.ts';
 
 /** Flags of every command that asks a server. */
 export interface ServerFlags {
@@ -12,7 +15,7 @@ export interface ServerFlags {
 }
 
 /** A server and whoever is logged in there. */
-export interface Session {
+export interface ServerSession {
   readonly client: Client;
   /** Undefined when the environment names the server. */
   readonly profile: string | undefined;
@@ -23,7 +26,7 @@ export interface Session {
 
 export const DEFAULT_URL = 'http://127.0.0.1:9000';
 
-export const withServer = (command: Command): Command =>
+export const withServerOptions = (command: Command): Command =>
   command
     .addOption(new Option('--profile <name>', 'the login to use, as `login --profile` named it'))
     .option('--json', 'answer as JSON');
@@ -31,7 +34,7 @@ export const withServer = (command: Command): Command =>
 /**
  * The server of whoever is logged in. Throws as `findLogin`, and `invalid-request` when only a login service was named.
  */
-export async function openSession(flags: ServerFlags): Promise<Session> {
+export async function openSession(flags: ServerFlags): Promise<ServerSession> {
   const { profile, at } = await findLogin(flags);
   const { url, ...rest } = at;
   if (url === undefined)
@@ -43,9 +46,9 @@ export async function openSession(flags: ServerFlags): Promise<Session> {
 }
 
 /** A login, and what it is called; undefined when the environment names it. */
-export interface Login {
+export interface StoredLogin {
   readonly profile: string | undefined;
-  readonly at: Profile;
+  readonly at: LoginProfile;
 }
 
 /**
@@ -55,7 +58,7 @@ export interface Login {
 export async function findLogin(
   flags: ServerFlags,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<Login> {
+): Promise<StoredLogin> {
   const { HEADGATE_URL: url, HEADGATE_AUTH_URL: authUrl, HEADGATE_TOKEN: token } = environment;
   if (token !== undefined && token !== '' && flags.profile === undefined) {
     const at = { url: url || DEFAULT_URL, ...(authUrl && { authUrl }), token };
@@ -80,9 +83,42 @@ export async function findLogin(
 const loginText = (profile: string): string =>
   profile === 'default' ? 'headgate login' : `headgate login --profile ${profile}`;
 
-export const clientOf = ({ url, token, connect }: Profile & { readonly url: string }): Client =>
+export const clientOf = ({ url, token, connect }: LoginProfile & { readonly url: string }): Client =>
   createClient({
     baseUrl: url,
     ...(token !== undefined && { auth: { token } }),
     ...(connect !== undefined && { fetch: connectTo(connect) }),
   });
+
+/** Asks a server and says what it answered, or what stood in the way. */
+export async function runOnServer(
+  finish: Finish,
+  flags: ServerFlags,
+  work: (session: ServerSession) => Promise<void>,
+): Promise<void> {
+  try {
+    await work(await openSession(flags));
+    finish(EXIT.ok);
+  } catch (error) {
+    finish(reportFailure(error));
+  }
+}
+
+/** `{items, count}` as the API has it, or a table. */
+export function printList<Row extends object>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { json }: ServerFlags,
+  none: string,
+): void {
+  if (json) print(asJson({ items: rows, count: rows.length }));
+  else if (rows.length === 0) print(none);
+  else for (const line of tableLines(columns, rows)) print(line);
+}
+
+export function printItem(item: object, { json }: ServerFlags): void {
+  if (json) print(asJson(item));
+  else for (const line of objectLines(item)) print(line);
+}
+
+export const asJson = (value: object): string => JSON.stringify(value, null, 2);

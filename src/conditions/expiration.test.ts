@@ -1,53 +1,51 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { certificateExpiration } from './certificate-expiration.ts';
-import { credentialExpiration } from './credential-expiration.ts';
-import type { ExpiryFact } from './fact.ts';
+import { certificateExpiration, credentialExpiration, type Expiry } from './expiration.ts';
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 0, 1);
 
-function ask(fact: Partial<ExpiryFact>, conf: object = {}, condition = certificateExpiration) {
-  const subject: ExpiryFact = { kind: condition.kind, key: 'server', expiresAt: NOW, ...fact };
+function evaluate(expiry: Partial<Expiry>, conf: object = {}, condition = certificateExpiration) {
+  const subject: Expiry = { kind: condition.kind, key: 'server', expiresAt: NOW, ...expiry };
   const verdict = condition.configure(conf).evaluate({ subject, now: NOW, open: undefined });
   return verdict.state === 'unknown' ? verdict : { state: verdict.state, ...verdict.describe() };
 }
 
 it('is told two weeks before a certificate ends, and a week before a credential does', () => {
-  expect(ask({ expiresAt: NOW + 14 * DAY + 1 })).toMatchObject({ state: 'ok' });
-  expect(ask({ expiresAt: NOW + 14 * DAY })).toEqual({
+  expect(evaluate({ expiresAt: NOW + 14 * DAY + 1 })).toMatchObject({ state: 'ok' });
+  expect(evaluate({ expiresAt: NOW + 14 * DAY })).toEqual({
     state: 'alarm',
     text: 'Certificate server expires in 14d',
     fields: { expirationDate: '2026-01-15T00:00:00Z', within: '14d' },
   });
-  expect(ask({ expiresAt: NOW + 8 * DAY }, {}, credentialExpiration)).toMatchObject({ state: 'ok' });
-  expect(ask({ key: 'ci', expiresAt: NOW + 7 * DAY }, {}, credentialExpiration)).toMatchObject({
+  expect(evaluate({ expiresAt: NOW + 8 * DAY }, {}, credentialExpiration)).toMatchObject({ state: 'ok' });
+  expect(evaluate({ key: 'ci', expiresAt: NOW + 7 * DAY }, {}, credentialExpiration)).toMatchObject({
     state: 'alarm',
     text: 'Credential ci expires in 7d',
   });
 });
 
 it('says for how long it has been over', () => {
-  expect(ask({ expiresAt: NOW - 2 * DAY - 3_600_000 })).toMatchObject({
+  expect(evaluate({ expiresAt: NOW - 2 * DAY - 3_600_000 })).toMatchObject({
     state: 'alarm',
     text: 'Certificate server expired 2d 1h ago',
   });
 });
 
 it('is over when what took its place lasts longer', () => {
-  expect(ask({ expiresAt: NOW + 90 * DAY }, { within: '30d' })).toMatchObject({
+  expect(evaluate({ expiresAt: NOW + 90 * DAY }, { within: '30d' })).toMatchObject({
     state: 'ok',
     text: 'Certificate server was renewed and expires in 90d',
   });
 });
 
 it('says nothing of what nobody has seen yet', () => {
-  expect(ask({ expiresAt: undefined })).toMatchObject({ state: 'unknown' });
+  expect(evaluate({ expiresAt: undefined })).toMatchObject({ state: 'unknown' });
 });
 
 it('tells of what is renewed by itself only when that did not happen', () => {
-  expect(ask({ expiresAt: NOW + 1, renewsItself: true })).toMatchObject({ state: 'ok' });
-  expect(ask({ expiresAt: NOW - 1, renewsItself: true })).toMatchObject({ state: 'alarm' });
+  expect(evaluate({ expiresAt: NOW + 1, autoRenews: true })).toMatchObject({ state: 'ok' });
+  expect(evaluate({ expiresAt: NOW - 1, autoRenews: true })).toMatchObject({ state: 'alarm' });
 });
 
 it('is an alarm exactly when no more is left than the conf says', () => {
@@ -56,7 +54,7 @@ it('is an alarm exactly when no more is left than the conf says', () => {
       fc.integer({ min: -400 * DAY, max: 400 * DAY }),
       fc.integer({ min: 0, max: 400 }),
       (leftMs, days) => {
-        const { state } = ask({ expiresAt: NOW + leftMs }, { within: `${days}d` });
+        const { state } = evaluate({ expiresAt: NOW + leftMs }, { within: `${days}d` });
         expect(state).toBe(leftMs <= days * DAY ? 'alarm' : 'ok');
       },
     ),

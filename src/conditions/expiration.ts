@@ -1,22 +1,50 @@
 import * as z from 'zod';
-import { formatDuration } from '../lib/duration.ts';
+import { type Duration, formatDuration } from '../lib/duration.ts';
 import { duration } from '../lib/schemas.ts';
-import { defineAsked, type Question } from './asked.ts';
-import type { Verdict } from './condition.ts';
-import type { ExpiryFact, FactCondition, FactConf, FactKind } from './fact.ts';
-import { timeOf } from './wording.ts';
+import {
+  defineEvaluatedCondition,
+  type EvaluatedCondition,
+  type EvaluatedRule,
+  formatTime,
+  type SubjectEvaluation,
+  type Verdict,
+} from './condition.ts';
 
-interface Expiration {
-  readonly kind: FactKind;
+export type ExpiryKind = 'certificate' | 'credential';
+
+/** Something that ends at a time known before, as the application hands it in. */
+export interface Expiry {
+  readonly kind: ExpiryKind;
+  /** Unique among those of its kind; the incident's subject. */
+  readonly key: string;
+  /** Epoch ms; undefined while nobody has seen it. */
+  readonly expiresAt: number | undefined;
+  /** Somebody renews it in time without being told, so that only one that has expired is told of. */
+  readonly autoRenews?: true;
+}
+
+/** What a condition on facts has in its conf. */
+interface ExpiryConf {
+  /** A key, or a pattern with `*`. */
+  readonly name: string;
+  readonly within: Duration;
+  readonly notifyOnResolution: boolean;
+}
+
+export type ExpiryCondition = EvaluatedCondition<'fact', ExpiryKind, ExpiryConf, Expiry>;
+export type ExpiryRule = EvaluatedRule<'fact', ExpiryKind, ExpiryConf, Expiry>;
+
+interface ExpirationOptions {
+  readonly kind: ExpiryKind;
   readonly name: string;
   /** How long before its end it is told where the conf does not say. */
   readonly within: string;
 }
 
 /** It ends soon or has ended; over when what took its place lasts longer. */
-export function defineExpiration({ kind, name, within }: Expiration): FactCondition {
-  const called = kind === 'certificate' ? 'Certificate' : 'Credential';
-  return defineAsked({
+function defineExpiration({ kind, name, within }: ExpirationOptions): ExpiryCondition {
+  const title = kind === 'certificate' ? 'Certificate' : 'Credential';
+  return defineEvaluatedCondition({
     source: 'fact',
     kind,
     id: `${kind}-expiration`,
@@ -32,19 +60,33 @@ export function defineExpiration({ kind, name, within }: Expiration): FactCondit
         .default(true)
         .describe('true: one message at the start, one at the end. false: one each day while it lasts.'),
     }),
-    evaluate({ subject, now }: Question<ExpiryFact>, conf: FactConf): Verdict {
-      const { expiresAt, renewsItself } = subject;
+    evaluate({ subject, now }: SubjectEvaluation<Expiry>, conf: ExpiryConf): Verdict {
+      const { expiresAt, autoRenews } = subject;
       if (expiresAt === undefined) return { state: 'unknown', reason: 'nobody has seen it yet' };
-      const leftMs = expiresAt - now;
-      const fields = { expirationDate: timeOf(expiresAt), within: conf.within.text };
-      const text = `${called} ${subject.key} ${ends(leftMs)}`;
-      if (leftMs <= (renewsItself ? 0 : conf.within.ms))
+      const remainingMs = expiresAt - now;
+      const fields = { expirationDate: formatTime(expiresAt), within: conf.within.text };
+      const text = `${title} ${subject.key} ${describeEnd(remainingMs)}`;
+      if (remainingMs <= (autoRenews ? 0 : conf.within.ms))
         return { state: 'alarm', describe: () => ({ fields, text }) };
-      const renewed = `${called} ${subject.key} was renewed and ${ends(leftMs)}`;
+      const renewed = `${title} ${subject.key} was renewed and ${describeEnd(remainingMs)}`;
       return { state: 'ok', describe: () => ({ fields, text: renewed }) };
     },
   });
 }
 
-const ends = (leftMs: number): string =>
-  leftMs > 0 ? `expires in ${formatDuration(leftMs)}` : `expired ${formatDuration(-leftMs)} ago`;
+const describeEnd = (remainingMs: number): string =>
+  remainingMs > 0
+    ? `expires in ${formatDuration(remainingMs)}`
+    : `expired ${formatDuration(-remainingMs)} ago`;
+
+export const certificateExpiration = defineExpiration({
+  kind: 'certificate',
+  name: 'Certificate Expiration',
+  within: '14d',
+});
+
+export const credentialExpiration = defineExpiration({
+  kind: 'credential',
+  name: 'Credential Expiration',
+  within: '7d',
+});

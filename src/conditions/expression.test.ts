@@ -1,21 +1,20 @@
 import { expect, it } from 'vitest';
-import { startAsking } from '../../test/helpers/asking.ts';
+import { startConditionBench } from '../../test/helpers/asking.ts';
 import { compileExpression } from '../expressions/expression.ts';
-import { expression, trialOf } from './expression.ts';
-import { MEASURE_NAMES } from './measures.ts';
+import { evaluateOnSample, expression, MEASURE_NAMES } from './expression.ts';
 
 const conf = (text: string, more: object = {}) => ({ name: 'app', expression: text, ...more });
 const RATIO = 'errors > 0.01 * in_events && in_events > 1000';
 
 /** Pushes for a whole window, so that its sums are known. */
-async function watched(text: string) {
-  const asking = await startAsking(expression, { ...conf(text), kind: 'input' });
-  asking.ask();
+async function observed(text: string) {
+  const asking = await startConditionBench(expression, { ...conf(text), kind: 'input' });
+  asking.evaluate();
   return asking;
 }
 
 it('is an alarm while the expression over the sums of the window is true, and tells the values', async () => {
-  const { push, ask } = await watched(RATIO);
+  const { push, evaluate: ask } = await observed(RATIO);
   for (let round = 0; round < 7; round++) {
     await push({ in_events: 300, errors: 0 });
     ask();
@@ -40,7 +39,7 @@ it('is an alarm while the expression over the sums of the window is true, and te
 });
 
 it('sees gauges, replicas, rates and the time without data', async () => {
-  const { push, ask } = await watched(
+  const { push, evaluate: ask } = await observed(
     'queue_size / queue_capacity > 0.9 && replicas == 1 && up == 1 && blocked == 0 && silent_seconds < 30',
   );
   await push({ in_events: 1, queue_size: 95, queue_capacity: 100, up: 1, blocked: 0 });
@@ -50,16 +49,16 @@ it('sees gauges, replicas, rates and the time without data', async () => {
 });
 
 it('says nothing before a whole window was watched, and of what nobody tells', async () => {
-  const { push, ask, askUnseen } = await watched('in_events_per_second < 1');
+  const { push, evaluate: ask, evaluateUnseen: askUnseen } = await observed('in_events_per_second < 1');
   await push({ in_events: 1 });
   expect(ask()).toEqual({ state: 'unknown', reason: 'it has been watched for less than the window' });
   expect(askUnseen(100_000)).toEqual({ state: 'unknown', reason: 'it was never seen' });
-  const gauges = await watched('queue_size > 1');
-  expect(gauges.ask()).toEqual({ state: 'unknown', reason: 'nothing tells its queue_size' });
+  const gauges = await observed('queue_size > 1');
+  expect(gauges.evaluate()).toEqual({ state: 'unknown', reason: 'nothing tells its queue_size' });
 });
 
 it('is unknown, and a fault, where it gives no true or false', async () => {
-  const { ask } = await watched('replicas + 1');
+  const { evaluate: ask } = await observed('replicas + 1');
   expect(ask()).toEqual({
     state: 'unknown',
     isFault: true,
@@ -79,8 +78,8 @@ it('takes every name it tells of, and is tried before any component is there', (
   for (const name of MEASURE_NAMES) expect(() => expression.configure(conf(`${name} > 1`))).not.toThrow();
   const { conf: good } = expression.configure(conf('errors > 1'));
   expect(JSON.parse(JSON.stringify(good))).toMatchObject({ expression: 'errors > 1', timeWindow: '60s' });
-  expect(trialOf(compiled('errors > 1'))).toBeUndefined();
-  expect(trialOf(compiled('errors + 1'))).toBe('it gives a number, and must give true or false');
+  expect(evaluateOnSample(compiled('errors > 1'))).toBeUndefined();
+  expect(evaluateOnSample(compiled('errors + 1'))).toBe('it gives a number, and must give true or false');
 });
 
 function compiled(text: string) {

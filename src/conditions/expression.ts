@@ -1,18 +1,25 @@
 import * as z from 'zod';
 import type { Expression } from '../expressions/expression.ts';
+import { expressionText } from '../expressions/schema.ts';
 import { reasonOf } from '../lib/errors.ts';
-import { expressionText } from '../targets/expression-text.ts';
-import { componentConf, eitherConf } from './component-conf.ts';
-import { defineCondition, type Subject, type Verdict } from './condition.ts';
-import { MEASURE_NAMES, measured, Unmeasured } from './measures.ts';
-import { lasted, nameOf } from './wording.ts';
+import type { Component, Components } from '../pipelines/components/component.ts';
+import { COUNTERS, type Counter } from '../pipelines/metric.ts';
+import {
+  componentConf,
+  defineComponentCondition,
+  eitherConf,
+  openDuration,
+  type Subject,
+  subjectName,
+  type Verdict,
+} from './condition.ts';
 
 /** It stands in every text that is told. */
-const LONGEST = 1024;
+const MAX_EXPRESSION_LENGTH = 1024;
 
 const booleanText = expressionText.superRefine(({ text, names }, context) => {
   const refuse = (message: string): void => context.addIssue({ code: 'custom', message, input: text });
-  if (text.length > LONGEST) refuse(`must be at most ${LONGEST} characters`);
+  if (text.length > MAX_EXPRESSION_LENGTH) refuse(`must be at most ${MAX_EXPRESSION_LENGTH} characters`);
   for (const name of names)
     if (!MEASURE_NAMES.includes(name))
       refuse(`does not know '${name}'; the names are ${MEASURE_NAMES.join(', ')}`);
@@ -27,54 +34,131 @@ const schema = z.strictObject({
 });
 
 /** Whatever can be said of the metrics of a component over a window. */
-export const expression = defineCondition({
+export const expression = defineComponentCondition({
   id: 'expression',
   name: 'Expression',
   category: 'components',
   kind: 'either',
   description: 'An expression over the metrics of an input or output is true.',
   schema,
-  evaluate({ subject, components, open }, { expression: asked, timeWindow }): Verdict {
+  evaluate({ subject, components, open }, { expression: predicate, timeWindow }): Verdict {
     const { component } = subject;
     if (component === undefined) return { state: 'unknown', reason: 'it was never seen' };
-    const values = measured(asked.names, { component, components, windowMs: timeWindow.ms });
+    const values = measured(predicate.names, { component, components, windowMs: timeWindow.ms });
     if (values instanceof Unmeasured) return { state: 'unknown', reason: values.reason };
-    const answer = answerOf(asked, values);
-    if (typeof answer === 'string') return { state: 'unknown', reason: answer, isFault: true };
+    const result = evaluatePredicate(predicate, values);
+    if (typeof result === 'string') return { state: 'unknown', reason: result, isFault: true };
     return {
-      state: answer ? 'alarm' : 'ok',
+      state: result ? 'alarm' : 'ok',
       describe: () => ({
-        fields: { _metric: 'expression', expression: asked.text, values, timeWindow: timeWindow.text },
-        text: `${claim(subject, asked)} ${answer ? `held in ${timeWindow.text}` : `holds no more after ${lasted(open)}`}${shown(values)}`,
+        fields: { _metric: 'expression', expression: predicate.text, values, timeWindow: timeWindow.text },
+        text: `${subjectAndText(subject, predicate)} ${result ? `held in ${timeWindow.text}` : `holds no more after ${openDuration(open)}`}${formatValues(values)}`,
       }),
     };
   },
 });
 
-const claim = (subject: Subject, { text }: Expression): string =>
-  `${nameOf(subject)}: ${text.replace(/\s+/g, ' ').trim()}`;
+const subjectAndText = (subject: Subject, { text }: Expression): string =>
+  `${subjectName(subject)}: ${text.replace(/\s+/g, ' ').trim()}`;
 
 /** Whether it holds, or what is wrong with it. */
-function answerOf(asked: Expression, values: Readonly<Record<string, number>>): boolean | string {
+function evaluatePredicate(
+  predicate: Expression,
+  values: Readonly<Record<string, number>>,
+): boolean | string {
   try {
-    const answer = asked.evaluate(values);
-    return typeof answer === 'boolean' ? answer : `it gives ${kindOf(answer)}, and must give true or false`;
+    const result = predicate.evaluate(values);
+    return typeof result === 'boolean'
+      ? result
+      : `it gives ${describeType(result)}, and must give true or false`;
   } catch (error) {
     return reasonOf(error);
   }
 }
 
-const kindOf = (answer: unknown): string =>
-  answer === null || answer === undefined ? 'nothing' : `a ${Array.isArray(answer) ? 'list' : typeof answer}`;
+const describeType = (result: unknown): string =>
+  result === null || result === undefined ? 'nothing' : `a ${Array.isArray(result) ? 'list' : typeof result}`;
 
-const shown = (values: Readonly<Record<string, number>>): string => {
+const formatValues = (values: Readonly<Record<string, number>>): string => {
   const parts = Object.entries(values).map(([name, value]) => `${name} ${Number(value.toPrecision(4))}`);
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
 };
 
 /** Tries it on a component as one may be; answers what is wrong with it. */
-export function trialOf(asked: Expression): string | undefined {
-  const values = Object.fromEntries(asked.names.map((name, index) => [name, index + 1]));
-  const answer = answerOf(asked, values);
-  return typeof answer === 'string' ? answer : undefined;
+export function evaluateOnSample(predicate: Expression): string | undefined {
+  const values = Object.fromEntries(predicate.names.map((name, index) => [name, index + 1]));
+  const result = evaluatePredicate(predicate, values);
+  return typeof result === 'string' ? result : undefined;
+}
+
+const GAUGES = ['blocked', 'queue_size', 'queue_capacity', 'up'] as const;
+
+/** What nobody counts until it happens: engines leave such series out while they are 0. */
+const ZERO_WHEN_ABSENT: readonly string[] = ['errors', 'dropped'];
+
+/** Why a measure has no value now. */
+export class Unmeasured {
+  readonly reason: string;
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+interface MeasureInput {
+  readonly component: Component;
+  readonly components: Components;
+  readonly windowMs: number;
+}
+
+type Measure = (input: MeasureInput) => number | Unmeasured;
+
+const sumOf =
+  (counter: Counter): Measure =>
+  ({ component, components, windowMs }) => {
+    if (!components.hasMetric(component, counter) && !ZERO_WHEN_ABSENT.includes(counter))
+      return new Unmeasured(`nothing counts its ${counter}`);
+    const total = components.measure(component, counter, windowMs);
+    if (total === undefined)
+      return new Unmeasured('too many notifications look at it over different windows');
+    return total.observedMs < windowMs
+      ? new Unmeasured('it has been watched for less than the window')
+      : total.sum;
+  };
+
+const perSecond =
+  (counter: Counter): Measure =>
+  input => {
+    const sum = sumOf(counter)(input);
+    return typeof sum === 'number' ? sum / (input.windowMs / 1000) : sum;
+  };
+
+const gauge =
+  (name: string): Measure =>
+  ({ component, components }) =>
+    components.status(component).metrics[name] ?? new Unmeasured(`nothing tells its ${name}`);
+
+const MEASURES: ReadonlyMap<string, Measure> = new Map<string, Measure>([
+  ...COUNTERS.map((counter): [string, Measure] => [counter, sumOf(counter)]),
+  ...COUNTERS.map((counter): [string, Measure] => [`${counter}_per_second`, perSecond(counter)]),
+  ...GAUGES.map((name): [string, Measure] => [name, gauge(name)]),
+  ['replicas', ({ component, components }) => components.status(component).replicas],
+  ['silent_seconds', ({ component, components }) => components.silentMs(component) / 1000],
+]);
+
+/** What an expression on a component may name: sums over its window, rates, gauges, replicas, seconds without data. */
+export const MEASURE_NAMES: readonly string[] = [...MEASURES.keys()];
+
+/** The values of these names now, or why one has none. All are asked for, as each is watched from when it is first. */
+function measured(
+  names: readonly string[],
+  input: MeasureInput,
+): Readonly<Record<string, number>> | Unmeasured {
+  const values: Record<string, number> = {};
+  let missing: Unmeasured | undefined;
+  for (const name of names) {
+    const value = MEASURES.get(name)?.(input) ?? new Unmeasured(`'${name}' is no measure`);
+    if (value instanceof Unmeasured) missing ??= value;
+    else values[name] = value;
+  }
+  return missing ?? values;
 }

@@ -20,14 +20,14 @@ const schema = z.strictObject({
 });
 
 /** What is known of a heartbeat. */
-interface Beating {
+interface HeartbeatState {
   readonly key: string;
   /** Epoch ms of the last one; null when none is known of. */
   readonly lastAt: number | null;
   /** Observed ms without one: since the last, the start of this process or when it was declared. */
   readonly silentMs: number;
   /** Since this process saw one; undefined before the first. */
-  readonly beatMs: number | undefined;
+  readonly sinceReceivedMs: number | undefined;
   /** Its sender says that what it does has failed. */
   readonly hasFailed: boolean;
   readonly open: OpenFor | undefined;
@@ -54,7 +54,7 @@ export interface HeartbeatRule {
   /** Effective conf; serialises to what a file would say. */
   readonly conf: z.output<typeof schema>;
   /** Pure: the same heartbeat and conf give the same verdict. */
-  evaluate(beating: Beating): Verdict;
+  evaluate(state: HeartbeatState): Verdict;
 }
 
 /** An expected post that did not come. An open incident ends only with one that came since. */
@@ -69,19 +69,20 @@ export const heartbeat: HeartbeatCondition = {
   schema,
   configure(raw) {
     const conf = schema.parse(raw);
-    return { source: 'beat', condition: heartbeat, conf, evaluate: beating => verdictOn(beating, conf) };
+    return { source: 'beat', condition: heartbeat, conf, evaluate: state => evaluateHeartbeat(state, conf) };
   },
 };
 
-function verdictOn(beating: Beating, { timeWindow }: HeartbeatRule['conf']): Verdict {
-  const { key, lastAt, silentMs, beatMs, hasFailed, open } = beating;
+function evaluateHeartbeat(state: HeartbeatState, { timeWindow }: HeartbeatRule['conf']): Verdict {
+  const { key, lastAt, silentMs, sinceReceivedMs, hasFailed, open } = state;
   const fields = {
     timeWindow: timeWindow.text,
     ...(lastAt !== null && { lastBeatAt: Math.floor(lastAt / 1000) }),
   };
   if (hasFailed)
     return { state: 'alarm', describe: () => ({ fields, text: `Heartbeat ${key} reports a failure` }) };
-  const hasComeSince = open === undefined || (beatMs !== undefined && beatMs <= open.observedMs);
+  const hasComeSince =
+    open === undefined || (sinceReceivedMs !== undefined && sinceReceivedMs <= open.observedMs);
   if (silentMs < timeWindow.ms && hasComeSince)
     return {
       state: 'ok',
@@ -90,7 +91,7 @@ function verdictOn(beating: Beating, { timeWindow }: HeartbeatRule['conf']): Ver
         text: `Heartbeat ${key} has come again after ${formatDuration(open?.ms ?? 0)}`,
       }),
     };
-  const since = lastAt === null ? '' : ` since ${wholeSecond(lastAt + timeWindow.ms)}`;
+  const since = lastAt === null ? '' : ` since ${formatTime(lastAt + timeWindow.ms)}`;
   return {
     state: 'alarm',
     describe: () => ({
@@ -100,4 +101,4 @@ function verdictOn(beating: Beating, { timeWindow }: HeartbeatRule['conf']): Ver
   };
 }
 
-const wholeSecond = (at: number): string => new Date(at).toISOString().replace(/\.\d+/, '');
+const formatTime = (at: number): string => new Date(at).toISOString().replace(/\.\d+/, '');

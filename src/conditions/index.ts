@@ -1,28 +1,26 @@
-import { backpressureDest } from './backpressure-dest.ts';
-import { certificateExpiration } from './certificate-expiration.ts';
+import { backpressureDest } from './backpressure.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
-import { credentialExpiration } from './credential-expiration.ts';
-import { droppedEvents } from './dropped-events.ts';
+import { droppedEvents, sourceErrors } from './counts.ts';
+import {
+  certificateExpiration,
+  credentialExpiration,
+  type ExpiryCondition,
+  type ExpiryRule,
+} from './expiration.ts';
 import { expression } from './expression.ts';
-import type { FactCondition, FactRule } from './fact.ts';
+import {
+  type ExternalCondition,
+  type ExternalRule,
+  licenseExpiration,
+  monitorAlerts,
+  search,
+} from './external.ts';
 import { type HeartbeatCondition, type HeartbeatRule, heartbeat } from './heartbeat.ts';
-import { highVolume } from './high-volume.ts';
-import { highVolumeDest } from './high-volume-dest.ts';
-import { licenseExpiration } from './license-expiration.ts';
-import { lowVolume } from './low-volume.ts';
-import { lowVolumeDest } from './low-volume-dest.ts';
-import { monitorAlerts } from './monitor-alerts.ts';
-import { noData } from './no-data.ts';
-import { noDataDest } from './no-data-dest.ts';
-import { persistentQueueUsage } from './persistent-queue-usage.ts';
-import { persistentQueueUsageSource } from './persistent-queue-usage-source.ts';
-import type { PipelineCondition, PipelineRule } from './pipeline.ts';
-import { pipelineUnreachable } from './pipeline-unreachable.ts';
-import type { PostedCondition, PostedRule } from './posted.ts';
-import { search } from './search.ts';
-import { sourceErrors } from './source-errors.ts';
-import { unhealthyDest } from './unhealthy-dest.ts';
-import { unhealthySource } from './unhealthy-source.ts';
+import { noData, noDataDest } from './no-data.ts';
+import { persistentQueueUsage, persistentQueueUsageSource } from './queue-usage.ts';
+import { unhealthyDest, unhealthySource } from './unhealthy.ts';
+import { type PipelineCondition, type PipelineRule, pipelineUnreachable } from './unreachable.ts';
+import { highVolume, highVolumeDest, lowVolume, lowVolumeDest } from './volume.ts';
 
 /**
  * A kind of rule. Its source says who finds out: Headgate, which looks at components, at pipelines and at what it knows to
@@ -31,12 +29,12 @@ import { unhealthySource } from './unhealthy-source.ts';
 export type Condition =
   | ComponentCondition
   | PipelineCondition
-  | FactCondition
-  | PostedCondition
+  | ExpiryCondition
+  | ExternalCondition
   | HeartbeatCondition;
 
 /** A condition with its conf. */
-export type Rule = ComponentRule | PipelineRule | FactRule | PostedRule | HeartbeatRule;
+export type AlertingRule = ComponentRule | PipelineRule | ExpiryRule | ExternalRule | HeartbeatRule;
 
 /** Every condition there is. */
 export const conditions: readonly Condition[] = [

@@ -1,9 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
+import { startConditionBench } from '../../test/helpers/asking.ts';
 import { testClock } from '../../test/helpers/clock.ts';
 import { testComponents } from '../../test/helpers/components.ts';
-import type { Component } from '../pipelines/component.ts';
+import type { Component } from '../pipelines/components/component.ts';
 import type { OpenFor, Subject } from './condition.ts';
-import { noData } from './no-data.ts';
+import { noData, noDataDest } from './no-data.ts';
 
 let clock = testClock();
 let components = testComponents(clock);
@@ -77,4 +78,22 @@ it.each([
 ])('refuses the conf %j at %s', (conf, path) => {
   const result = noData.schema.safeParse(conf);
   expect(result.error?.issues[0]?.path.join('.')).toBe(path);
+});
+
+it('is an alarm for an output that sent nothing for the window', async () => {
+  const { push, evaluate: ask, bench } = await startConditionBench(noDataDest);
+  await push({ out_events: 1 });
+  await bench.clock.advance(59_999);
+  expect(ask()).toMatchObject({ state: 'ok' });
+  await bench.clock.advance(1);
+  expect(ask()).toMatchObject({
+    state: 'alarm',
+    text: 'Destination syslog:app had no data for 60s',
+    fields: { _metric: 'total.out_bytes', bytes: 0 },
+  });
+  await push({ out_events: 1 });
+  expect(ask({ ms: 15_000, observedMs: 15_000 })).toMatchObject({
+    state: 'ok',
+    text: 'Destination syslog:app is sending data again after 1m 15s',
+  });
 });

@@ -1,9 +1,82 @@
-import { defineSilence } from './silence.ts';
+import * as z from 'zod';
+import { formatDuration } from '../lib/duration.ts';
+import type { ComponentKind } from '../pipelines/components/component.ts';
+import {
+  type ComponentCondition,
+  type ComponentEvaluation,
+  causeSuffix,
+  componentConf,
+  defineComponentCondition,
+  type OpenFor,
+  subjectTitle,
+} from './condition.ts';
 
-export const noData = defineSilence({
+interface NoDataOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: ComponentKind;
+  /** What its events call what was looked at. */
+  readonly metric: string;
+  /** What an input or output does that has data, as in `is receiving data`. */
+  readonly does: string;
+}
+
+/**
+ * No event and no byte for the whole window. A name that was never seen counts as silent.
+ * An open incident ends only with data seen since it opened: a restart may bring back an older silence.
+ */
+function defineNoData({ id, name, kind, metric, does }: NoDataOptions): ComponentCondition {
+  return defineComponentCondition({
+    id,
+    name,
+    category: kind === 'input' ? 'sources' : 'destinations',
+    kind,
+    description: `An ${kind} had no data for the whole time window.`,
+    schema: z.strictObject(componentConf(kind, `How long an ${kind} may be silent.`)),
+    // What it sends is seen in the reading that ends the outage.
+    ...(kind === 'input' && { inhibitionGraceMs: () => 0 }),
+    evaluate(evaluation, conf) {
+      const { subject, components, open } = evaluation;
+      const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;
+      const fields = { _metric: metric, timeWindow: conf.timeWindow.text };
+      const { ms } = conf.timeWindow;
+      if (silentMs < ms && (open === undefined || hadDataSince(evaluation, open)))
+        return {
+          state: 'ok',
+          okForMs: ms - silentMs,
+          describe: () => ({
+            fields,
+            text: `${subjectTitle(kind, subject)} ${does} data again after ${formatDuration(ms + (open?.ms ?? 0))}`,
+          }),
+        };
+      return {
+        state: 'alarm',
+        describe: () => ({
+          fields: { ...fields, bytes: 0 },
+          text: `${subjectTitle(kind, subject)} had no data for ${conf.timeWindow.text}${causeSuffix(evaluation)}`,
+        }),
+      };
+    },
+  });
+}
+
+const hadDataSince = ({ subject: { component }, components }: ComponentEvaluation, open: OpenFor): boolean =>
+  component !== undefined &&
+  components.lastDataAt(component) !== null &&
+  components.silentMs(component) < open.observedMs;
+
+export const noData = defineNoData({
   id: 'no-data',
   name: 'No Data Received',
   kind: 'input',
   metric: 'total.in_bytes',
   does: 'is receiving',
+});
+
+export const noDataDest = defineNoData({
+  id: 'no-data-dest',
+  name: 'No Data Sent',
+  kind: 'output',
+  metric: 'total.out_bytes',
+  does: 'is sending',
 });

@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
-import { startAsking } from '../../test/helpers/asking.ts';
-import { persistentQueueUsage } from './persistent-queue-usage.ts';
-import { persistentQueueUsageSource } from './persistent-queue-usage-source.ts';
+import { startConditionBench } from '../../test/helpers/asking.ts';
+import { persistentQueueUsage, persistentQueueUsageSource } from './queue-usage.ts';
 
 it.each([persistentQueueUsage, persistentQueueUsageSource])(
   '$id is an alarm from more than usageThreshold, and over from there down',
   async condition => {
-    const { push, ask } = await startAsking(condition, { usageThreshold: 50 });
+    const { push, evaluate: ask } = await startConditionBench(condition, { usageThreshold: 50 });
     await push({ queue_size: 50, queue_capacity: 100 });
     expect(ask()).toMatchObject({ state: 'ok' });
     await push({ queue_size: 51, queue_capacity: 100 });
@@ -25,14 +24,14 @@ it.each([persistentQueueUsage, persistentQueueUsageSource])(
 );
 
 it('looks at the fullest replica', async () => {
-  const { push, ask } = await startAsking(persistentQueueUsage);
+  const { push, evaluate: ask } = await startConditionBench(persistentQueueUsage);
   await push({ queue_size: 10, queue_capacity: 100 }, 'a');
   await push({ queue_size: 95, queue_capacity: 100 }, 'b');
   expect(ask()).toMatchObject({ state: 'alarm', fields: { usage: 95, usageThreshold: 90 } });
 });
 
 it('knows nothing of an output without a queue', async () => {
-  const { push, ask } = await startAsking(persistentQueueUsage);
+  const { push, evaluate: ask } = await startConditionBench(persistentQueueUsage);
   await push({ out_events: 1 });
   expect(ask()).toEqual({ state: 'unknown', reason: 'no queue with a known capacity' });
 });

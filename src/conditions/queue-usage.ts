@@ -1,17 +1,21 @@
 import * as z from 'zod';
-import type { ComponentKind } from '../pipelines/component.ts';
-import { componentConf } from './component-conf.ts';
-import { type ComponentCondition, defineCondition } from './condition.ts';
-import { lasted, nameOf } from './wording.ts';
+import type { ComponentKind } from '../pipelines/components/component.ts';
+import {
+  type ComponentCondition,
+  componentConf,
+  defineComponentCondition,
+  openDuration,
+  subjectName,
+} from './condition.ts';
 
-interface QueueUsage {
+interface QueueUsageOptions {
   readonly id: string;
   readonly kind: ComponentKind;
 }
 
 /** A queue fuller than it should be, of the fullest replica, strictly. */
-export function defineQueueUsage({ id, kind }: QueueUsage): ComponentCondition {
-  return defineCondition({
+function defineQueueUsage({ id, kind }: QueueUsageOptions): ComponentCondition {
+  return defineComponentCondition({
     id,
     name: 'Persistent Queue Usage',
     category: kind === 'input' ? 'sources' : 'destinations',
@@ -25,7 +29,7 @@ export function defineQueueUsage({ id, kind }: QueueUsage): ComponentCondition {
       const usage = subject.component && components.queueUsage(subject.component);
       if (usage === undefined) return { state: 'unknown', reason: 'no queue with a known capacity' };
       const isOver = usage > usageThreshold;
-      const about = `Persistent Queue usage of ${nameOf(subject)}`;
+      const usageText = `Persistent Queue usage of ${subjectName(subject)}`;
       return {
         state: isOver ? 'alarm' : 'ok',
         describe: () => ({
@@ -36,10 +40,17 @@ export function defineQueueUsage({ id, kind }: QueueUsage): ComponentCondition {
             usage: Math.floor(usage),
           },
           text: isOver
-            ? `${about} has surpassed ${usageThreshold}%`
-            : `${about} is below ${usageThreshold}% again after ${lasted(open)}`,
+            ? `${usageText} has surpassed ${usageThreshold}%`
+            : `${usageText} is below ${usageThreshold}% again after ${openDuration(open)}`,
         }),
       };
     },
   });
 }
+
+export const persistentQueueUsageSource = defineQueueUsage({
+  id: 'persistent-queue-usage-source',
+  kind: 'input',
+});
+
+export const persistentQueueUsage = defineQueueUsage({ id: 'persistent-queue-usage', kind: 'output' });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { EVENT_FIELDS } from '../events/event-fields.ts';
+import { EVENT_FIELDS } from '../events/system-fields.ts';
 import { conditions } from './index.ts';
 import { sampleEvent } from './sample-event.ts';
 
 /** Of which Headgate knows the events before any comes. */
-const foreseen = conditions.filter(({ source }) => source !== 'posted' && source !== 'beat');
+const withSample = conditions.filter(({ source }) => source !== 'posted' && source !== 'beat');
 
-test.each(foreseen.map(one => [one.id, one] as const))(
+test.each(withSample.map(one => [one.id, one] as const))(
   'a sample of %s has what the condition adds, under names that events have',
   (id, condition) => {
     const event = sampleEvent(condition);

@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
-import { startAsking } from '../../test/helpers/asking.ts';
+import { startConditionBench } from '../../test/helpers/asking.ts';
 import { startBench, vectorAt } from '../../test/helpers/monitor.ts';
-import { HttpFailure } from '../lib/http.ts';
-import { unhealthyDest } from './unhealthy-dest.ts';
-import { unhealthySource } from './unhealthy-source.ts';
+import { HttpFailure } from '../lib/http/failure.ts';
+import { unhealthyDest, unhealthySource } from './unhealthy.ts';
 
 it('is an alarm when errors come and nothing is delivered, and over when it has been well for the window', async () => {
-  const { push, ask, bench } = await startAsking(unhealthyDest);
+  const { push, evaluate: ask, bench } = await startConditionBench(unhealthyDest);
   await push({ out_events: 1, errors: 0 });
   expect(ask()).toMatchObject({ state: 'ok' });
   await push({ out_events: 0, errors: 3 });
@@ -27,7 +26,7 @@ it('is an alarm when errors come and nothing is delivered, and over when it has 
 });
 
 it('tells of inputs alike', async () => {
-  const { push, ask } = await startAsking(unhealthySource);
+  const { push, evaluate: ask } = await startConditionBench(unhealthySource);
   await push({ in_events: 1 });
   ask();
   await push({ in_events: 0, errors: 1 });
@@ -39,7 +38,7 @@ it('tells of inputs alike', async () => {
 });
 
 it('does not take a sender that fell silent for one that is well again', async () => {
-  const { push, ask, bench } = await startAsking(unhealthyDest);
+  const { push, evaluate: ask, bench } = await startConditionBench(unhealthyDest);
   await push({ out_events: 1 });
   ask();
   await push({ out_events: 0, errors: 3 });
@@ -48,7 +47,7 @@ it('does not take a sender that fell silent for one that is well again', async (
 });
 
 it('is unhealthy when more than half of the replicas are, not when one of many is', async () => {
-  const { push, ask, bench } = await startAsking(unhealthyDest, { timeWindow: '2m' });
+  const { push, evaluate: ask, bench } = await startConditionBench(unhealthyDest, { timeWindow: '2m' });
   const replicas = ['b', 'c', 'd'];
   for (const one of replicas) await push({ out_events: 1 }, one);
   ask();
@@ -65,7 +64,9 @@ it('is unhealthy when more than half of the replicas are, not when one of many i
 });
 
 it('knows nothing of a name that was never seen', async () => {
-  expect((await startAsking(unhealthyDest)).askUnseen(3_600_000)).toMatchObject({ state: 'unknown' });
+  expect((await startConditionBench(unhealthyDest)).evaluateUnseen(3_600_000)).toMatchObject({
+    state: 'unknown',
+  });
 });
 
 it('is unhealthy when its pipeline cannot be read, for as long as that lasts', async () => {
@@ -99,7 +100,7 @@ it('is unhealthy when its pipeline cannot be read, for as long as that lasts', a
 });
 
 it('is well when one of two replicas is Red all the time, and when one of two has come back', async () => {
-  const { push, ask, bench } = await startAsking(unhealthyDest);
+  const { push, evaluate: ask, bench } = await startConditionBench(unhealthyDest);
   const both = async (errors: number) => {
     await push({ out_events: errors === 0 ? 1 : 0, errors });
     await push({ out_events: 0, errors: 1 }, 'b');

@@ -1,10 +1,15 @@
 import * as z from 'zod';
-import type { ComponentKind } from '../pipelines/component.ts';
-import { componentConf } from './component-conf.ts';
-import { type ComponentCondition, defineCondition, type Verdict } from './condition.ts';
-import { calledAs, lasted } from './wording.ts';
+import type { ComponentKind } from '../pipelines/components/component.ts';
+import {
+  type ComponentCondition,
+  componentConf,
+  defineComponentCondition,
+  openDuration,
+  subjectTitle,
+  type Verdict,
+} from './condition.ts';
 
-interface Unhealthy {
+interface UnhealthyOptions {
   readonly id: string;
   readonly name: string;
   readonly kind: ComponentKind;
@@ -18,8 +23,8 @@ const RED_SHARE_OF_REPLICAS = 0.5;
 const HEALTH_NUMBERS = { Green: 0, Yellow: 1, Red: 2 } as const;
 
 /** Red over the window. An end takes knowing that it is not Red now: a silent sender is not well again. */
-export function defineUnhealthy({ id, name, kind, metric }: Unhealthy): ComponentCondition {
-  return defineCondition({
+function defineUnhealthy({ id, name, kind, metric }: UnhealthyOptions): ComponentCondition {
+  return defineComponentCondition({
     id,
     name,
     category: kind === 'input' ? 'sources' : 'destinations',
@@ -27,7 +32,7 @@ export function defineUnhealthy({ id, name, kind, metric }: Unhealthy): Componen
     description: `An ${kind} was Red over the time window.`,
     schema: z.strictObject(componentConf(kind, 'The stretch of time whose health counts.')),
     // Until the outage has left the window, its time counts as Red.
-    ...(kind === 'input' && { outageMs: ({ timeWindow }) => timeWindow.ms }),
+    ...(kind === 'input' && { inhibitionGraceMs: ({ timeWindow }) => timeWindow.ms }),
     evaluate({ subject, components, open }, { timeWindow }) {
       const { component } = subject;
       const red = component && components.measure(component, 'red_ms', timeWindow.ms);
@@ -35,15 +40,15 @@ export function defineUnhealthy({ id, name, kind, metric }: Unhealthy): Componen
         return { state: 'unknown', reason: 'its health is not known' };
       const share = red.sum / timeWindow.ms;
       const fields = { _metric: metric, timeWindow: timeWindow.text };
-      const well = (now: 'Green' | 'Yellow'): Verdict => ({
+      const healthy = (now: 'Green' | 'Yellow'): Verdict => ({
         state: 'ok',
         describe: () => ({
           fields: { ...fields, health: HEALTH_NUMBERS[now] },
-          text: `${calledAs(kind, subject)} is healthy again after ${lasted(open)}`,
+          text: `${subjectTitle(kind, subject)} is healthy again after ${openDuration(open)}`,
         }),
       });
       // Most are asked about, and few have been Red: what costs a look at every replica comes after.
-      if (open === undefined && share < RED_SHARE) return well('Green');
+      if (open === undefined && share < RED_SHARE) return healthy('Green');
       const { health, error, replicas } = components.status(component);
       // One of two that is always Red comes to half of the time: of several, more than half must be Red now as well.
       const isRed = replicas > 1 ? health === 'Red' && share >= RED_SHARE_OF_REPLICAS : share >= RED_SHARE;
@@ -52,12 +57,26 @@ export function defineUnhealthy({ id, name, kind, metric }: Unhealthy): Componen
           state: 'alarm',
           describe: () => ({
             fields: { ...fields, health: HEALTH_NUMBERS.Red },
-            text: `${calledAs(kind, subject)} is unhealthy${error === null ? '' : `: ${error}`}`,
+            text: `${subjectTitle(kind, subject)} is unhealthy${error === null ? '' : `: ${error}`}`,
           }),
         };
       if (health === 'Red' || health === 'Unknown')
         return { state: 'unknown', reason: `its health is ${health}, and not for long enough` };
-      return well(health);
+      return healthy(health);
     },
   });
 }
+
+export const unhealthySource = defineUnhealthy({
+  id: 'unhealthy-source',
+  name: 'Unhealthy Source',
+  kind: 'input',
+  metric: 'health.inputs',
+});
+
+export const unhealthyDest = defineUnhealthy({
+  id: 'unhealthy-dest',
+  name: 'Unhealthy Destination',
+  kind: 'output',
+  metric: 'health.outputs',
+});

@@ -1,16 +1,17 @@
 import { expect, it } from 'vitest';
-import { type Asking, startAsking } from '../../test/helpers/asking.ts';
+import { type ConditionBench, startConditionBench } from '../../test/helpers/asking.ts';
 import type { ComponentCondition } from './condition.ts';
-import { highVolume } from './high-volume.ts';
-import { highVolumeDest } from './high-volume-dest.ts';
-import { lowVolume } from './low-volume.ts';
-import { lowVolumeDest } from './low-volume-dest.ts';
+import { highVolume, highVolumeDest, lowVolume, lowVolumeDest } from './volume.ts';
 
 /** Asked once, so that the window begins. */
-async function asked(condition: ComponentCondition, conf: object, pipeline?: object): Promise<Asking> {
-  const asking = await startAsking(condition, conf, pipeline);
+async function evaluated(
+  condition: ComponentCondition,
+  conf: object,
+  pipeline?: object,
+): Promise<ConditionBench> {
+  const asking = await startConditionBench(condition, conf, pipeline);
   await asking.push(condition.kind === 'input' ? { in_bytes: 0 } : { out_bytes: 0 });
-  asking.ask();
+  asking.evaluate();
   return asking;
 }
 
@@ -20,7 +21,11 @@ it.each([
 ] as const)(
   '%o is an alarm from more than dataVolume in the window, and over when it is less',
   async (condition, counter, called, metric) => {
-    const { push, ask, bench } = await asked(condition, { dataVolume: '1KB', timeWindow: '1m' });
+    const {
+      push,
+      evaluate: ask,
+      bench,
+    } = await evaluated(condition, { dataVolume: '1KB', timeWindow: '1m' });
     await push({ [counter]: 1024 });
     expect(ask()).toMatchObject({ state: 'ok' });
     await push({ [counter]: 1 });
@@ -44,7 +49,7 @@ it.each([
 ] as const)(
   '%o is an alarm from less than dataVolume, once a whole window was watched',
   async (condition, counter, called) => {
-    const { push, ask } = await asked(condition, { dataVolume: '60', timeWindow: '60s' });
+    const { push, evaluate: ask } = await evaluated(condition, { dataVolume: '60', timeWindow: '60s' });
     for (let times = 0; times < 5; times++) {
       await push({ [counter]: 1 });
       expect(ask()).toMatchObject({ state: 'unknown' });
@@ -64,13 +69,13 @@ it.each([
 );
 
 it('counts an input that sends nothing at all as 0', async () => {
-  const { bench, ask } = await asked(lowVolume, { dataVolume: '1' });
+  const { bench, evaluate: ask } = await evaluated(lowVolume, { dataVolume: '1' });
   await bench.clock.advance(60_000);
   expect(ask()).toMatchObject({ state: 'alarm', fields: { bytes: 0 } });
 });
 
 it('says why data is missing: the pipeline that cannot be read, the name that was never seen', async () => {
-  const { askUnseen } = await asked(lowVolume, { dataVolume: '1' });
+  const { evaluateUnseen: askUnseen } = await evaluated(lowVolume, { dataVolume: '1' });
   expect(askUnseen(59_999)).toMatchObject({ state: 'unknown' });
   expect(askUnseen(60_000)).toMatchObject({
     state: 'alarm',
@@ -79,7 +84,7 @@ it('says why data is missing: the pipeline that cannot be read, the name that wa
 });
 
 it('adds up what all replicas had', async () => {
-  const { push, ask } = await asked(highVolume, { dataVolume: '10' });
+  const { push, evaluate: ask } = await evaluated(highVolume, { dataVolume: '10' });
   await push({ in_bytes: 6 }, 'one');
   await push({ in_bytes: 6 }, 'one');
   await push({ in_bytes: 6 }, 'two');
@@ -88,7 +93,7 @@ it('adds up what all replicas had', async () => {
 });
 
 it('never takes events for bytes: without a byte metric nothing is known, and it says what helps', async () => {
-  const { push, ask } = await startAsking(highVolume, { dataVolume: '10' });
+  const { push, evaluate: ask } = await startConditionBench(highVolume, { dataVolume: '10' });
   await push({ in_events: 100 });
   ask();
   await push({ in_events: 100 });
@@ -100,7 +105,11 @@ it('never takes events for bytes: without a byte metric nothing is known, and it
 });
 
 it('multiplies events by bytesPerEvent of the pipeline where bytes are not told', async () => {
-  const { push, ask } = await startAsking(highVolume, { dataVolume: '9999' }, { bytesPerEvent: 100 });
+  const { push, evaluate: ask } = await startConditionBench(
+    highVolume,
+    { dataVolume: '9999' },
+    { bytesPerEvent: 100 },
+  );
   await push({ in_events: 0 });
   ask();
   await push({ in_events: 100 });
@@ -108,7 +117,7 @@ it('multiplies events by bytesPerEvent of the pipeline where bytes are not told'
 });
 
 it('counts events where dataVolume does', async () => {
-  const { push, ask } = await startAsking(highVolume, { dataVolume: '99 events' });
+  const { push, evaluate: ask } = await startConditionBench(highVolume, { dataVolume: '99 events' });
   await push({ in_events: 0 });
   ask();
   await push({ in_events: 100 });
@@ -120,7 +129,7 @@ it('counts events where dataVolume does', async () => {
 });
 
 it('goes on over a restart: what was seen before counts, what comes on its first reading does not', async () => {
-  const { push, ask, bench } = await asked(lowVolume, { dataVolume: '60' });
+  const { push, evaluate: ask, bench } = await evaluated(lowVolume, { dataVolume: '60' });
   for (let times = 0; times < 5; times++) await push({ in_bytes: 10 });
   await bench.restart(3_600_000);
   await push({ in_bytes: 9 });
@@ -145,7 +154,7 @@ it.each([
   ['1 G', 1024 ** 3],
   ['3tb', 3 * 1024 ** 4],
 ])('reads %s as %d bytes', async (text, bytes) => {
-  const { push, ask } = await asked(highVolume, { dataVolume: text });
+  const { push, evaluate: ask } = await evaluated(highVolume, { dataVolume: text });
   await push({ in_bytes: bytes });
   expect(ask()).toMatchObject({ state: 'ok' });
   await push({ in_bytes: 1 });

@@ -1,11 +1,16 @@
 import * as z from 'zod';
-import type { Component, ComponentKind, Components, Measured } from '../pipelines/component.ts';
-import { componentConf } from './component-conf.ts';
-import { type ComponentCondition, defineCondition, type Evaluation } from './condition.ts';
-import { type DataVolume, dataVolume } from './data-volume.ts';
-import { becauseOf, calledAs, lasted } from './wording.ts';
+import type { Component, ComponentKind, Components, Measurement } from '../pipelines/components/component.ts';
+import {
+  type ComponentCondition,
+  type ComponentEvaluation,
+  causeSuffix,
+  componentConf,
+  defineComponentCondition,
+  openDuration,
+  subjectTitle,
+} from './condition.ts';
 
-interface Volume {
+interface VolumeOptions {
   readonly id: string;
   readonly name: string;
   readonly kind: ComponentKind;
@@ -17,9 +22,9 @@ interface Volume {
  * More or less data in the window than there should be, strictly. Too little is told only when a whole window was
  * watched; a name that was never seen had none.
  */
-export function defineVolume({ id, name, kind, when }: Volume): ComponentCondition {
+function defineVolume({ id, name, kind, when }: VolumeOptions): ComponentCondition {
   const metric = kind === 'input' ? 'total.in_bytes' : 'total.out_bytes';
-  return defineCondition({
+  return defineComponentCondition({
     id,
     name,
     category: kind === 'input' ? 'sources' : 'destinations',
@@ -33,32 +38,32 @@ export function defineVolume({ id, name, kind, when }: Volume): ComponentConditi
     }),
     evaluate(evaluation, { timeWindow, dataVolume: limit }) {
       const { subject, open } = evaluation;
-      const seen = volumeOf(evaluation, kind, limit, timeWindow.ms);
-      if (typeof seen === 'string') return { state: 'unknown', reason: seen };
-      const isOver = when === 'greater' ? seen.sum > limit.amount : seen.sum < limit.amount;
+      const measured = volumeOf(evaluation, kind, limit, timeWindow.ms);
+      if (typeof measured === 'string') return { state: 'unknown', reason: measured };
+      const isOver = when === 'greater' ? measured.sum > limit.amount : measured.sum < limit.amount;
       // What has been watched for less than a window may yet get all it should.
-      if (isOver && when === 'less' && seen.watchedMs < timeWindow.ms)
+      if (isOver && when === 'less' && measured.observedMs < timeWindow.ms)
         return { state: 'unknown', reason: `it has been watched for less than ${timeWindow.text}` };
       const fields = {
         _metric: limit.unit === 'events' ? metric.replace('bytes', 'events') : metric,
-        [limit.unit]: Math.round(seen.sum),
+        [limit.unit]: Math.round(measured.sum),
         dataVolume: limit.text,
         timeWindow: timeWindow.text,
       };
-      const traffic = `${calledAs(kind, subject)} traffic volume`;
+      const traffic = `${subjectTitle(kind, subject)} traffic volume`;
       return isOver
         ? {
             state: 'alarm',
             describe: () => ({
               fields,
-              text: `${traffic} ${when} than ${limit.text} in ${timeWindow.text}${when === 'less' ? becauseOf(evaluation) : ''}`,
+              text: `${traffic} ${when} than ${limit.text} in ${timeWindow.text}${when === 'less' ? causeSuffix(evaluation) : ''}`,
             }),
           }
         : {
             state: 'ok',
             describe: () => ({
               fields,
-              text: `${traffic} is back within ${limit.text} in ${timeWindow.text} after ${lasted(open)}`,
+              text: `${traffic} is back within ${limit.text} in ${timeWindow.text} after ${openDuration(open)}`,
             }),
           };
     },
@@ -67,26 +72,101 @@ export function defineVolume({ id, name, kind, when }: Volume): ComponentConditi
 
 /** What came in the window, or why nobody can tell. */
 function volumeOf(
-  { subject, components }: Evaluation,
+  { subject, components }: ComponentEvaluation,
   kind: ComponentKind,
   { unit }: DataVolume,
   windowMs: number,
-): Measured | string {
+): Measurement | string {
   const { component } = subject;
-  if (component === undefined) return { sum: 0, watchedMs: subject.declaredMs };
+  if (component === undefined) return { sum: 0, observedMs: subject.declaredMs };
   const events = kind === 'input' ? 'in_events' : 'out_events';
-  if (unit === 'events') return components.measure(component, events, windowMs) ?? TOO_MANY;
+  if (unit === 'events') return components.measure(component, events, windowMs) ?? TOO_MANY_WINDOWS;
   const bytes = kind === 'input' ? 'in_bytes' : 'out_bytes';
-  if (components.knows(component, bytes)) return components.measure(component, bytes, windowMs) ?? TOO_MANY;
+  if (components.hasMetric(component, bytes))
+    return components.measure(component, bytes, windowMs) ?? TOO_MANY_WINDOWS;
   const perEvent = components.pipeline(component.pipeline)?.bytesPerEvent ?? undefined;
-  if (perEvent === undefined) return noBytes(component);
-  return scaled(components.measure(component, events, windowMs), perEvent) ?? TOO_MANY;
+  if (perEvent === undefined) return describeNoBytes(component);
+  return scale(components.measure(component, events, windowMs), perEvent) ?? TOO_MANY_WINDOWS;
 }
 
-const scaled = (measured: ReturnType<Components['measure']>, by: number): Measured | undefined =>
+const scale = (measured: ReturnType<Components['measure']>, by: number): Measurement | undefined =>
   measured && { ...measured, sum: measured.sum * by };
 
-const TOO_MANY = 'too many notifications look at it over different windows';
+const TOO_MANY_WINDOWS = 'too many notifications look at it over different windows';
 
-const noBytes = ({ engine, pipeline }: Component): string =>
+const describeNoBytes = ({ engine, pipeline }: Component): string =>
   `no byte metric: ${engine} does not tell it; set bytesPerEvent of pipeline '${pipeline}', or a dataVolume in events`;
+
+/** An amount of data that remembers how it was written: `10GB` stays `10GB` in messages, answers and files. */
+class DataVolume {
+  readonly text: string;
+  readonly amount: number;
+  readonly unit: 'bytes' | 'events';
+
+  /** Throws a `RangeError` for a text that is no volume. */
+  constructor(text: string) {
+    const read = readVolume(text);
+    if (read === undefined) throw new RangeError(`'${text}' ${VOLUME_SYNTAX}`);
+    this.text = text;
+    this.amount = read.amount;
+    this.unit = read.unit;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+
+  toJSON(): string {
+    return this.text;
+  }
+}
+
+const VOLUME_SYNTAX = 'must be bytes such as 500, 10MB or 1G, or events such as 10000 events';
+const VOLUME_PATTERN = /^(\d{1,15})\s*(?:(B|[KMGTPEZY]B?)|(events?))?$/i;
+const PREFIXES = 'KMGTPEZY';
+
+/** Units grow by 1,024 (K is 1,024 bytes); a bare number is bytes. */
+function readVolume(text: string): Pick<DataVolume, 'amount' | 'unit'> | undefined {
+  const [, digits, unit = '', events] = VOLUME_PATTERN.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  if (events !== undefined) return { amount: Number(digits), unit: 'events' };
+  const power = PREFIXES.indexOf(unit.charAt(0).toUpperCase() || ' ') + 1;
+  return { amount: Number(digits) * 1024 ** power, unit: 'bytes' };
+}
+
+const dataVolume = z
+  .string()
+  .transform((text, context): DataVolume => {
+    if (readVolume(text) !== undefined) return new DataVolume(text);
+    context.addIssue({ code: 'custom', message: VOLUME_SYNTAX, input: text });
+    return z.NEVER;
+  })
+  .meta({ format: 'data-volume' });
+
+export const highVolume = defineVolume({
+  id: 'high-volume',
+  name: 'High Data Volume',
+  kind: 'input',
+  when: 'greater',
+});
+
+export const lowVolume = defineVolume({
+  id: 'low-volume',
+  name: 'Low Data Volume',
+  kind: 'input',
+  when: 'less',
+});
+
+export const highVolumeDest = defineVolume({
+  id: 'high-volume-dest',
+  name: 'High Data Volume Sent',
+  kind: 'output',
+  when: 'greater',
+});
+
+export const lowVolumeDest = defineVolume({
+  id: 'low-volume-dest',
+  name: 'Low Data Volume Sent',
+  kind: 'output',
+  when: 'less',
+});

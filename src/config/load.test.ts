@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { configurationOf, errorsOf, warningsOf } from '../../test/helpers/config-folder.ts';
-import { effectiveText } from './check.ts';
+import { effectiveText } from './check-files.ts';
 
 const PULL =
   'pipelines: [{ id: edge, engine: vector, url: "http://127.0.0.1:9598/metrics", interval: 10s }]\n';

@@ -4,19 +4,17 @@ import type { Clock } from '../lib/clock.ts';
 import type { Problem } from '../lib/errors.ts';
 import type { Notification } from '../notifications/notification.ts';
 import type { Target } from '../targets/target.ts';
-import type { Declared, RawItems } from './declared.ts';
-import { type ConfigDocument, readDocument } from './document.ts';
-import { deepFreeze } from './freeze.ts';
-import type { Origin } from './issues.ts';
-import type { Item } from './items.ts';
+import type { Declared, RawItems } from './configuration.ts';
+import { describeReadError } from './file-text.ts';
 import type { Overridden } from './overrides.ts';
-import { isMap, type PlainMap } from './plain.ts';
+import { deepFreeze, isMap, type PlainMap } from './plain.ts';
 import { type ConfigProblem, inOrder } from './problems.ts';
-import { readDeclared } from './read-declared.ts';
-import { readNotifications } from './read-notifications-file.ts';
-import { type Outside, readSettings } from './read-settings.ts';
+import { readDeclared } from './read/declared.ts';
+import { readNotifications } from './read/notifications.ts';
+import { readSettings, type SettingsSources } from './read/settings.ts';
+import type { ValueOrigin } from './schema-problems.ts';
 import type { Settings } from './settings.ts';
-import { whyOf } from './text.ts';
+import { type ConfigDocument, type ConfigItem, readConfigDocument } from './yaml/document.ts';
 
 export const SETTINGS_FILE = 'headgate.yml';
 export const NOTIFICATIONS_FILE = 'notifications.yml';
@@ -49,31 +47,31 @@ export type LoadResult = {
   /** Every file that was looked at, secrets' files included: a change of one may change the result. */
   readonly files: readonly string[];
   /** The files that are there, as they were read. */
-  readonly texts: Texts;
+  readonly texts: FileTexts;
 } & (
   | {
       readonly ok: true;
       readonly configuration: Configuration;
       /** Where settings of headgate.yml come from. */
-      readonly settingOrigin: Origin;
+      readonly settingOrigin: ValueOrigin;
       /** What each target was made of, its references resolved. */
       readonly resolvedTargets: readonly unknown[];
       /** The texts with their secrets masked, where somebody has done that already. */
-      readonly masked?: Texts;
+      readonly masked?: FileTexts;
     }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
 );
 
 export type Loaded = Extract<LoadResult, { readonly ok: true }>;
 
-export interface Sources extends Outside {
+export interface Sources extends SettingsSources {
   /** Under a tenant's terms only a name: then all texts are given. */
   readonly folder: string;
   /** Texts that count in place of what is on disk. */
-  readonly texts?: Texts;
+  readonly texts?: FileTexts;
 }
 
-export type Texts = Readonly<Partial<Record<FileName, string>>>;
+export type FileTexts = Readonly<Partial<Record<FileName, string>>>;
 
 /** Reads the files as `readConfiguration` does, for keeps. */
 export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): LoadResult {
@@ -89,10 +87,10 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
 export function readConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): LoadResult {
   const { folder } = sources;
   const names = configurationFiles(folder);
-  const trouble = sources.tenant === undefined ? folderProblem(folder) : undefined;
+  const trouble = sources.restrictions === undefined ? folderProblem(folder) : undefined;
   if (trouble !== undefined) return { ok: false, problems: [trouble], warnings: [], files: names, texts: {} };
 
-  const document = (name: FileName) => readDocument(folder, name, sources.texts?.[name]);
+  const document = (name: FileName) => readConfigDocument(folder, name, sources.texts?.[name]);
   const documents = {
     [SETTINGS_FILE]: document(SETTINGS_FILE),
     [NOTIFICATIONS_FILE]: document(NOTIFICATIONS_FILE),
@@ -132,7 +130,7 @@ export function readConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
   return { ok: true, configuration, warnings, files, texts, settingOrigin: reading.origin, resolvedTargets };
 }
 
-function textsOf(documents: Readonly<Record<FileName, ConfigDocument>>): Texts {
+function textsOf(documents: Readonly<Record<FileName, ConfigDocument>>): FileTexts {
   const texts: Partial<Record<FileName, string>> = {};
   for (const name of FILES) {
     const { text } = documents[name];
@@ -142,7 +140,7 @@ function textsOf(documents: Readonly<Record<FileName, ConfigDocument>>): Texts {
 }
 
 /** Everything counts by its id; items without one are errors by now. */
-function rawById(items: readonly Item[]): RawItems['targets'] {
+function rawById(items: readonly ConfigItem[]): RawItems['targets'] {
   const byId = new Map<string, PlainMap>();
   for (const { id, value } of items) if (id !== undefined && isMap(value)) byId.set(id, Object.freeze(value));
   return byId;
@@ -164,6 +162,6 @@ function folderProblem(folder: string): ConfigProblem | undefined {
     accessSync(folder, constants.R_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    return problem(`the folder of the configuration cannot be read: ${whyOf(error)}`);
+    return problem(`the folder of the configuration cannot be read: ${describeReadError(error)}`);
   }
 }

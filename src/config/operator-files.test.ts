@@ -4,8 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { certificateAuthority } from '../../test/helpers/certificates.ts';
 import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
-import type { DataFile } from '../pipelines/operator-files.ts';
-import { pipelineSchema } from '../pipelines/settings.ts';
+import { type DataFile, pipelineSchema } from '../pipelines/settings.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from './operator-files.ts';
 
 const LOOK_MS = 4000;

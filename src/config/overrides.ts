@@ -1,15 +1,14 @@
 import * as z from 'zod';
 import { isMap, type PlainMap, plainCopy } from './plain.ts';
-import type { ConfigProblem } from './problems.ts';
+import { type ConfigProblem, didYouMean } from './problems.ts';
 import { childOf, layers, type Schema, valueAt } from './schema-walk.ts';
-import { didYouMean } from './suggest.ts';
-import type { Path } from './yaml-places.ts';
+import type { Path } from './yaml/places.ts';
 
 /** The process's environment, handed in. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** Values of flags by the path of the setting they set, as in `{ 'api.port': 9001 }`. */
-export type Flags = Readonly<Record<string, string | number | undefined>>;
+export type SettingFlags = Readonly<Record<string, string | number | undefined>>;
 
 /** Which setting is not taken from the file, and why. */
 export interface Overridden {
@@ -37,7 +36,11 @@ const RESERVED = [
 ];
 
 /** What flags and environment set; flags win. A variable that is set but empty counts as not set. */
-export function readOverrides(schema: Schema, environment: Environment, flags: Flags): Override[] {
+export function readOverrides(
+  schema: Schema,
+  environment: ProcessEnvironment,
+  flags: SettingFlags,
+): Override[] {
   const overrides: Override[] = [];
   for (const { path, schema: scalar } of scalarPaths(schema)) {
     const flag = flags[path.join('.')];
@@ -46,18 +49,18 @@ export function readOverrides(schema: Schema, environment: Environment, flags: F
     if (flag !== undefined)
       overrides.push({
         path,
-        value: readScalar([scalar], String(flag)),
+        value: parseScalar([scalar], String(flag)),
         source: 'flags',
         name: `--${path.at(-1)}`,
       });
     else if (variable !== undefined && variable !== '')
-      overrides.push({ path, value: readScalar([scalar], variable), source: 'environment', name });
+      overrides.push({ path, value: parseScalar([scalar], variable), source: 'environment', name });
   }
   return overrides;
 }
 
 /** Warnings of `HEADGATE_` variables that set nothing. */
-export function unknownVariables(schema: Schema, environment: Environment): ConfigProblem[] {
+export function unknownVariables(schema: Schema, environment: ProcessEnvironment): ConfigProblem[] {
   const known = [...RESERVED, ...scalarPaths(schema).map(({ path }) => variableName(path))];
   return Object.keys(environment)
     .filter(name => name.startsWith('HEADGATE_') && !known.includes(name))
@@ -82,10 +85,10 @@ export function applyOverrides(value: unknown, overrides: readonly Override[]): 
 export function withoutOverrides(
   sent: PlainMap,
   overridden: readonly Overridden[],
-  before: { readonly inFile: unknown; readonly inForce: unknown },
+  before: { readonly inFile: unknown; readonly effective: unknown },
 ): PlainMap {
   const kept = overridden.filter(
-    ({ path }) => JSON.stringify(valueAt(sent, path)) === JSON.stringify(valueAt(before.inForce, path)),
+    ({ path }) => JSON.stringify(valueAt(sent, path)) === JSON.stringify(valueAt(before.effective, path)),
   );
   const value = kept.reduce<unknown>(
     (whole, { path }) => withValue(whole, path, valueAt(before.inFile, path)),
@@ -125,7 +128,7 @@ function scalarPaths(schema: Schema, path: readonly string[] = []): ScalarPath[]
 }
 
 /** A text as YAML would read it where a number or boolean is wanted; else the text. */
-export function readScalar(schemas: readonly Schema[], text: string): string | number | boolean {
+export function parseScalar(schemas: readonly Schema[], text: string): string | number | boolean {
   const within = schemas.flatMap(schema => layers(schema));
   if (within.some(layer => layer instanceof z.ZodString)) return text;
   if (within.some(layer => layer instanceof z.ZodNumber) && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);

@@ -1,4 +1,5 @@
-import type { Path } from './yaml-places.ts';
+import { MASK } from '../lib/secret.ts';
+import type { Path } from './yaml/places.ts';
 
 /** One thing wrong, and where. `line` and `column` count from 1, and are 0 for what stands in no file. */
 export interface ConfigProblem {
@@ -45,3 +46,108 @@ export function inOrder(problems: readonly ConfigProblem[], files: readonly stri
     { ...last, path: '', message: `${rest} more problems are not listed; mend these first` },
   ];
 }
+
+/** One thing wrong between items of notifications.yml, and where. */
+export interface ItemFinding {
+  readonly path: Path;
+  readonly message: string;
+}
+
+export interface ItemFindings {
+  readonly problems: readonly ItemFinding[];
+  readonly warnings: readonly ItemFinding[];
+}
+
+const LONGEST_QUOTE = 60;
+
+/** A value as an error quotes it: short, on one line, without the password an address may hold. */
+export function quote(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return `'${shorten(oneLine(withoutUser(value)))}'`;
+    case 'number':
+    case 'boolean':
+      return String(value);
+    default:
+      if (value === null || value === undefined) return 'nothing';
+      return Array.isArray(value) ? 'a list' : 'a map';
+  }
+}
+
+/** Whatever stands between `//` and the last `@` may be a password, however long and odd it is. */
+function withoutUser(text: string): string {
+  const start = text.indexOf('//');
+  const end = text.lastIndexOf('@');
+  return start === -1 || end < start ? text : `${text.slice(0, start)}//${MASK}${text.slice(end)}`;
+}
+
+const oneLine = (text: string): string =>
+  text
+    .slice(0, 4 * LONGEST_QUOTE)
+    .replace(/[\p{Cc}\u2028\u2029]/gu, character => JSON.stringify(character).slice(1, -1));
+
+function shorten(text: string): string {
+  const characters = [...text];
+  return characters.length <= LONGEST_QUOTE ? text : `${characters.slice(0, LONGEST_QUOTE).join('')}…`;
+}
+
+const LONGEST_SUGGESTION = 64;
+const SHORTEST_START = 3;
+
+/** The candidate a person most likely meant by `text`, or undefined when none is near. */
+export function suggest(text: string, candidates: Iterable<string>): string | undefined {
+  if (text.length > LONGEST_SUGGESTION) return undefined;
+  const wanted = text.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1;
+  for (const candidate of candidates) {
+    if (candidate.length > LONGEST_SUGGESTION) continue;
+    const distance = distanceOf(wanted, candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** `; did you mean 'x'?`, or nothing. */
+export function didYouMean(text: string, candidates: Iterable<string>): string {
+  const candidate = suggest(text, candidates);
+  return candidate === undefined ? '' : `; did you mean '${candidate}'?`;
+}
+
+/** Another case is nearest of all. An abbreviation, or what one stands for, is as near as one wrong letter. */
+function distanceOf(wanted: string, candidate: string): number {
+  if (wanted === candidate) return 0;
+  const [short, long] = wanted.length < candidate.length ? [wanted, candidate] : [candidate, wanted];
+  if (short.length >= SHORTEST_START && long.startsWith(short)) return 1;
+  return long.length - short.length > LONGEST_SUGGESTION / 3
+    ? Number.POSITIVE_INFINITY
+    : editDistance(wanted, candidate);
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      let cost = Math.min(
+        cell(last, column) + 1,
+        cell(current, column - 1) + 1,
+        cell(last, column - 1) + (same ? 0 : 1),
+      );
+      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1])
+        cost = Math.min(cost, cell(beforeLast, column - 2) + 1);
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return cell(last, to.length);
+}
+
+const cell = (row: readonly number[], column: number): number => row[column] ?? Number.POSITIVE_INFINITY;

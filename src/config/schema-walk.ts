@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { aliasesOf } from '../lib/aliases.ts';
-import type { Path } from './yaml-places.ts';
+import type { Path } from './yaml/places.ts';
 
 export type Schema = z.core.$ZodType;
 
@@ -160,3 +160,12 @@ export function childOf(value: unknown, step: PropertyKey): unknown {
 }
 
 export const valueAt = (value: unknown, path: Path): unknown => path.reduce(childOf, value);
+
+/** The item of a list that is called like the one at `step` of `list`, or else stands there; the entry of a map. */
+export function counterpart(now: unknown, list: unknown, step: PropertyKey): unknown {
+  const name = itemName(childOf(list, step));
+  if (!Array.isArray(now) || name === undefined) return childOf(now, step);
+  return now.find(item => itemName(item) === name);
+}
+
+export const itemName = (item: unknown): unknown => childOf(item, 'id') ?? childOf(item, 'name');

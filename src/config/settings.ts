@@ -1,13 +1,177 @@
 import * as z from 'zod';
-import { authSchema } from '../auth/sso/settings.ts';
-import { MAX_TOKEN_TTL_SECONDS } from '../auth/token-ttl.ts';
-import { parseRange } from '../lib/address-ranges.ts';
+import { authSchema } from '../auth/settings.ts';
+import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens/keys.ts';
+import { parseRange } from '../lib/addresses.ts';
+import type { Problem } from '../lib/errors.ts';
 import { rate } from '../lib/rate.ts';
 import { duration, httpUrl, identifier, secretText, secretUrl, storeUrl } from '../lib/schemas.ts';
-import { pipelineSchema } from '../pipelines/settings.ts';
-import { hostedSchema } from './hosted-settings.ts';
-import { responseHeaders } from './response-headers.ts';
-import { tlsSchema } from './tls-settings.ts';
+import { MOST_COMPONENTS, pipelineSchema } from '../pipelines/settings.ts';
+import { type ConfigProblem, formatPath } from './problems.ts';
+import type { ValueOrigin } from './schema-problems.ts';
+import { valueAt } from './schema-walk.ts';
+import type { Path } from './yaml/places.ts';
+
+/** What the server itself says, or the connection (RFC 9110 section 7.6.1, RFC 9112). */
+const SERVER_HEADERS = [
+  'allow',
+  'cache-control',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-security-policy',
+  'content-type',
+  'date',
+  'etag',
+  'keep-alive',
+  'location',
+  'proxy-authenticate',
+  'referrer-policy',
+  'retry-after',
+  'set-cookie',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'www-authenticate',
+  'x-content-type-options',
+  'x-request-id',
+];
+const MOST_HEADERS = 64;
+const MOST_CHARACTERS = 4096;
+
+/** A token of RFC 9110 section 5.6.2. */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,256}$/;
+/** RFC 9110 section 5.5, in ASCII: no line breaks and no other control characters, and none of its spaces at an end. */
+const HEADER_VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
+
+/** Headers by name that every answer carries beside those of the server. */
+const responseHeaders = z.record(z.string(), z.string()).superRefine((headers, context) => {
+  const say = (path: string[], message: string): void => context.addIssue({ code: 'custom', path, message });
+  const names = Object.keys(headers);
+  if (names.length > MOST_HEADERS) say([], `must have at most ${MOST_HEADERS} headers`);
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const first = seen.get(name.toLowerCase());
+    seen.set(name.toLowerCase(), name);
+    if (!HEADER_NAME.test(name)) say([name], 'must have the name of a header: letters, digits and "-"');
+    else if (SERVER_HEADERS.includes(name.toLowerCase()))
+      say([name], `cannot be set, as the server itself sets '${name}'`);
+    else if (first !== undefined) say([name], `must be given once; '${first}' is the same header`);
+    else if (!HEADER_VALUE.test(headers[name] ?? '') || (headers[name] ?? '').length > MOST_CHARACTERS)
+      say(
+        [name],
+        `must be at most ${MOST_CHARACTERS} characters of ASCII, without line breaks and spaces around`,
+      );
+  }
+});
+
+const filePath = z.string().min(1).max(4096);
+const tlsVersion = z.enum(['TLSv1.2', 'TLSv1.3']);
+
+/** `api.tls`: with it the API speaks https, without it http. */
+export const tlsSchema = z
+  .strictObject({
+    certPath: filePath.describe(
+      'File of the certificate in PEM form, then of those between it and the root. Relative to the folder of the configuration.',
+    ),
+    privKeyPath: filePath.describe('File of its private key in PEM form.'),
+    passphrase: secretText.optional().describe('What the private key is encrypted with.'),
+    caPath: filePath
+      .optional()
+      .describe('File of the certificates in PEM form that sign those of clients, for `requestCert`.'),
+    minVersion: tlsVersion.default('TLSv1.2').describe('The oldest version of TLS that is spoken.'),
+    maxVersion: tlsVersion.default('TLSv1.3').describe('The newest version of TLS that is spoken.'),
+    requestCert: z
+      .boolean()
+      .default(false)
+      .describe('Whether every client must show a certificate that `caPath` has signed. Needs a restart.'),
+  })
+  .superRefine(({ minVersion, maxVersion, requestCert, caPath }, context) => {
+    if (minVersion > maxVersion)
+      context.addIssue({
+        code: 'custom',
+        path: ['minVersion'],
+        message: 'must not be newer than maxVersion',
+      });
+    if (requestCert && caPath === undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['requestCert'],
+        message: "needs 'caPath', the certificates that sign those of clients",
+      });
+  });
+
+export type ApiTlsSettings = z.infer<typeof tlsSchema>;
+
+/** Names with dots between them, as a host has them; `localhost` for trials. */
+const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+
+/** `hosted`: with it the installation has many workspaces, and a login service issues the tokens. */
+export const hostedSchema = z.strictObject({
+  cloudDomain: z
+    .string()
+    .max(189, 'must be at most 189 characters')
+    .regex(DOMAIN, 'must be a domain such as cloud.example')
+    .describe(
+      'The domain below which workspaces are reached, as `https://<workspace>-<organization>.<cloudDomain>`. Needs a restart.',
+    ),
+  authUrl: httpUrl
+    .refine(url => !/[/?#]$/.test(url) && !/[?#]/.test(url), 'must not end in / and must hold no query')
+    .describe(
+      'Where the login service is reached. It issues every token in this name, so a change ends all of them. Needs a restart.',
+    ),
+  audience: z
+    .array(z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable characters without spaces'))
+    .min(1)
+    .max(100)
+    .describe(
+      'What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart.',
+    ),
+  quotas: z
+    .strictObject({
+      pipelines: z.int().min(1).max(10_000).default(100).describe('Pipelines.'),
+      targets: z.int().min(1).max(10_000).default(200).describe('Targets.'),
+      notifications: z.int().min(1).max(100_000).default(1000).describe('Notifications.'),
+      components: z
+        .int()
+        .min(1)
+        .max(MOST_COMPONENTS)
+        .default(10_000)
+        .describe(
+          'Inputs and outputs over all its pipelines, whatever their `maxComponents`; further ones are refused, those that are there stay.',
+        ),
+      deliveriesPerMinute: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(6000)
+        .describe(
+          'Deliveries that are begun in any 60 seconds over all its targets, each attempt of each one counted; further ones wait their turn. Counted by the process that sends for the workspace, anew after a restart.',
+        ),
+    })
+    .prefault({})
+    .describe('How much of each a workspace may have. Needs a restart.'),
+  tokenRateLimit: z
+    .strictObject({
+      perSecond: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .default(5)
+        .describe('Token requests a second that go on being answered; 0 switches the limit off.'),
+      burst: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(20)
+        .describe('Token requests that are answered at once after a pause.'),
+    })
+    .prefault({})
+    .describe(
+      'Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.',
+    ),
+});
+export type HostedSettings = z.output<typeof hostedSchema>;
 
 const addressRange = z
   .string()
@@ -238,3 +402,54 @@ export const settingsSchema = z.strictObject({
 });
 
 export type Settings = z.infer<typeof settingsSchema>;
+
+/** What is taken up when the process starts and never after. */
+const AT_START = [
+  ['instance', 'nodeUrl'],
+  ['api', 'host'],
+  ['api', 'port'],
+  ['storage', 'url'],
+  ['storage', 'keyRing'],
+  ['delivery', 'privateAddresses'],
+  ['delivery', 'allowedAddresses'],
+  ['hosted', 'cloudDomain'],
+  ['hosted', 'authUrl'],
+  ['hosted', 'audience'],
+  ['hosted', 'quotas'],
+  ['hosted', 'tokenRateLimit'],
+];
+
+/** Settings that wait for a restart. */
+export interface Restarts {
+  /** For the status: by their places in the files. */
+  readonly warnings: readonly ConfigProblem[];
+  /** For who changes settings: by their paths. */
+  readonly notes: readonly Problem[];
+}
+
+/** A server is made for https or for http, and to ask for certificates or not. */
+function tlsRestart(now: ApiTlsSettings | undefined, atStart: ApiTlsSettings | undefined) {
+  const restart = (path: Path, until: string) => [
+    { path, message: `takes effect after a restart; until then ${until}` },
+  ];
+  if (now === undefined && atStart === undefined) return [];
+  if (now === undefined) return restart(['api', 'tls'], 'https is spoken');
+  if (atStart === undefined) return restart(['api', 'tls'], 'http is spoken');
+  return now.requestCert === atStart.requestCert
+    ? []
+    : restart(['api', 'tls', 'requestCert'], `it is ${atStart.requestCert}`);
+}
+
+/** Settings that differ from those the process started with. */
+export function findRestarts(now: Settings, atStart: Settings, origin: ValueOrigin): Restarts {
+  const differing = AT_START.flatMap(path => {
+    const before = JSON.stringify(valueAt(atStart, path));
+    if (JSON.stringify(valueAt(now, path)) === before) return [];
+    return [{ path, message: `takes effect after a restart; until then it is ${before ?? 'not set'}` }];
+  });
+  const found = [...differing, ...tlsRestart(now.api.tls, atStart.api.tls)];
+  return {
+    warnings: found.map(({ path, message }) => ({ ...origin.place(path), message })),
+    notes: found.map(({ path, message }) => ({ path: formatPath(path), message })),
+  };
+}

@@ -7,8 +7,8 @@ import { openTestStorage } from '../../test/helpers/storage.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
-import { createConfiguration } from './current.ts';
-import { createVersions } from './versions.ts';
+import { createConfigurationHolder } from './holder.ts';
+import { createVersionRecorder } from './versions.ts';
 
 const NAMED = (name: string): string => `instance: { name: ${name} }\n`;
 
@@ -23,9 +23,15 @@ async function hold() {
   const storage: Pick<Storage, 'transaction'> = {
     transaction: work => (isBroken ? Promise.reject(new Error('disk full')) : test.storage.transaction(work)),
   };
-  const versions = createVersions({ storage, workspace: 'w', ids: monotonicIds(clock), clock, logger });
+  const versions = createVersionRecorder({
+    storage,
+    workspace: 'w',
+    ids: monotonicIds(clock),
+    clock,
+    logger,
+  });
   const start = () => {
-    const holder = createConfiguration({
+    const holder = createConfigurationHolder({
       folder,
       environment: {},
       flags: {},
@@ -58,7 +64,7 @@ async function hold() {
 const name = (value: string) =>
   ({
     author: 'alice',
-    door: 'api',
+    source: 'api',
     edits: [{ section: 'settings', id: '', value: { instance: { name: value } } }],
   }) as const;
 

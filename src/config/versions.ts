@@ -2,29 +2,30 @@ import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { ConfigVersionRow, Storage } from '../storage/storage.ts';
-import type { Door } from './change.ts';
-import type { Texts } from './load.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { ConfigVersionRow } from '../storage/stores/configuration.ts';
+import type { ChangeSource } from './change.ts';
+import type { FileTexts } from './load.ts';
 
 /** A configuration that has taken effect. */
-interface Effect {
+interface AppliedConfiguration {
   readonly author: string;
-  readonly door: Door;
+  readonly source: ChangeSource;
   readonly message?: string | undefined;
   /** The files, secrets masked. */
-  readonly masked: Texts;
+  readonly masked: FileTexts;
 }
 
 /** Keeps what was in force when, and by whom it came. */
-export interface Versions {
+export interface VersionRecorder {
   /**
    * Writes a version unless its files read as those of the last one. Never rejects: what cannot be
    * written now is written at the next chance, as it differs from the last row.
    */
-  record(effect: Effect): Promise<void>;
+  record(effect: AppliedConfiguration): Promise<void>;
 }
 
-export interface VersionsOptions {
+export interface VersionRecorderOptions {
   readonly storage: Pick<Storage, 'transaction'>;
   readonly workspace: string;
   readonly ids: MonotonicIds;
@@ -35,7 +36,13 @@ export interface VersionsOptions {
 /** Versions that wait to be written; with more the oldest is lost. */
 const MOST_WAITING = 100;
 
-export function createVersions({ storage, workspace, ids, clock, logger }: VersionsOptions): Versions {
+export function createVersionRecorder({
+  storage,
+  workspace,
+  ids,
+  clock,
+  logger,
+}: VersionRecorderOptions): VersionRecorder {
   const waiting: Omit<ConfigVersionRow, 'id'>[] = [];
   /** What this process has recorded last. */
   let last: string | undefined;
@@ -54,13 +61,13 @@ export function createVersions({ storage, workspace, ids, clock, logger }: Versi
       const versions = tx.in(workspace);
       const newest = await versions.lastVersion();
       if (newest?.files === row.files) return;
-      if (newest !== undefined) ids.follow(newest.id);
+      if (newest !== undefined) ids.advancePast(newest.id);
       await versions.addVersion({ ...row, id: ids.next() });
     });
   }
 
   return {
-    async record({ author, door, message, masked }) {
+    async record({ author, source: door, message, masked }) {
       const files = JSON.stringify(masked);
       try {
         if (files !== (waiting.at(-1)?.files ?? last))

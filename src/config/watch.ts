@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../lib/clock.ts';
 import { codeOf } from '../lib/errors.ts';
 
 /** Told changes come at once where the system tells them; what it does not tell is found by looking this often. */
-const LOOK_MS = 3000;
+const POLL_MS = 3000;
 /** A file counts as written when it stays the same for so long: half a file may be valid, too. */
 const SETTLE_MS = 200;
 
@@ -46,7 +46,7 @@ export function watchFiles({ folder, seen, clock, changed }: WatchOptions): Canc
   let settling = false;
   let pending = '';
 
-  function look(): void {
+  function poll(): void {
     settling = false;
     const before = seen();
     const now = textOf(signaturesOf(before.keys()));
@@ -57,21 +57,21 @@ export function watchFiles({ folder, seen, clock, changed }: WatchOptions): Canc
       return;
     }
     pending = '';
-    lookIn(LOOK_MS);
+    schedulePoll(POLL_MS);
     if (!isChanged) return;
     listen();
     changed();
   }
 
-  function lookIn(ms: number): void {
+  function schedulePoll(ms: number): void {
     cancel();
-    cancel = clock.after(ms, look);
+    cancel = clock.after(ms, poll);
   }
 
   function settle(): void {
     if (settling) return;
     settling = true;
-    lookIn(SETTLE_MS);
+    schedulePoll(SETTLE_MS);
   }
 
   /** Anew after each change: the folder itself may have been replaced. */
@@ -87,7 +87,7 @@ export function watchFiles({ folder, seen, clock, changed }: WatchOptions): Canc
   }
 
   listen();
-  lookIn(LOOK_MS);
+  schedulePoll(POLL_MS);
   return () => {
     cancel();
     watcher?.close();

@@ -1,22 +1,24 @@
 import type { HeadgateEvent } from '../events/event.ts';
-import { obeyedMs } from '../lib/backoff.ts';
+import { clampRetryAfterMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
-import type { HttpClient } from '../lib/http.ts';
+import type { HttpClient } from '../lib/http/client.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { onAbort } from '../lib/on-abort.ts';
-import type { DeliveryRow, SettleOperation, Storage } from '../storage/storage.ts';
-import type { FailedRequest } from '../targets/failed-request.ts';
+import type { SettleOperation } from '../storage/operations/settle.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { DeliveryRow } from '../storage/stores/deliveries.ts';
+import type { FailedRequest } from '../targets/http-target.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 
 /** A target that neither answers nor fails by then has failed. Targets' own limits are shorter. */
-const LONGEST_ATTEMPT_MS = 60_000;
+const ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** What every attempt needs. */
-export interface Attempts {
+export interface DeliveryContext {
   readonly workspace: string;
   readonly storage: Storage;
   readonly http: HttpClient;
@@ -31,11 +33,11 @@ export interface Attempts {
   /** Read at each attempt, so that a reload counts at once. */
   readonly settings: () => DeliverySettings;
   /** Told what was booked of a delivery, and how long its attempt took; null when nothing was sent. Left out, nobody is. */
-  readonly booked?: (row: DeliveryRow, settlement: SettleOperation, durationMs: number | null) => void;
+  readonly onSettled?: (row: DeliveryRow, operation: SettleOperation, durationMs: number | null) => void;
   /** Aborts what is under way when the time for a graceful stop is over. */
   readonly signal: AbortSignal;
   /** Whether this process may send at this moment; it may always where there is no other. */
-  readonly holds?: () => boolean;
+  readonly maySend?: () => boolean;
 }
 
 interface DeliverySettings {
@@ -50,7 +52,7 @@ interface DeliverySettings {
 }
 
 /** What goes out as one message. */
-export interface Parcel {
+export interface SendRequest {
   /** Of the delivery, or of those that travel together. */
   readonly id: string;
   /** As the target gets them. */
@@ -59,7 +61,7 @@ export interface Parcel {
   readonly rest?: string;
 }
 
-export interface AttemptEnd {
+export interface AttemptResult {
   readonly outcome: Outcome;
   /** Epoch ms. */
   readonly startedAt: number;
@@ -71,60 +73,65 @@ export interface AttemptEnd {
 }
 
 /** The wait of a whole target whose receiver asks it to slow down and does not say for how long. */
-const PAUSE_MS = 60_000;
+const DEFAULT_PAUSE_MS = 60_000;
 
 /** What sending takes of it. */
-export type Sending = Pick<
-  Attempts,
-  'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'signal' | 'holds'
+export type SendDependencies = Pick<
+  DeliveryContext,
+  'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'signal' | 'maySend'
 >;
 
 /** Sends once. `stopped` when the process ends meanwhile: nothing is booked and it is sent again later. */
 export async function attempt(
-  parcel: Parcel,
+  request: SendRequest,
   target: Target,
-  options: Sending,
-): Promise<AttemptEnd | 'stopped'> {
+  options: SendDependencies,
+): Promise<AttemptResult | 'stopped'> {
   const { clock } = options;
   const startedAt = clock.now();
   const started = clock.monotonic();
-  const outcome = await send(parcel, target, options);
-  if (isOver(options) && outcome.kind !== 'sent') return 'stopped';
+  const outcome = await sendWithTimeout(request, target, options);
+  if (isStopped(options) && outcome.kind !== 'sent') return 'stopped';
   const durationMs = clock.monotonic() - started;
-  return { outcome, startedAt, started, durationMs, pauseMs: pauseOf(outcome) };
+  return { outcome, startedAt, started, durationMs, pauseMs: pauseMsOf(outcome) };
 }
 
-function pauseOf(outcome: Outcome): number {
+function pauseMsOf(outcome: Outcome): number {
   if (outcome.kind !== 'retry' || outcome.pauseTarget !== true) return 0;
-  return outcome.retryAfterMs === undefined ? PAUSE_MS : obeyedMs(outcome.retryAfterMs);
+  return outcome.retryAfterMs === undefined ? DEFAULT_PAUSE_MS : clampRetryAfterMs(outcome.retryAfterMs);
 }
 
 /** A process that was frozen finds its timers due before it learns that its time is over. */
-const isOver = ({ signal, holds = () => true }: Sending): boolean => signal.aborted || !holds();
+const isStopped = ({ signal, maySend = () => true }: SendDependencies): boolean =>
+  signal.aborted || !maySend();
 
-const GIVEN_UP: Outcome = { kind: 'retry', reason: `no end within ${LONGEST_ATTEMPT_MS / 1000} s` };
+const TIMED_OUT: Outcome = { kind: 'retry', reason: `no end within ${ATTEMPT_TIMEOUT_MS / 1000} s` };
 
 /** The target is left behind when its time is over; it hears of the process's end only. */
-function send(parcel: Parcel, target: Target, options: Sending): Promise<Outcome> {
-  if (isOver(options)) return Promise.resolve(GIVEN_UP);
+function sendWithTimeout(request: SendRequest, target: Target, options: SendDependencies): Promise<Outcome> {
+  if (isStopped(options)) return Promise.resolve(TIMED_OUT);
   return new Promise(resolve => {
     const end = (outcome: Outcome): void => {
       cancel();
-      leave();
+      removeListener();
       resolve(outcome);
     };
-    const giveUp = (): void => end(GIVEN_UP);
-    const cancel = options.clock.after(LONGEST_ATTEMPT_MS, giveUp);
-    const leave = onAbort(options.signal, giveUp);
-    void sent(parcel, target, options).then(end);
+    const timeOut = (): void => end(TIMED_OUT);
+    const cancel = options.clock.after(ATTEMPT_TIMEOUT_MS, timeOut);
+    const removeListener = onAbort(options.signal, timeOut);
+    void callTarget(request, target, options).then(end);
   });
 }
 
-async function sent({ id, events, rest }: Parcel, target: Target, options: Sending): Promise<Outcome> {
+async function callTarget(
+  { id, events, rest }: SendRequest,
+  target: Target,
+  options: SendDependencies,
+): Promise<Outcome> {
   const { http, dial, secretOf, clock, signal, logFolder } = options;
   const warn = (reason: string): void =>
     options.logger.warn({ target: target.settings.id, deliveryId: id, reason }, 'an expression failed');
-  const failed = (request: FailedRequest): void =>
+  const logFailedRequest = (request: FailedRequest): void =>
     options.logger.warn({ target: target.settings.id, deliveryId: id, ...request }, 'a request failed');
   try {
     return await target.send(events, {
@@ -137,7 +144,7 @@ async function sent({ id, events, rest }: Parcel, target: Target, options: Sendi
       signal,
       logFolder,
       warn,
-      failed,
+      logFailedRequest,
     });
   } catch (error) {
     const facts = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { settle } from '../../test/storage/rows.ts';
 import type { Outcome } from '../targets/outcome.ts';
-import { createHealth, type ToldFailing } from './health.ts';
+import { createHealthTracker, type FailingState } from './health.ts';
 
 const SENT: Outcome = { kind: 'sent', httpStatus: 200 };
 const RETRY: Outcome = { kind: 'retry', reason: 'status 503' };
@@ -10,16 +10,16 @@ const REFUSED: Outcome = { kind: 'refused', reason: 'status 404' };
 const DISLIKED: Outcome = { kind: 'refused', reason: 'status 400', isAboutMessage: true };
 const BROKEN: Outcome = { kind: 'retry', reason: 'certificate', isTargetBroken: true };
 
-function target(told?: ToldFailing) {
+function target(told?: FailingState) {
   let now = 1000;
-  const health = createHealth({ monotonic: () => now }, told);
+  const health = createHealthTracker({ monotonic: () => now }, told);
   return {
     health,
     /** What it says, seconds after what came before. */
     note(outcome: Outcome, seconds = 0, isLast = false) {
       now += seconds * 1000;
       const given = outcome.kind === 'retry' ? (isLast ? 'exhausted' : 'waiting') : outcome.kind;
-      return health.note(outcome, settle('d', { state: given }))?.state;
+      return health.record(outcome, settle('d', { state: given }))?.state;
     },
   };
 }

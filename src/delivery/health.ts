@@ -1,26 +1,26 @@
 import type { Clock } from '../lib/clock.ts';
-import type { SettleOperation } from '../storage/storage.ts';
+import type { SettleOperation } from '../storage/operations/settle.ts';
 import type { Outcome } from '../targets/outcome.ts';
 
 /** So many failures in a row say something of the target. */
-const SUSPICIOUS = 3;
+const FAILURES_BEFORE_SUSPICION = 3;
 /** Shorter failures are nothing to wake anybody for. */
 const FAILING_AFTER_MS = 60_000;
 
 /** A target's health has changed, or it has lost its first delivery since it began to fail. */
-export interface HealthNews {
+export interface TargetHealthChange {
   readonly state: 'failing' | 'exhausted' | 'recovered';
   /** The last failure; empty when it recovered. */
   readonly reason: string;
 }
 
 /** What was last told of a target that is failing. */
-export type ToldFailing = Exclude<HealthNews['state'], 'recovered'>;
+export type FailingState = Exclude<TargetHealthChange['state'], 'recovered'>;
 
-export interface Health {
+export interface HealthTracker {
   readonly isFailing: boolean;
   /** What an attempt says of the target. */
-  note(outcome: Outcome, settled: SettleOperation): HealthNews | undefined;
+  record(outcome: Outcome, operation: SettleOperation): TargetHealthChange | undefined;
 }
 
 /**
@@ -29,24 +29,27 @@ export interface Health {
  * in a row, or when attempts fail for a minute. It is well again with the first that arrives. One that asks to slow down
  * is well.
  */
-export function createHealth(clock: Pick<Clock, 'monotonic'>, told?: ToldFailing): Health {
-  let isFailing = told !== undefined;
-  let isLossTold = told === 'exhausted';
+export function createHealthTracker(
+  clock: Pick<Clock, 'monotonic'>,
+  lastState?: FailingState,
+): HealthTracker {
+  let isFailing = lastState !== undefined;
+  let isLossNotified = lastState === 'exhausted';
   let failures = 0;
   let failedSince = 0;
 
-  function passed(): HealthNews | undefined {
+  function recover(): TargetHealthChange | undefined {
     failures = 0;
     if (!isFailing) return undefined;
     isFailing = false;
-    isLossTold = false;
+    isLossNotified = false;
     return { state: 'recovered', reason: '' };
   }
 
   function isBroken(outcome: Outcome): boolean {
     if (outcome.kind === 'refused' && outcome.isAboutMessage !== true) return true;
     if (outcome.kind === 'retry' && outcome.isTargetBroken === true) return true;
-    if (failures < SUSPICIOUS) return false;
+    if (failures < FAILURES_BEFORE_SUSPICION) return false;
     return outcome.kind === 'refused' || clock.monotonic() - failedSince >= FAILING_AFTER_MS;
   }
 
@@ -54,16 +57,16 @@ export function createHealth(clock: Pick<Clock, 'monotonic'>, told?: ToldFailing
     get isFailing() {
       return isFailing;
     },
-    note(outcome, { state }) {
-      if (outcome.kind === 'sent') return passed();
+    record(outcome, { state }) {
+      if (outcome.kind === 'sent') return recover();
       const isLost = state === 'exhausted';
       if (!isLost && outcome.kind === 'retry' && outcome.pauseTarget === true) return undefined;
       if (failures === 0) failedSince = clock.monotonic();
       failures += 1;
       const { reason } = outcome;
-      if (isLost && !isLossTold) {
+      if (isLost && !isLossNotified) {
         isFailing = true;
-        isLossTold = true;
+        isLossNotified = true;
         return { state: 'exhausted', reason };
       }
       if (isFailing || !isBroken(outcome)) return undefined;

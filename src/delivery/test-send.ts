@@ -1,18 +1,17 @@
 import type { HeadgateEvent } from '../events/event.ts';
+import { toOutgoing } from '../events/outgoing.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import { Rate } from '../lib/rate.ts';
 import { rateLimited } from '../lib/rate-limited.ts';
 import { secretsIn } from '../lib/secret.ts';
 import type { Outcome } from '../targets/outcome.ts';
-import { routedTo } from '../targets/routed.ts';
-import type { Target } from '../targets/target.ts';
-import { attempt, type Sending } from './attempt.ts';
-import { outgoing } from './outgoing.ts';
-import { createPace } from './pace.ts';
-import { recordHttp, type SeenAnswer, type SeenRequest } from './record-http.ts';
+import { resolveRoutes, type Target } from '../targets/target.ts';
+import { attempt, type SendDependencies } from './attempt.ts';
+import { createRateLimiter } from './limits/rate.ts';
+import { type RecordedAnswer, type RecordedRequest, recordHttp } from './recorded-http.ts';
 
-interface TestSendOptions extends Sending {
+interface TestSendOptions extends SendDependencies {
   readonly ids: Ids;
   /** What `cribl_host` says. */
   readonly instanceName: () => string;
@@ -27,52 +26,52 @@ export interface TestResult {
   /** Why it did not arrive; of one that did, what it does not show. */
   readonly reason?: string;
   /** The request over HTTP, or for what goes another way the event as the target got it. */
-  readonly request: SeenRequest | { readonly event: HeadgateEvent };
+  readonly request: RecordedRequest | { readonly event: HeadgateEvent };
   /** Null when no answer came, or none is given. */
-  readonly response: SeenAnswer | { readonly body: string } | null;
+  readonly response: RecordedAnswer | { readonly body: string } | null;
   /** What came of it at each target that a router led to. */
   readonly outputs?: readonly TestResult[];
 }
 
-interface Asked {
+interface TestRequest {
   /** Id of the target. */
   readonly id: string;
   /** All targets, for what routers lead to. */
   readonly targets: ReadonlyMap<string, Target>;
   /** The name of whoever asks; it is in the message. */
-  readonly asker: string;
+  readonly requestedBy: string;
   /** Who gets mail. */
   readonly emails: readonly string[];
 }
 
 /** Throws `not-found` for an id nobody has, `rate-limited` when too many tests are asked for. */
-export type TestSend = (asked: Asked) => Promise<TestResult>;
+export type TestSend = (request: TestRequest) => Promise<TestResult>;
 
 /** Each leaves the house: nobody is to use them as a stream of messages. */
-const MOST = new Rate('30/minute', 30, 60_000);
+const TEST_RATE = new Rate('30/minute', 30, 60_000);
 
 /** Sends tests through what deliveries are sent through: the target's own function, the guard, the time limits. */
 export function createTestSend(options: TestSendOptions): TestSend {
   const { clock, ids } = options;
-  const pace = createPace();
-  pace.limit(MOST);
+  const rateLimiter = createRateLimiter();
+  rateLimiter.setLimit(TEST_RATE);
 
   function admit(): void {
     const now = clock.monotonic();
-    const waitMs = pace.freeAt() - now;
-    if (waitMs > 0) throw rateLimited(`no more than ${MOST.text} tests are sent; wait a moment`, waitMs);
-    pace.begun(now);
+    const waitMs = rateLimiter.nextFreeAt() - now;
+    if (waitMs > 0) throw rateLimited(`no more than ${TEST_RATE.text} tests are sent; wait a moment`, waitMs);
+    rateLimiter.record(now);
   }
 
   async function sendOnce(target: Target, event: HeadgateEvent): Promise<TestResult> {
     const { settings } = target;
     const recorder = recordHttp(options.http, secretsIn(settings));
-    const parcel = { id: ids.next(), events: [event] };
-    const end = await attempt(parcel, target, { ...options, http: recorder.http });
-    if (end === 'stopped') throw new AppError('unavailable', 'the server is being stopped');
-    const { outcome } = end;
+    const sendRequest = { id: ids.next(), events: [event] };
+    const attemptResult = await attempt(sendRequest, target, { ...options, http: recorder.http });
+    if (attemptResult === 'stopped') throw new AppError('unavailable', 'the server is being stopped');
+    const { outcome } = attemptResult;
     const { request, answer } = recorder.last();
-    const said =
+    const targetAnswer =
       outcome.kind !== 'sent' && outcome.answer !== undefined ? { body: outcome.answer } : undefined;
     const reason = outcome.kind === 'sent' ? target.testNote : outcome.reason;
     return {
@@ -81,32 +80,35 @@ export function createTestSend(options: TestSendOptions): TestSend {
       verdict: outcome.kind,
       ...(reason !== undefined && { reason }),
       request: request ?? { event },
-      response: answer === undefined ? (said ?? null) : { ...answer, ...said },
+      response: answer === undefined ? (targetAnswer ?? null) : { ...answer, ...targetAnswer },
     };
   }
 
   async function sendTo(target: Target, event: HeadgateEvent): Promise<TestResult> {
-    const alarm = outgoing(event, target.settings.systemFields, options.instanceName());
+    const alarm = toOutgoing(event, target.settings.systemFields, options.instanceName());
     const result = await sendOnce(target, alarm);
     if (target.keepsOpen !== true || !result.success) return result;
-    const end = { ...alarm, id: ids.next(), status: 'OK', _raw: `End of: ${alarm._raw}` } as const;
-    const ended = await sendOnce(target, end);
+    const attemptResult = { ...alarm, id: ids.next(), status: 'OK', _raw: `End of: ${alarm._raw}` } as const;
+    const ended = await sendOnce(target, attemptResult);
     return ended.success ? result : ended;
   }
 
-  return async ({ id, targets, asker, emails }) => {
+  return async ({ id, targets, requestedBy, emails }) => {
     const target = targets.get(id);
     if (target === undefined) throw notFound('target', id);
     admit();
-    const event = { ...testEvent(id, asker, { clock, ids }), ...mailTo(emails, targets.keys()) };
+    const event = {
+      ...testEvent(id, requestedBy, { clock, ids }),
+      ...withRecipients(emails, targets.keys()),
+    };
     if (target.routes === undefined) return sendTo(target, event);
-    const reached = routedTo([id], event, targets).flatMap(output => targets.get(output) ?? []);
+    const reached = resolveRoutes([id], event, targets).flatMap(output => targets.get(output) ?? []);
     return routedResult(id, event, await Promise.all(reached.map(output => sendTo(output, event))));
   };
 }
 
 /** What a notification says to each target beside the event. */
-function mailTo(emails: readonly string[], ids: Iterable<string>): object {
+function withRecipients(emails: readonly string[], ids: Iterable<string>): object {
   if (emails.length === 0) return {};
   const conf = { emailRecipient: { to: emails.join(', ') } };
   return { __targetConfigs: Object.fromEntries([...ids].map(id => [id, conf])) };
@@ -116,16 +118,16 @@ function mailTo(emails: readonly string[], ids: Iterable<string>): object {
 function routedResult(target: string, event: HeadgateEvent, outputs: readonly TestResult[]): TestResult {
   const [none] = outputs;
   const failed = outputs.find(({ success }) => !success);
-  const facts = { target, request: { event }, response: null, outputs };
+  const common = { target, request: { event }, response: null, outputs };
   if (none === undefined)
-    return { ...facts, success: false, verdict: 'refused', reason: 'no route is taken by a test' };
-  if (failed === undefined) return { ...facts, success: true, verdict: 'sent' };
-  return { ...facts, success: false, verdict: failed.verdict, reason: `${failed.target}: ${failed.reason}` };
+    return { ...common, success: false, verdict: 'refused', reason: 'no route is taken by a test' };
+  if (failed === undefined) return { ...common, success: true, verdict: 'sent' };
+  return { ...common, success: false, verdict: failed.verdict, reason: `${failed.target}: ${failed.reason}` };
 }
 
 function testEvent(
   id: string,
-  asker: string,
+  requestedBy: string,
   { clock, ids }: Pick<TestSendOptions, 'clock' | 'ids'>,
 ): HeadgateEvent {
   const seconds = Math.floor(clock.now() / 1000);
@@ -140,6 +142,6 @@ function testEvent(
     endtime: seconds,
     severity: 'info',
     incidentId: ids.next(),
-    _raw: `Test of target ${id}, asked for by ${asker}`,
+    _raw: `Test of target ${id}, asked for by ${requestedBy}`,
   };
 }

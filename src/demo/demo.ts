@@ -3,10 +3,75 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
-import { headgateYml, notificationsYml } from './configuration.ts';
-import type { Notice } from './notice.ts';
 import { startSimulatedPipeline } from './simulated-pipeline.ts';
-import { startViewer } from './viewer.ts';
+import { type Notice, startViewer } from './viewer.ts';
+
+/** The demo's files, written to be read as a first example. */
+
+export interface Addresses {
+  /** Of the simulated pipeline and of the webhook viewer, without a slash at the end. */
+  readonly pipeline: string;
+  readonly viewer: string;
+}
+
+export const headgateYml = ({
+  pipeline,
+}: Addresses): string => `# What Headgate is and what it reads. Every key has a default. A saved change is taken over at once.
+
+instance:
+  name: demo
+
+pipelines:
+  - id: shop
+    engine: vector
+    url: ${pipeline}/metrics
+    interval: 1s          # short for the demo; 10s is the default
+`;
+
+export const notificationsYml = ({
+  viewer,
+}: Addresses): string => `# Who is told, and when. A saved change is taken over at once.
+
+targets:
+  - id: viewer            # any HTTP address; here the demo's own webhook viewer
+    type: webhook
+    url: ${viewer}/hook
+
+  - id: bulletin          # the messages on Headgate's page
+    type: bulletin_message
+
+  - id: log               # notifications.log, below the data folder
+    type: notifications_log
+
+notifications:
+  # One input by its name: told when it goes silent, and when it is back.
+  - id: app_silent
+    condition: no-data
+    targets: [viewer, bulletin, log]
+    severity: error
+    description: The fraud checks are blind without the log of the application.
+    runbookUrl: https://wiki.example/runbooks/app-silent
+    conf:
+      name: syslog:app
+      timeWindow: 5s      # short for the demo; 60s is the default
+
+  # Every input that fits a pattern, each with its own incident.
+  - id: http_silent
+    condition: no-data
+    targets: [viewer, bulletin]
+    conf:
+      name: http_server:*
+      timeWindow: 5s
+
+  # Told again while it lasts.
+  - id: orders_silent
+    condition: no-data
+    targets: [viewer, log]
+    repeatInterval: 10s
+    conf:
+      name: kafka:orders
+      timeWindow: 5s
+`;
 
 /** What stands around a Headgate on trial. */
 export interface Demo {

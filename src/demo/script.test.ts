@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { outline, PARTS, totalsOf } from './script.ts';
+import { COMPONENTS, outline, totalsOf } from './script.ts';
 
 function part(id: string) {
-  const found = PARTS.find(one => one.id === id);
+  const found = COMPONENTS.find(one => one.id === id);
   if (found === undefined) throw new Error(`no part ${id}`);
   return found;
 }
@@ -12,7 +12,7 @@ const gained = (id: string, fromMs: number, toMs: number): number =>
   totalsOf(part(id), toMs).events - totalsOf(part(id), fromMs).events;
 
 describe('the script of the simulated pipeline', () => {
-  it.each(PARTS)('counts of $type:$id never go down', one => {
+  it.each(COMPONENTS)('counts of $type:$id never go down', one => {
     const time = fc.integer({ min: 0, max: 3_600_000 });
     fc.assert(
       fc.property(time, fc.integer({ min: 0, max: 5000 }), (at, later) => {
@@ -34,7 +34,7 @@ describe('the script of the simulated pipeline', () => {
   );
 
   it('lets every input come back, and stops each within two minutes', () => {
-    for (const { kind, id, outage } of PARTS) {
+    for (const { kind, id, outage } of COMPONENTS) {
       if (kind === 'output') continue;
       expect(outage?.toMs).toBeLessThan(120_000);
       expect(gained(id, 118_000, 119_000)).toBeGreaterThan(0);

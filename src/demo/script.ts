@@ -1,7 +1,7 @@
-import type { ComponentKind } from '../pipelines/component.ts';
+import type { ComponentKind } from '../pipelines/components/component.ts';
 
 /** An input or output of the simulated pipeline, and when in each round nothing passes through it. */
-export interface Part {
+export interface SimulatedComponent {
   readonly kind: ComponentKind;
   readonly type: string;
   readonly id: string;
@@ -24,7 +24,7 @@ const ROUND_MS = 120_000;
 
 const seconds = (from: number, to: number) => ({ fromMs: from * 1000, toMs: to * 1000 });
 
-export const PARTS: readonly Part[] = [
+export const COMPONENTS: readonly SimulatedComponent[] = [
   {
     kind: 'input',
     type: 'syslog',
@@ -78,15 +78,15 @@ const ERRORS_PER_SECOND = 2;
 const ROUNDING = 1e-6;
 
 /** A part's counters after `elapsedMs`: they follow from the time alone and never go down. */
-export function totalsOf(part: Part, elapsedMs: number): Totals {
+export function totalsOf(part: SimulatedComponent, elapsedMs: number): Totals {
   const outageMs = msInOutage(part, elapsedMs);
   const count = (ms: number): number => Math.floor((part.eventsPerSecond * ms) / 1000 + ROUNDING);
   if (part.kind === 'input') {
-    const events = count(swung(elapsedMs - outageMs));
+    const events = count(loadMs(elapsedMs - outageMs));
     return { events, bytes: events * part.bytesPerEvent, errors: 0, queued: 0 };
   }
   const queuedMs = msQueued(part, elapsedMs);
-  const events = count(swung(elapsedMs) - queuedMs);
+  const events = count(loadMs(elapsedMs) - queuedMs);
   return {
     events,
     bytes: events * part.bytesPerEvent,
@@ -96,12 +96,12 @@ export function totalsOf(part: Part, elapsedMs: number): Totals {
 }
 
 /** Milliseconds at the mean rate that let as much through as the swinging one does. */
-function swung(ms: number): number {
+function loadMs(ms: number): number {
   const perMs = (2 * Math.PI) / SWING_MS;
   return ms + (SWING / perMs) * (1 - Math.cos(perMs * ms));
 }
 
-function msInOutage({ outage }: Part, elapsedMs: number): number {
+function msInOutage({ outage }: SimulatedComponent, elapsedMs: number): number {
   if (outage === undefined) return 0;
   const { fromMs, toMs } = outage;
   const round = Math.floor(elapsedMs / ROUND_MS);
@@ -110,19 +110,19 @@ function msInOutage({ outage }: Part, elapsedMs: number): number {
 }
 
 /** What came in during the present outage, or what is left of the last one, as milliseconds at the mean rate. */
-function msQueued({ outage }: Part, elapsedMs: number): number {
+function msQueued({ outage }: SimulatedComponent, elapsedMs: number): number {
   if (outage === undefined) return 0;
   const begin = Math.floor(elapsedMs / ROUND_MS) * ROUND_MS;
   const from = begin + outage.fromMs;
   const to = begin + outage.toMs;
   if (elapsedMs < from || elapsedMs >= to + DRAIN_MS) return 0;
-  const came = swung(Math.min(elapsedMs, to)) - swung(from);
+  const came = loadMs(Math.min(elapsedMs, to)) - loadMs(from);
   return elapsedMs < to ? came : came * (1 - (elapsedMs - to) / DRAIN_MS);
 }
 
 /** What happens in a round, a line each, in order. */
 export function outline(): string[] {
-  return PARTS.flatMap(({ kind, type, id, outage }) =>
+  return COMPONENTS.flatMap(({ kind, type, id, outage }) =>
     outage === undefined ? [] : [{ ...outage, name: `${type}:${id}`, kind }],
   )
     .sort((one, other) => one.fromMs - other.fromMs)

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { startBench, vectorAt } from '../../test/helpers/monitor.ts';
-import { PARTS } from './script.ts';
+import { COMPONENTS } from './script.ts';
 import { startSimulatedPipeline } from './simulated-pipeline.ts';
 
 /** The pipeline on a clock of its own, and a monitor that reads what the pipeline serves. */
@@ -28,8 +28,8 @@ it('is read as a Vector: every input and output with its events, bytes, errors a
   pipeline.begin();
   await readAfter(76_000);
   await readAfter(10_000);
-  expect(bench.monitor.components.all()).toHaveLength(PARTS.length);
-  for (const { id, kind, type } of PARTS) {
+  expect(bench.monitor.components.all()).toHaveLength(COMPONENTS.length);
+  for (const { id, kind, type } of COMPONENTS) {
     const { metrics, health } = bench.status(id);
     const way = kind === 'input' ? 'in' : 'out';
     expect(bench.find(id)).toMatchObject({ kind, type });

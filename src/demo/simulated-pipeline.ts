@@ -1,7 +1,59 @@
 import { createServer } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { type Listening, listenOnLoopback } from './loopback.ts';
-import { vectorPage } from './vector-page.ts';
+import { COMPONENTS, type SimulatedComponent, totalsOf } from './script.ts';
+
+interface Family {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge';
+  readonly kind: SimulatedComponent['kind'];
+  readonly value: (part: SimulatedComponent, elapsedMs: number) => number;
+}
+
+const QUEUE_CAPACITY = 10_000;
+
+/** What Vector's `internal_metrics` source calls them, once its `prometheus_exporter` has put its name in front. */
+const FAMILIES: readonly Family[] = [
+  counted('component_received_events_total', 'input', 'events'),
+  counted('component_received_bytes_total', 'input', 'bytes'),
+  counted('component_sent_events_total', 'output', 'events'),
+  counted('component_sent_bytes_total', 'output', 'bytes'),
+  counted('component_errors_total', 'output', 'errors'),
+  { ...counted('buffer_size_events', 'output', 'queued'), type: 'gauge' },
+  { name: 'buffer_max_size_events', type: 'gauge', kind: 'output', value: () => QUEUE_CAPACITY },
+];
+
+function counted(
+  name: string,
+  kind: SimulatedComponent['kind'],
+  total: keyof ReturnType<typeof totalsOf>,
+): Family {
+  return { name, type: 'counter', kind, value: (part, elapsedMs) => totalsOf(part, elapsedMs)[total] };
+}
+
+/** The page of a Vector that has run for `elapsedMs`; `now` is epoch ms. */
+function vectorPage(elapsedMs: number, now: number): string {
+  return FAMILIES.map(({ name, type, kind, value }) => {
+    const series = COMPONENTS.filter(part => part.kind === kind).map(
+      part => `vector_${name}{${labelsOf(part, name)}} ${value(part, elapsedMs)} ${now}\n`,
+    );
+    return `# HELP vector_${name} ${name}\n# TYPE vector_${name} ${type}\n${series.join('')}`;
+  }).join('\n');
+}
+
+function labelsOf({ kind, type, id }: SimulatedComponent, family: string): string {
+  const labels = {
+    ...(family.startsWith('buffer_') && { buffer_id: id }),
+    component_id: id,
+    component_kind: kind === 'input' ? 'source' : 'sink',
+    component_type: type,
+    host: 'demo',
+    ...(family.startsWith('buffer_') && { stage: '0' }),
+  };
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(',');
+}
 
 export interface SimulatedPipeline extends Listening {
   /** Starts the script; until then nothing flows. */

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
-import type { Notice } from './notice.ts';
-import { startViewer, type Viewer } from './viewer.ts';
+import { type Notice, startViewer, type Viewer } from './viewer.ts';
 
 const event = {
   id: 'e1',

@@ -1,8 +1,51 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import * as z from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { type Listening, listenOnLoopback } from './loopback.ts';
-import { type Notice, noticesOf } from './notice.ts';
 import { CSS, HTML, SCRIPT } from './viewer-page.ts';
+
+/** A notification as the viewer received it. */
+export interface Notice {
+  /** Epoch ms. */
+  readonly receivedAt: number;
+  /** The delivery's id; a repeated delivery has the same. */
+  readonly deliveryId: string;
+  readonly status: 'ALARM' | 'OK';
+  readonly text: string;
+  readonly notification: string;
+  readonly incidentId: string;
+  /** The whole event, as it came. */
+  readonly event: unknown;
+}
+
+const eventSchema = z.object({
+  status: z.enum(['ALARM', 'OK']),
+  _raw: z.string(),
+  cribl_notification: z.string(),
+  incidentId: z.string(),
+});
+
+/** The notices of a webhook's body, an event in each line; undefined when it holds anything else. */
+function noticesOf(body: string, deliveryId: string, receivedAt: number): Notice[] | undefined {
+  const notices: Notice[] = [];
+  for (const line of body.split('\n').filter(text => text.trim() !== '')) {
+    const event = parseOrUndefined(line);
+    const parsed = eventSchema.safeParse(event);
+    if (!parsed.success) return undefined;
+    const { status, _raw, cribl_notification, incidentId } = parsed.data;
+    const shown = { text: _raw, notification: cribl_notification, incidentId };
+    notices.push({ receivedAt, deliveryId, status, ...shown, event });
+  }
+  return notices;
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 const MOST_NOTICES = 200;
 const MOST_READERS = 20;
@@ -29,13 +72,13 @@ export async function startViewer(options: {
   readonly received: (notice: Notice) => void;
 }): Promise<Viewer> {
   const { clock, received } = options;
-  const kept: Notice[] = [];
+  const notices: Notice[] = [];
   const readers = new Set<ServerResponse>();
   let pageUrl: string | undefined;
 
-  function take(notice: Notice): void {
-    kept.push(notice);
-    if (kept.length > MOST_NOTICES) kept.shift();
+  function addNotice(notice: Notice): void {
+    notices.push(notice);
+    if (notices.length > MOST_NOTICES) notices.shift();
     for (const reader of readers) reader.write(messageOf(notice));
     received(notice);
   }
@@ -52,7 +95,7 @@ export async function startViewer(options: {
     const deliveryId = request.headers['webhook-id'];
     const notices = noticesOf(body, typeof deliveryId === 'string' ? deliveryId : '', clock.now());
     if (notices === undefined) return answer(response, 400, 'The body must hold an event in each line');
-    notices.forEach(take);
+    notices.forEach(addNotice);
     answer(response, 200, 'received');
   }
 
@@ -62,7 +105,7 @@ export async function startViewer(options: {
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-    response.write(`retry: 1000\n\n${kept.map(messageOf).join('')}`);
+    response.write(`retry: 1000\n\n${notices.map(messageOf).join('')}`);
     readers.add(response);
     response.on('close', () => readers.delete(response));
   }

@@ -16,3 +16,22 @@ export interface HeadgateEvent {
 
 export const SEVERITIES = ['info', 'warn', 'error', 'fatal'] as const;
 export type Severity = (typeof SEVERITIES)[number];
+
+/** How people name severities; a word nobody knows is serious until somebody says otherwise. */
+const WORDS: Readonly<Record<string, Severity>> = {
+  info: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  high: 'error',
+  fatal: 'fatal',
+  critical: 'fatal',
+  crit: 'fatal',
+};
+
+/** Of what an event holds as its `__severity`; undefined where it holds nothing. */
+export function parseSeverity(value: unknown): Severity | undefined {
+  if (value === undefined || value === null) return undefined;
+  const word = String(value).trim().toLowerCase();
+  return Object.hasOwn(WORDS, word) ? WORDS[word] : 'error';
+}

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { story } from '../../test/helpers/story.ts';
 import type { HeadgateEvent } from './event.ts';
-import { systemFieldPatterns, withoutInternal, withSystemFields } from './system-fields.ts';
+import { EVENT_FIELDS, systemFieldPatterns, withoutInternal, withSystemFields } from './system-fields.ts';
 
 const event: HeadgateEvent = {
   id: 'e1',
@@ -14,7 +15,7 @@ const event: HeadgateEvent = {
   starttime: 1_706_747_240,
   endtime: 1_706_747_300,
 };
-const facts = {
+const values = {
   cribl_host: 'headgate',
   cribl_pipe: 'edge',
   cribl_input: 'syslog:app',
@@ -32,12 +33,12 @@ test.each([
   [['cribl_output', 'cribl_wp', 'cribl_route'], {}],
   [[], {}],
 ])('the patterns %j attach what is known of what they match', (patterns, attached) => {
-  expect(withSystemFields(event, patterns, facts)).toEqual({ ...event, ...attached });
+  expect(withSystemFields(event, patterns, values)).toEqual({ ...event, ...attached });
 });
 
 test('a field the event already has keeps its value', () => {
   const own = { ...event, cribl_host: 'from metadata' };
-  expect(withSystemFields(own, ['*'], facts)).toMatchObject({
+  expect(withSystemFields(own, ['*'], values)).toMatchObject({
     cribl_host: 'from metadata',
     cribl_pipe: 'edge',
   });
@@ -59,4 +60,9 @@ test('names that begin with two underscores do not leave', () => {
   );
   expect(withoutInternal(inside)).toEqual({ ...event, own: 1 });
   expect(withoutInternal(event)).toBe(event);
+});
+
+test('every field of an event is among those that templates may name', async () => {
+  const { whole, ok } = await story();
+  expect(EVENT_FIELDS).toEqual(expect.arrayContaining([...Object.keys(whole), ...Object.keys(ok)]));
 });

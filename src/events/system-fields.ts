@@ -13,7 +13,7 @@ export const SYSTEM_FIELDS = [
 type SystemField = (typeof SYSTEM_FIELDS)[number];
 
 /** What is known when an event is sent; a fact that is not known is not attached. */
-export type SystemFacts = { readonly [field in SystemField]?: string | undefined } & {
+export type SystemFieldValues = { readonly [field in SystemField]?: string | undefined } & {
   /** Name of this instance. */
   readonly cribl_host: string;
 };
@@ -34,13 +34,13 @@ export const systemFieldPatterns = z.array(pattern).max(32);
 export function withSystemFields(
   event: HeadgateEvent,
   patterns: readonly string[],
-  facts: SystemFacts,
+  values: SystemFieldValues,
 ): HeadgateEvent {
   const attached: Record<string, string> = {};
   for (const field of SYSTEM_FIELDS) {
-    const fact = facts[field];
-    if (fact === undefined || Object.hasOwn(event, field)) continue;
-    if (patterns.some(one => matches(one, field))) attached[field] = fact;
+    const value = values[field];
+    if (value === undefined || Object.hasOwn(event, field)) continue;
+    if (patterns.some(one => matches(one, field))) attached[field] = value;
   }
   return { ...event, ...attached };
 }
@@ -63,3 +63,70 @@ export function withoutInternal(event: HeadgateEvent): HeadgateEvent {
   for (const field of internal) delete copy[field];
   return copy;
 }
+
+/** Fields that say the same of every event, and those attached at send: nobody who adds fields may set them. */
+export const RESERVED_FIELDS: readonly string[] = [
+  'id',
+  'status',
+  'condition',
+  'cribl_notification',
+  'input',
+  'output',
+  'key',
+  'target',
+  'origin_metadata',
+  '_time',
+  'starttime',
+  'endtime',
+  'severity',
+  'incidentId',
+  'incidentUrl',
+  'description',
+  'runbookUrl',
+  '_raw',
+  ...SYSTEM_FIELDS,
+];
+
+/** Fields an event of some condition may have; the rest of an event is what its metadata or its sender adds. */
+export const EVENT_FIELDS: readonly string[] = [
+  ...RESERVED_FIELDS,
+  '_metric',
+  'bytes',
+  'events',
+  'dataVolume',
+  'timeWindow',
+  'health',
+  'backpressure_type',
+  'usage',
+  'usageThreshold',
+  'count',
+  'threshold',
+  'expression',
+  'first',
+  'values',
+  'title',
+  'text',
+  'savedQueryId',
+  'pipeline',
+  'certificate',
+  'credential',
+  'unreachableSince',
+  'reason',
+  'expirationDate',
+  'within',
+  '__worker_group',
+];
+
+/** The same before names beginning `__` are left behind: as metadata, groups, the bulletin and mail see an event. */
+export const WHOLE_EVENT_FIELDS: readonly string[] = [...EVENT_FIELDS, '__pipeline'];
+
+/** What subject and body of a mail may name besides; the family's templates do. */
+export const MAIL_VARIABLES: readonly string[] = [
+  'workspace',
+  'organization',
+  'timestamp',
+  'timewindow',
+  'queue_usage',
+  'worker_group',
+  'name',
+];

@@ -6,15 +6,18 @@ import type {
   SpreadElement,
   TemplateLiteral,
 } from 'acorn';
-import { type Budget, ExpressionFailure } from './budget.ts';
-import type { Frame, Run } from './frame.ts';
-import { HELPERS } from './helpers.ts';
-import { METHODS, methodOf } from './methods.ts';
-import { BINARY, UNARY } from './operators.ts';
-import { compilePattern } from './pattern.ts';
-import { Refusal } from './syntax.ts';
-import { templateLiteral } from './template-literal.ts';
-import { isRecord, ownValue, textOf } from './values.ts';
+import {
+  type Budget,
+  type Evaluate,
+  type EvaluationContext,
+  ExpressionFailure,
+  isRecord,
+  ownValue,
+  textOf,
+} from './evaluation.ts';
+import { BINARY, compilePattern, HELPERS, METHODS, methodOf, UNARY } from './functions.ts';
+import { CompileError } from './syntax.ts';
+import { joinTemplate } from './template-literal.ts';
 
 /** What is known while a text is compiled. */
 export interface Scope {
@@ -28,8 +31,8 @@ export interface Scope {
   readonly isOptional: boolean;
 }
 
-const MOST_NODES = 5000;
-const DEEPEST = 200;
+const MAX_NODES = 5000;
+const MAX_DEPTH = 200;
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   undefined: undefined,
   NaN: Number.NaN,
@@ -45,10 +48,11 @@ export const emptyScope = (): Scope => ({
 });
 
 /** Takes an expression apart into functions; throws `Refusal` for each kind of node that is not listed. */
-export function compileNode(node: Expression, outer: Scope): Run {
+export function compileNode(node: Expression, outer: Scope): Evaluate {
   const scope = { ...outer, depth: outer.depth + 1 };
-  if (++scope.counts.nodes > MOST_NODES) throw new Refusal(node.start, `has more than ${MOST_NODES} parts`);
-  if (scope.depth > DEEPEST) throw new Refusal(node.start, 'is nested too deeply');
+  if (++scope.counts.nodes > MAX_NODES)
+    throw new CompileError(node.start, `has more than ${MAX_NODES} parts`);
+  if (scope.depth > MAX_DEPTH) throw new CompileError(node.start, 'is nested too deeply');
   switch (node.type) {
     case 'ParenthesizedExpression':
       return compileNode(node.expression, scope);
@@ -57,60 +61,60 @@ export function compileNode(node: Expression, outer: Scope): Run {
     case 'Literal': {
       const { value } = node;
       if (typeof value === 'bigint' || (typeof value === 'object' && value !== null))
-        throw new Refusal(
+        throw new CompileError(
           node.start,
           'regular expressions stand as texts in matches() and extract(); large integers are unknown',
         );
       return () => value;
     }
     case 'TemplateLiteral':
-      return literal(node, scope);
+      return compileTemplateLiteral(node, scope);
     case 'Identifier':
-      return reading(node.name, scope);
+      return compileIdentifier(node.name, scope);
     case 'MemberExpression':
-      return member(node, scope);
+      return compileMember(node, scope);
     case 'CallExpression':
-      return call(node, scope);
+      return compileCall(node, scope);
     case 'ConditionalExpression': {
       const [test, yes, no] = [node.test, node.consequent, node.alternate].map(part =>
         compileNode(part, scope),
       );
-      return frame => (test?.(frame) ? yes?.(frame) : no?.(frame));
+      return context => (test?.(context) ? yes?.(context) : no?.(context));
     }
     case 'LogicalExpression': {
       const [left, right] = [compileNode(node.left, scope), compileNode(node.right, scope)];
-      if (node.operator === '&&') return frame => left(frame) && right(frame);
-      if (node.operator === '||') return frame => left(frame) || right(frame);
-      return frame => left(frame) ?? right(frame);
+      if (node.operator === '&&') return context => left(context) && right(context);
+      if (node.operator === '||') return context => left(context) || right(context);
+      return context => left(context) ?? right(context);
     }
     case 'UnaryExpression': {
       const work = Object.hasOwn(UNARY, node.operator) ? UNARY[node.operator] : undefined;
-      if (work === undefined) throw new Refusal(node.start, `'${node.operator}' is not allowed`);
+      if (work === undefined) throw new CompileError(node.start, `'${node.operator}' is not allowed`);
       const argument = compileNode(node.argument, scope);
-      return frame => work(argument(frame));
+      return context => work(argument(context));
     }
     case 'BinaryExpression': {
       const work = Object.hasOwn(BINARY, node.operator) ? BINARY[node.operator] : undefined;
       if (work === undefined || node.left.type === 'PrivateIdentifier')
-        throw new Refusal(node.start, `'${node.operator}' is not allowed`);
+        throw new CompileError(node.start, `'${node.operator}' is not allowed`);
       const [left, right] = [compileNode(node.left, scope), compileNode(node.right, scope)];
-      return frame => work(left(frame), right(frame), frame.budget);
+      return context => work(left(context), right(context), context.budget);
     }
     case 'ArrayExpression':
-      return list(node.elements, node.start, scope);
+      return compileList(node.elements, node.start, scope);
     case 'ObjectExpression':
-      return object(node, scope);
+      return compileObject(node, scope);
     case 'ArrowFunctionExpression':
-      throw new Refusal(node.start, 'a function stands only in some, every, filter, map or find');
+      throw new CompileError(node.start, 'a function stands only in some, every, filter, map or find');
     default:
-      throw new Refusal(node.start, `${nameOf(node.type)} is not allowed`);
+      throw new CompileError(node.start, `${describeNodeType(node.type)} is not allowed`);
   }
 }
 
 /** `AssignmentExpression` as `assignment expression`. */
-const nameOf = (type: string): string => type.replace(/(?!^)[A-Z]/g, ' $&').toLowerCase();
+const describeNodeType = (type: string): string => type.replace(/(?!^)[A-Z]/g, ' $&').toLowerCase();
 
-function reading(name: string, { names, parameters }: Scope): Run {
+function compileIdentifier(name: string, { names, parameters }: Scope): Evaluate {
   const slot = parameters.get(name);
   if (slot !== undefined) return ({ locals }) => locals[slot];
   if (Object.hasOwn(CONSTANTS, name)) {
@@ -123,115 +127,119 @@ function reading(name: string, { names, parameters }: Scope): Run {
   return ({ fields }) => ownValue(fields, name);
 }
 
-function member(node: MemberExpression, scope: Scope): Run {
-  if (node.object.type === 'Super') throw new Refusal(node.start, 'super is not allowed');
+function compileMember(node: MemberExpression, scope: Scope): Evaluate {
+  if (node.object.type === 'Super') throw new CompileError(node.start, 'super is not allowed');
   const from = compileNode(node.object, scope);
-  const key = keyOf(node, scope);
+  const key = compileKey(node, scope);
   return typeof key === 'string'
-    ? frame => ownValue(from(frame), key)
-    : frame => ownValue(from(frame), key(frame));
+    ? context => ownValue(from(context), key)
+    : context => ownValue(from(context), key(context));
 }
 
-function keyOf({ property, computed }: MemberExpression, scope: Scope): string | Run {
+function compileKey({ property, computed }: MemberExpression, scope: Scope): string | Evaluate {
   if (property.type === 'PrivateIdentifier')
-    throw new Refusal(property.start, 'private names are not allowed');
+    throw new CompileError(property.start, 'private names are not allowed');
   return !computed && property.type === 'Identifier' ? property.name : compileNode(property, scope);
 }
 
-function literal(node: TemplateLiteral, scope: Scope): Run {
+function compileTemplateLiteral(node: TemplateLiteral, scope: Scope): Evaluate {
   const texts = node.quasis.map(({ value }) => value.cooked ?? '');
-  return templateLiteral(
+  return joinTemplate(
     texts,
     node.expressions.map(part => compileNode(part, scope)),
   );
 }
 
-type Part = (frame: Frame, into: unknown[]) => void;
+type Part = (context: EvaluationContext, into: unknown[]) => void;
 
-function list(elements: readonly (Expression | SpreadElement | null)[], start: number, scope: Scope): Run {
+function compileList(
+  elements: readonly (Expression | SpreadElement | null)[],
+  start: number,
+  scope: Scope,
+): Evaluate {
   const parts = elements.map((element): Part => {
-    if (element === null) throw new Refusal(start, 'a list has no holes');
+    if (element === null) throw new CompileError(start, 'a list has no holes');
     if (element.type !== 'SpreadElement') {
       const value = compileNode(element, scope);
-      return (frame, into) => into.push(value(frame));
+      return (context, into) => into.push(value(context));
     }
     const value = compileNode(element.argument, scope);
-    return (frame, into) => {
-      const items = value(frame);
+    return (context, into) => {
+      const items = value(context);
       if (!Array.isArray(items)) throw new ExpressionFailure('what stands behind "..." in a list is none');
-      frame.budget.step(items.length);
+      context.budget.chargeSteps(items.length);
       for (const item of items) into.push(item);
     };
   });
-  return frame => {
+  return context => {
     const into: unknown[] = [];
-    for (const part of parts) part(frame, into);
+    for (const part of parts) part(context, into);
     return into;
   };
 }
 
-function object(node: Extract<Expression, { type: 'ObjectExpression' }>, scope: Scope): Run {
-  const parts = node.properties.map((property): ((frame: Frame) => [string, unknown][]) => {
+function compileObject(node: Extract<Expression, { type: 'ObjectExpression' }>, scope: Scope): Evaluate {
+  const parts = node.properties.map((property): ((context: EvaluationContext) => [string, unknown][]) => {
     if (property.type === 'SpreadElement') {
       const value = compileNode(property.argument, scope);
-      return frame => entriesOf(value(frame), frame.budget);
+      return context => entriesOf(value(context), context.budget);
     }
     if (property.kind !== 'init' || property.method)
-      throw new Refusal(property.start, 'an object holds values only, no functions');
+      throw new CompileError(property.start, 'an object holds values only, no functions');
     const value = compileNode(property.value, scope);
     const { key } = property;
-    if (!property.computed && key.type === 'Identifier') return frame => [[key.name, value(frame)]];
+    if (!property.computed && key.type === 'Identifier') return context => [[key.name, value(context)]];
     const name = compileNode(key, scope);
-    return frame => [[textOf(name(frame), frame.budget), value(frame)]];
+    return context => [[textOf(name(context), context.budget), value(context)]];
   });
   // Defines each property: none is a setter, whatever its name.
-  return frame => Object.fromEntries(parts.flatMap(part => part(frame)));
+  return context => Object.fromEntries(parts.flatMap(part => part(context)));
 }
 
 function entriesOf(value: unknown, budget: Budget): [string, unknown][] {
   if (!isRecord(value)) return [];
   const keys = Object.keys(value);
-  budget.step(keys.length);
+  budget.chargeSteps(keys.length);
   return keys.map(key => [key, ownValue(value, key)]);
 }
 
-function call(node: CallExpression, scope: Scope): Run {
+function compileCall(node: CallExpression, scope: Scope): Evaluate {
   const { callee } = node;
   const helper = helperName(callee, scope);
-  if (helper === 'matches' || helper === 'extract') return patterned(node, helper, scope);
+  if (helper === 'matches' || helper === 'extract') return compilePatternCall(node, helper, scope);
   const work = helper !== undefined && Object.hasOwn(HELPERS, helper) ? HELPERS[helper] : undefined;
   if (work !== undefined) {
-    const args = argumentsOf(node, scope);
-    return frame =>
+    const args = compileArguments(node, scope);
+    return context =>
       work(
-        args.map(one => one(frame)),
-        frame.budget,
+        args.map(one => one(context)),
+        context.budget,
       );
   }
   if (callee.type !== 'MemberExpression' || callee.computed || callee.property.type !== 'Identifier')
-    throw new Refusal(
+    throw new CompileError(
       callee.start,
       `is no function here; there are ${Object.keys(HELPERS).join(', ')}, matches, extract`,
     );
-  if (callee.object.type === 'Super') throw new Refusal(callee.start, 'super is not allowed');
+  if (callee.object.type === 'Super') throw new CompileError(callee.start, 'super is not allowed');
   const receiver = compileNode(callee.object, scope);
   const { name, start } = callee.property;
-  if (Object.hasOwn(OVER_LISTS, name)) return overList(node, receiver, name, scope);
+  if (Object.hasOwn(LIST_FUNCTIONS, name)) return compileListCall(node, receiver, name, scope);
   if (!METHODS.includes(name))
-    throw new Refusal(
+    throw new CompileError(
       start,
-      `'${name}' is no function here; there are ${METHODS.join(', ')} and ${Object.keys(OVER_LISTS).join(', ')}`,
+      `'${name}' is no function here; there are ${METHODS.join(', ')} and ${Object.keys(LIST_FUNCTIONS).join(', ')}`,
     );
-  const args = argumentsOf(node, scope);
-  return frame => {
-    const value = receiver(frame);
+  const args = compileArguments(node, scope);
+  return context => {
+    const value = receiver(context);
     if (scope.isOptional && (value === undefined || value === null)) return undefined;
     const method = methodOf(value, name);
     if (method === undefined) throw new ExpressionFailure(`${kindOf(value)} has no '${name}'`);
-    frame.budget.step(1);
+    context.budget.chargeSteps(1);
     return method(
-      args.map(one => one(frame)),
-      frame.budget,
+      args.map(one => one(context)),
+      context.budget,
     );
   };
 }
@@ -246,29 +254,29 @@ function helperName(callee: CallExpression['callee'], { parameters }: Scope): st
   return `${owner.name}.${property.name}`;
 }
 
-function argumentsOf(node: CallExpression, scope: Scope): Run[] {
+function compileArguments(node: CallExpression, scope: Scope): Evaluate[] {
   return node.arguments.map(argument => {
     if (argument.type === 'SpreadElement')
-      throw new Refusal(argument.start, '"..." is not allowed in a call');
+      throw new CompileError(argument.start, '"..." is not allowed in a call');
     return compileNode(argument, scope);
   });
 }
 
-function patterned(node: CallExpression, helper: 'matches' | 'extract', scope: Scope): Run {
+function compilePatternCall(node: CallExpression, helper: 'matches' | 'extract', scope: Scope): Evaluate {
   const [subject, source] = node.arguments;
   if (subject === undefined || subject.type === 'SpreadElement' || node.arguments.length !== 2)
-    throw new Refusal(node.start, `${helper} takes a text and a pattern`);
+    throw new CompileError(node.start, `${helper} takes a text and a pattern`);
   if (source?.type !== 'Literal' || typeof source.value !== 'string')
-    throw new Refusal(node.start, `the pattern of ${helper} must be a text in quotes`);
+    throw new CompileError(node.start, `the pattern of ${helper} must be a text in quotes`);
   const pattern = compilePattern(source.value);
-  if (typeof pattern === 'string') throw new Refusal(source.start, pattern);
+  if (typeof pattern === 'string') throw new CompileError(source.start, pattern);
   const text = compileNode(subject, scope);
   const work = pattern[helper];
-  return frame => work(textOf(text(frame), frame.budget), frame.budget);
+  return context => work(textOf(text(context), context.budget), context.budget);
 }
 
 type Test = (item: unknown, index: number) => unknown;
-const OVER_LISTS: Readonly<Record<string, (items: readonly unknown[], test: Test) => unknown>> = {
+const LIST_FUNCTIONS: Readonly<Record<string, (items: readonly unknown[], test: Test) => unknown>> = {
   every: (items, test) => items.every(test),
   filter: (items, test) => items.filter(test),
   find: (items, test) => items.find(test),
@@ -277,36 +285,37 @@ const OVER_LISTS: Readonly<Record<string, (items: readonly unknown[], test: Test
 };
 
 /** Each round costs as many steps as the arrow has parts. */
-function overList(node: CallExpression, receiver: Run, name: string, scope: Scope): Run {
+function compileListCall(node: CallExpression, receiver: Evaluate, name: string, scope: Scope): Evaluate {
   const [arrow] = node.arguments;
   if (arrow?.type !== 'ArrowFunctionExpression' || node.arguments.length !== 1)
-    throw new Refusal(node.start, `${name} takes one arrow such as item => item.bytes > 0`);
+    throw new CompileError(node.start, `${name} takes one arrow such as item => item.bytes > 0`);
   const before = scope.counts.nodes;
-  const { slots, body } = arrowBody(arrow, scope);
+  const { slots, body } = compileArrow(arrow, scope);
   const cost = 1 + scope.counts.nodes - before;
-  const work = OVER_LISTS[name];
-  return frame => {
-    const items = receiver(frame);
+  const work = LIST_FUNCTIONS[name];
+  return context => {
+    const items = receiver(context);
     if (scope.isOptional && (items === undefined || items === null)) return undefined;
     if (!Array.isArray(items)) throw new ExpressionFailure(`${kindOf(items)} has no '${name}'`);
     return work?.(items, (item, index) => {
-      frame.budget.step(cost);
-      for (const [place, slot] of slots.entries()) frame.locals[slot] = place === 0 ? item : index;
-      return body(frame);
+      context.budget.chargeSteps(cost);
+      for (const [place, slot] of slots.entries()) context.locals[slot] = place === 0 ? item : index;
+      return body(context);
     });
   };
 }
 
-function arrowBody(
+function compileArrow(
   { params, body, async: isAsync }: ArrowFunctionExpression,
   scope: Scope,
-): { readonly slots: readonly number[]; readonly body: Run } {
+): { readonly slots: readonly number[]; readonly body: Evaluate } {
   if (body.type === 'BlockStatement' || isAsync)
-    throw new Refusal(body.start, 'an arrow is an expression here, without braces and without async');
-  if (params.length > 2) throw new Refusal(body.start, 'an arrow takes the item and its number');
+    throw new CompileError(body.start, 'an arrow is an expression here, without braces and without async');
+  if (params.length > 2) throw new CompileError(body.start, 'an arrow takes the item and its number');
   const parameters = new Map(scope.parameters);
   const slots = params.map(parameter => {
-    if (parameter.type !== 'Identifier') throw new Refusal(parameter.start, 'a parameter is a plain name');
+    if (parameter.type !== 'Identifier')
+      throw new CompileError(parameter.start, 'a parameter is a plain name');
     const slot = scope.counts.slots++;
     parameters.set(parameter.name, slot);
     return slot;

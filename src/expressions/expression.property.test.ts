@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyEvent } from '../../test/helpers/any-event.ts';
-import { BOUNDS } from './budget.ts';
+import { DEFAULT_LIMITS } from './evaluation.ts';
 import { compileExpression } from './expression.ts';
-import { compileTemplate, rendered } from './template.ts';
+import { compileTemplate, renderTemplate } from './template.ts';
 
 const NAMES = [
   'a',
@@ -107,7 +107,7 @@ const large = {
   item: JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`),
 };
 /** Texts on the way, each character of which JSON may write as six, and the commas and digits between. */
-const MOST_CHARACTERS = 16 * 6 * BOUNDS.characters + 30 * BOUNDS.steps;
+const MOST_CHARACTERS = 16 * 6 * DEFAULT_LIMITS.characters + 30 * DEFAULT_LIMITS.steps;
 
 test('over an event as large as can be no expression takes seconds or makes more than its bounds allow', () => {
   fc.assert(
@@ -140,7 +140,7 @@ test('whatever stands in the places of a text and whatever the event holds, it i
       const compiled = compileTemplate(parts.join(''));
       if (!compiled.ok) return;
       const before = JSON.stringify(event);
-      const { text } = rendered(compiled.template, event, value => value.replaceAll('a', '&amp;'));
+      const { text } = renderTemplate(compiled.template, event, value => value.replaceAll('a', '&amp;'));
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(64 * 1024);
       expect(JSON.stringify(event)).toBe(before);
     }),

@@ -8,7 +8,7 @@ export interface SyntaxProblem {
 }
 
 /** Thrown inside of this room while a text is compiled. */
-export class Refusal extends Error {
+export class CompileError extends Error {
   readonly at: number;
 
   constructor(at: number, message: string) {
@@ -19,16 +19,16 @@ export class Refusal extends Error {
 }
 
 /** The expression that begins there; throws `Refusal`. Parentheses are kept, so that its end is its end. */
-export function parseAt(text: string, offset: number): Expression {
+export function parseExpression(text: string, offset: number): Expression {
   try {
     return parseExpressionAt(text, offset, { ecmaVersion: 2022, preserveParens: true });
   } catch (error) {
     const isTooDeep =
       error instanceof RangeError || (error instanceof SyntaxError && /stack space/i.test(error.message));
-    if (isTooDeep) throw new Refusal(offset, 'is nested too deeply');
+    if (isTooDeep) throw new CompileError(offset, 'is nested too deeply');
     if (!(error instanceof SyntaxError)) throw error;
     const at = 'pos' in error && typeof error.pos === 'number' ? error.pos : offset;
-    throw new Refusal(at, at >= text.length ? 'ends too early' : lowerFirst(error.message));
+    throw new CompileError(at, at >= text.length ? 'ends too early' : lowerFirst(error.message));
   }
 }
 
@@ -37,7 +37,7 @@ const lowerFirst = (message: string): string =>
   `${message.charAt(0).toLowerCase()}${message.slice(1)}`.replace(/ \(\d+:\d+\)$/, '');
 
 /** `at character 5: …`, and the line where there are several. */
-export function placed(text: string, { at, message }: SyntaxProblem): string {
+export function withPosition(text: string, { at, message }: SyntaxProblem): string {
   const before = text.slice(0, at).split('\n');
   const character = `character ${(before.at(-1)?.length ?? 0) + 1}`;
   return `at ${text.includes('\n') ? `line ${before.length}, ` : ''}${character}: ${message}`;

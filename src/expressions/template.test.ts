@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compileTemplate, rendered, type Template } from './template.ts';
+import { compileTemplate, renderTemplate, type Template } from './template.ts';
 
 const fields = { _raw: 'no data', bytes: 0, ok: false, origin: { id: 'a"b', list: [1] }, gone: null };
 
@@ -10,7 +10,7 @@ function template(text: string): Template {
   return compiled.template;
 }
 const outputOf = (text: string, of: Readonly<Record<string, unknown>> = fields): string =>
-  rendered(template(text), of).text;
+  renderTemplate(template(text), of).text;
 
 test.each([
   ['${_raw}', 'no data'],
@@ -28,7 +28,7 @@ test.each([
 
 test('what is missing where a place is empty is named, once, and what has another value is not', () => {
   const text = '${_raw}${nothing}${gone}${missing.id}${nothing ?? ""}${other ?? "x"}${[1].some(one => one)}';
-  expect(rendered(template(text), fields)).toEqual({
+  expect(renderTemplate(template(text), fields)).toEqual({
     text: 'no dataxtrue',
     failure: undefined,
     missing: ['nothing', 'missing'],
@@ -75,7 +75,7 @@ test('output is cut at 64 KB', () => {
 });
 
 test('a place that fails is empty, and the first of them is told', () => {
-  expect(rendered(template('${_raw}: ${gone.trim()}${bytes.trim()}!'), fields)).toEqual({
+  expect(renderTemplate(template('${_raw}: ${gone.trim()}${bytes.trim()}!'), fields)).toEqual({
     text: 'no data: !',
     failure: "at place 2: what is missing has no 'trim'",
     missing: [],
@@ -83,7 +83,9 @@ test('a place that fails is empty, and the first of them is told', () => {
 });
 
 test('values are escaped, the text around them is not', () => {
-  const { text } = rendered(template('<b>${_raw}</b>'), { _raw: '<' }, value => value.replace('<', '&lt;'));
+  const { text } = renderTemplate(template('<b>${_raw}</b>'), { _raw: '<' }, value =>
+    value.replace('<', '&lt;'),
+  );
   expect(text).toBe('<b>&lt;</b>');
 });
 

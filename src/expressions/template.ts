@@ -1,12 +1,18 @@
-import { cutToBytes } from '../lib/bytes.ts';
-import { BOUNDS, createBudget, ExpressionFailure } from './budget.ts';
-import { emptyScope } from './compile.ts';
-import { placed, Refusal } from './syntax.ts';
-import { type Places, placesOf } from './template-places.ts';
-import { type Fields, textOf } from './values.ts';
+import { truncateToBytes } from '../lib/text.ts';
+import { compileNode, emptyScope, type Scope } from './compile.ts';
+import {
+  createBudget,
+  DEFAULT_LIMITS,
+  type Evaluate,
+  ExpressionFailure,
+  type FieldValues,
+  textOf,
+} from './evaluation.ts';
+import { CompileError, parseExpression, withPosition } from './syntax.ts';
+import { isJsonTemplate, joinTemplate } from './template-literal.ts';
 
 /** A text with `${expression}` places, taken apart once. It shows as its text wherever it is serialised. */
-export interface Template extends Places {
+export interface Template extends TemplatePlaceholders {
   readonly text: string;
   /** Fields it reads by their names, each once. */
   readonly names: readonly string[];
@@ -19,22 +25,22 @@ export type CompiledTemplate =
   | { readonly ok: false; readonly problem: string };
 
 const MAX_OUTPUT_BYTES = 64 * 1024;
-const LONGEST = 65_536;
+const MAX_LENGTH = 65_536;
 
 export function compileTemplate(text: string): CompiledTemplate {
   const scope = emptyScope();
   try {
-    if (text.length > LONGEST) throw new Refusal(0, `has more than ${LONGEST} characters`);
-    const places = placesOf(text, scope);
-    return { ok: true, template: { text, ...places, names: [...scope.names], toJSON: () => text } };
+    if (text.length > MAX_LENGTH) throw new CompileError(0, `has more than ${MAX_LENGTH} characters`);
+    const placeholders = parsePlaceholders(text, scope);
+    return { ok: true, template: { text, ...placeholders, names: [...scope.names], toJSON: () => text } };
   } catch (error) {
-    if (error instanceof Refusal) return { ok: false, problem: placed(text, error) };
+    if (error instanceof CompileError) return { ok: false, problem: withPosition(text, error) };
     throw error;
   }
 }
 
 /** What came of a template for an event. */
-export interface Rendered {
+export interface RenderedTemplate {
   readonly text: string;
   /** Why a place is empty; the first of several. */
   readonly failure: string | undefined;
@@ -46,20 +52,20 @@ export interface Rendered {
  * A missing field gives nothing, an object its JSON. What is over 64 KB is cut. `escaped` makes of a value what stands
  * for it in this kind of text.
  */
-export function rendered(
-  { texts, values, namesOf }: Template,
-  fields: Fields,
-  escaped: (value: string) => string = value => value,
-): Rendered {
-  const frame = { fields, locals: [], budget: createBudget(BOUNDS) };
+export function renderTemplate(
+  { texts, values, fieldNames }: Template,
+  fields: FieldValues,
+  encode: (value: string) => string = value => value,
+): RenderedTemplate {
+  const context = { fields, locals: [], budget: createBudget(DEFAULT_LIMITS) };
   const missing = new Set<string>();
   let failure: string | undefined;
   let text = texts[0] ?? '';
   for (const [index, value] of values.entries()) {
     try {
-      const written = textOf(value(frame), frame.budget);
-      text += escaped(written);
-      const absent = written === '' ? (namesOf[index] ?? []) : [];
+      const written = textOf(value(context), context.budget);
+      text += encode(written);
+      const absent = written === '' ? (fieldNames[index] ?? []) : [];
       for (const name of absent) if (!Object.hasOwn(fields, name)) missing.add(name);
     } catch (error) {
       if (!(error instanceof ExpressionFailure)) throw error;
@@ -68,5 +74,47 @@ export function rendered(
     text += texts[index + 1] ?? '';
     if (text.length >= MAX_OUTPUT_BYTES) break;
   }
-  return { text: cutToBytes(text, MAX_OUTPUT_BYTES), failure, missing: [...missing] };
+  return { text: truncateToBytes(text, MAX_OUTPUT_BYTES), failure, missing: [...missing] };
+}
+
+/** A text taken apart: `values[i]` stands between `texts[i]` and `texts[i + 1]`. */
+interface TemplatePlaceholders {
+  readonly texts: readonly string[];
+  readonly values: readonly Evaluate[];
+  /** Of each of `values`, the fields it reads by their names. */
+  readonly fieldNames: readonly (readonly string[])[];
+}
+
+/** Finds the `${…}` places of a text; all else in it is itself. Throws `Refusal`. */
+function parsePlaceholders(text: string, scope: Scope): TemplatePlaceholders {
+  const texts: string[] = [];
+  const values: Evaluate[] = [];
+  const fieldNames: (readonly string[])[] = [];
+  let at = 0;
+  for (let open = text.indexOf('${'); open !== -1; open = text.indexOf('${', at)) {
+    if (/^\$\{\s*\}/.test(text.slice(open))) throw new CompileError(open, 'nothing stands in ${}');
+    if (!text.includes('}', open)) throw new CompileError(open, "'${' is not closed by '}'");
+    const node = parseExpression(text, open + 2);
+    const close = node.end + (text.slice(node.end).length - text.slice(node.end).trimStart().length);
+    if (text[close] !== '}') throw new CompileError(open, "'${' is not closed by '}'");
+    texts.push(text.slice(at, open));
+    const names = new Set<string>();
+    values.push(compileNode(node, { ...scope, names }));
+    fieldNames.push([...names]);
+    for (const name of names) scope.names.add(name);
+    at = close + 1;
+  }
+  return { texts: [...texts, text.slice(at)], values, fieldNames };
+}
+
+export function compileTemplateText(text: string, scope: Scope): Evaluate {
+  const { texts, values } = parsePlaceholders(text, scope);
+  return joinTemplate(texts, values);
+}
+
+/** The same of a text that is JSON around its places; throws `Refusal` for any other. */
+export function compileJsonTemplate(text: string, scope: Scope): Evaluate {
+  const { texts, values } = parsePlaceholders(text, scope);
+  if (!isJsonTemplate(texts)) throw new CompileError(0, 'is no JSON around its places');
+  return joinTemplate(texts, values);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { aliasesOf, underOwnNames, withAliases } from './aliases.ts';
+import { aliasesOf, resolveAliases, withAliases } from './aliases.ts';
 
 const fields = z.strictObject({
   size: z
@@ -44,12 +44,12 @@ test.each<[string, object, object | undefined, object]>([
   ['that differs from its key, both being new', { size: 2, length: 3 }, { size: 1 }, { size: 2, length: 3 }],
   ['and what is not its business', { name: 'n', len: 2, other: 3 }, {}, { name: 'n', size: 2, other: 3 }],
 ])('another name %s is told apart from an echo', (_, sent, shown, expected) => {
-  expect(underOwnNames(schema, sent, shown)).toEqual(expected);
+  expect(resolveAliases(schema, sent, shown)).toEqual(expected);
 });
 
 test('names are told for maps with and without other names, and hostile keys stay keys', () => {
-  expect(underOwnNames(fields, { len: 2 }, undefined)).toEqual({ size: 2 });
-  expect(underOwnNames(z.string(), { len: 2 }, undefined)).toEqual({ len: 2 });
+  expect(resolveAliases(fields, { len: 2 }, undefined)).toEqual({ size: 2 });
+  expect(resolveAliases(z.string(), { len: 2 }, undefined)).toEqual({ len: 2 });
   const hostile = JSON.parse('{"__proto__": {"size": 9}, "len": 1}');
-  expect(Object.getPrototypeOf(underOwnNames(schema, hostile, undefined))).toBe(Object.prototype);
+  expect(Object.getPrototypeOf(resolveAliases(schema, hostile, undefined))).toBe(Object.prototype);
 });

@@ -4,12 +4,12 @@ import * as z from 'zod';
 /** Other names a map's keys may be written by, each with the key it stands for. */
 export type Aliases = ReadonlyMap<string, string>;
 
-const known = new WeakMap<object, Aliases>();
+const aliasesByShape = new WeakMap<object, Aliases>();
 
 /** A field names its other names by `.meta({ aliases: ['url'] })`. */
 export function aliasesOf({ shape }: z.ZodObject): Aliases {
-  const found = known.get(shape) ?? new Map(Object.entries(shape).flatMap(namesOf));
-  known.set(shape, found);
+  const found = aliasesByShape.get(shape) ?? new Map(Object.entries(shape).flatMap(namesOf));
+  aliasesByShape.set(shape, found);
   return found;
 }
 
@@ -24,7 +24,7 @@ function namesOf([key, field]: readonly [string, z.core.$ZodType]): [string, str
  */
 export function withAliases<Fields extends z.ZodObject>(fields: Fields) {
   const aliases = aliasesOf(fields);
-  return z.preprocess(value => (isMap(value) ? renamed(value, aliases) : value), fields);
+  return z.preprocess(value => (isMap(value) ? renameKeys(value, aliases) : value), fields);
 }
 
 /**
@@ -32,7 +32,7 @@ export function withAliases<Fields extends z.ZodObject>(fields: Fields) {
  * one it changed counts. When it changed both, the other name is left, and refused as unknown. `shown` holds what it may
  * have read, under own names; undefined for what is new.
  */
-export function underOwnNames(schema: z.core.$ZodType, sent: object, shown: object | undefined): object {
+export function resolveAliases(schema: z.core.$ZodType, sent: object, shown: object | undefined): object {
   const fields = schema instanceof z.ZodPipe ? schema.out : schema;
   if (!(fields instanceof z.ZodObject)) return sent;
   const kept = new Map<string, unknown>(Object.entries(sent));
@@ -43,11 +43,11 @@ export function underOwnNames(schema: z.core.$ZodType, sent: object, shown: obje
     if (isEcho(name) || isDeepStrictEqual(kept.get(name), kept.get(key))) kept.delete(name);
     else if (isEcho(key)) kept.delete(key);
   }
-  return renamed(Object.fromEntries(kept), aliasesOf(fields));
+  return renameKeys(Object.fromEntries(kept), aliasesOf(fields));
 }
 
 /** Keys stay in the order they stand; a name whose key is given already is left. */
-function renamed(value: object, aliases: Aliases): object {
+function renameKeys(value: object, aliases: Aliases): object {
   if (!Object.keys(value).some(key => aliases.has(key))) return value;
   const taken = new Set(Object.keys(value).filter(key => !aliases.has(key)));
   return Object.fromEntries(

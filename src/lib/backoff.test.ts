@@ -1,17 +1,17 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextDelay, type Waits } from './backoff.ts';
+import { nextDelay, type RetrySchedule } from './backoff.ts';
 
 const HOUR = 3_600_000;
 const delays = fc.nat(8 * HOUR);
 const schedules = fc.array(delays, { minLength: 1, maxLength: 12 });
-const listed = (...delays: readonly number[]): Waits => ({ kind: 'listed', delays });
-const inAllMs = 16 * HOUR;
+const listed = (...delays: readonly number[]): RetrySchedule => ({ kind: 'listed', delays });
+const totalMs = 16 * HOUR;
 const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 test('entry n of the schedule is the wait after n attempts', () => {
   const waits = [0, 1, 2, 3].map(attempts =>
-    nextDelay(listed(0, 5000, 30_000), attempts, { inAllMs, random: () => 0.5 }),
+    nextDelay(listed(0, 5000, 30_000), attempts, { totalMs, random: () => 0.5 }),
   );
   expect(waits).toEqual([0, 5000, 30_000, undefined]);
 });
@@ -19,7 +19,7 @@ test('entry n of the schedule is the wait after n attempts', () => {
 test('a wait stays within a fifth of its entry', () => {
   fc.assert(
     fc.property(schedules, fc.nat(11), randoms, (schedule, attempts, random) => {
-      const wait = nextDelay(listed(...schedule), attempts, { inAllMs, random: () => random });
+      const wait = nextDelay(listed(...schedule), attempts, { totalMs, random: () => random });
       const entry = schedule[attempts];
       if (entry === undefined) return wait === undefined;
       return wait !== undefined && wait >= Math.floor(entry * 0.8) && wait <= Math.ceil(entry * 1.2);
@@ -28,36 +28,36 @@ test('a wait stays within a fifth of its entry', () => {
 });
 
 test('the spread reaches both ends', () => {
-  expect(nextDelay(listed(1000), 0, { inAllMs, random: () => 0 })).toBe(800);
-  expect(nextDelay(listed(1000), 0, { inAllMs, random: () => 0.999_999 })).toBe(1200);
+  expect(nextDelay(listed(1000), 0, { totalMs, random: () => 0 })).toBe(800);
+  expect(nextDelay(listed(1000), 0, { totalMs, random: () => 0.999_999 })).toBe(1200);
 });
 
 test('Retry-After lengthens a wait up to an hour and never shortens it', () => {
   fc.assert(
     fc.property(delays, randoms, fc.nat(100 * HOUR), (entry, random, wish) => {
-      const plain = nextDelay(listed(entry), 0, { inAllMs, random: () => random }) ?? -1;
-      const wished = nextDelay(listed(entry), 0, { inAllMs, random: () => random, retryAfterMs: wish });
+      const plain = nextDelay(listed(entry), 0, { totalMs, random: () => random }) ?? -1;
+      const wished = nextDelay(listed(entry), 0, { totalMs, random: () => random, retryAfterMs: wish });
       return wished === Math.max(plain, Math.min(wish, HOUR));
     }),
   );
 });
 
 test('an exhausted schedule stays exhausted whatever the receiver wishes', () => {
-  expect(nextDelay(listed(0), 1, { inAllMs, random: () => 0, retryAfterMs: 5000 })).toBeUndefined();
-  expect(nextDelay(listed(), 0, { inAllMs, random: () => 0 })).toBeUndefined();
+  expect(nextDelay(listed(0), 1, { totalMs, random: () => 0, retryAfterMs: 5000 })).toBeUndefined();
+  expect(nextDelay(listed(), 0, { totalMs, random: () => 0 })).toBeUndefined();
 });
 
-const middle = { inAllMs, random: () => 0.5 };
+const middle = { totalMs, random: () => 0.5 };
 
 test('waits that grow do so from the first by their rate up to the most', () => {
-  const waits: Waits = { kind: 'growing', firstMs: 1000, rate: 2, mostMs: 10_000 };
+  const waits: RetrySchedule = { kind: 'growing', firstMs: 1000, rate: 2, mostMs: 10_000 };
   expect([1, 2, 3, 4, 5, 6].map(attempts => nextDelay(waits, attempts, middle))).toEqual([
     1000, 2000, 4000, 8000, 10_000, 10_000,
   ]);
 });
 
 test('a first wait of nothing is followed by waits of a second and more', () => {
-  const waits: Waits = { kind: 'growing', firstMs: 0, rate: 1, mostMs: 10_000 };
+  const waits: RetrySchedule = { kind: 'growing', firstMs: 0, rate: 1, mostMs: 10_000 };
   expect([1, 2, 3].map(attempts => nextDelay(waits, attempts, middle))).toEqual([0, 1000, 1000]);
 });
 
@@ -72,7 +72,7 @@ test('waits that grow end when they add up to as much as the schedule of all tar
     fc.property(growing, fc.nat(HOUR), (waits, horizon) => {
       let total = 0;
       for (let attempts = 1; ; attempts++) {
-        const wait = nextDelay(waits, attempts, { inAllMs: horizon, random: () => 0.5 });
+        const wait = nextDelay(waits, attempts, { totalMs: horizon, random: () => 0.5 });
         if (wait === undefined) return total + waits.mostMs * 20 >= horizon - waits.firstMs;
         total += wait;
         if (total > horizon + attempts) return false;

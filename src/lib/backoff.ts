@@ -3,18 +3,18 @@
  * attempt, and after the last none is made. `growing`: the first wait, by what the next ones grow and up to where; given
  * up when the waits add up to as much as the list that stands for them would.
  */
-export type Waits =
+export type RetrySchedule =
   | { readonly kind: 'listed'; readonly delays: readonly number[] }
   | { readonly kind: 'growing'; readonly firstMs: number; readonly rate: number; readonly mostMs: number };
 
 const JITTER = 0.2;
-const LONGEST_WISH_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = 3_600_000;
 /** From the second wait on, whatever the settings grow from: a constant 0 would spin. */
-const LEAST_GROWN_MS = 1000;
+const MIN_GROWN_MS = 1000;
 
-export interface Wish {
+export interface DelayOptions {
   /** What waits that grow may add up to, in milliseconds: as long as the schedule of all targets. */
-  readonly inAllMs: number;
+  readonly totalMs: number;
   /** 0 to 1, for the jitter. */
   readonly random: () => number;
   /** What the receiver asked for. */
@@ -26,30 +26,37 @@ export interface Wish {
  * so that what failed together is not tried again together. A receiver's Retry-After lengthens the wait up to 1 h and
  * never shortens it.
  */
-export function nextDelay(waits: Waits, attempts: number, wish: Wish): number | undefined {
-  const delay = waits.kind === 'listed' ? waits.delays[attempts] : grown(waits, attempts, wish.inAllMs);
+export function nextDelay(
+  schedule: RetrySchedule,
+  attempts: number,
+  options: DelayOptions,
+): number | undefined {
+  const delay =
+    schedule.kind === 'listed'
+      ? schedule.delays[attempts]
+      : exponentialDelay(schedule, attempts, options.totalMs);
   if (delay === undefined) return undefined;
-  const spread = Math.round(delay * (1 - JITTER + 2 * JITTER * wish.random()));
-  return Math.max(spread, obeyedMs(wish.retryAfterMs ?? 0));
+  const spread = Math.round(delay * (1 - JITTER + 2 * JITTER * options.random()));
+  return Math.max(spread, clampRetryAfterMs(options.retryAfterMs ?? 0));
 }
 
-function grown(
-  { firstMs, rate, mostMs }: Extract<Waits, { kind: 'growing' }>,
+function exponentialDelay(
+  { firstMs, rate, mostMs }: Extract<RetrySchedule, { kind: 'growing' }>,
   attempts: number,
-  inAllMs: number,
+  totalMs: number,
 ): number | undefined {
   let wait = firstMs;
   let total = firstMs;
-  for (let made = 1; made < attempts && total <= inAllMs; made++) {
-    wait = Math.min(Math.max(wait, LEAST_GROWN_MS) * rate, mostMs);
+  for (let made = 1; made < attempts && total <= totalMs; made++) {
+    wait = Math.min(Math.max(wait, MIN_GROWN_MS) * rate, mostMs);
     total += wait;
   }
-  return total <= inAllMs ? wait : undefined;
+  return total <= totalMs ? wait : undefined;
 }
 
 /** As much of a receiver's Retry-After as is obeyed. */
-export const obeyedMs = (retryAfterMs: number): number => Math.min(retryAfterMs, LONGEST_WISH_MS);
+export const clampRetryAfterMs = (retryAfterMs: number): number => Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
 
 /** The most `nextDelay` can answer after `attempts` of a schedule were made, or by any waits that grow. */
-export const longestDelay = (schedule: readonly number[], attempts: number): number =>
-  Math.max((schedule[attempts] ?? 0) * (1 + JITTER), LONGEST_WISH_MS);
+export const maxDelay = (schedule: readonly number[], attempts: number): number =>
+  Math.max((schedule[attempts] ?? 0) * (1 + JITTER), MAX_RETRY_AFTER_MS);

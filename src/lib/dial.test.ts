@@ -1,8 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AddressPolicy } from './address-guard.ts';
 import { createDial } from './dial.ts';
-import type { Resolve } from './guarded-lookup.ts';
+import type { AddressPolicy, Resolve } from './http/guard.ts';
 
 /** Listens on loopback and counts who comes. */
 async function listener() {

@@ -1,8 +1,14 @@
 import { connect as connectPlainly, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectEncrypted } from 'node:tls';
-import { type AddressPolicy, createAddressGuard } from './address-guard.ts';
-import { guardedLookup, literalRefusal, type Resolve, resolveBySystem } from './guarded-lookup.ts';
-import { ForbiddenAddress, failureOf } from './http-failure.ts';
+import { ForbiddenAddress, failureOf } from './http/failure.ts';
+import {
+  type AddressPolicy,
+  createAddressGuard,
+  guardedLookup,
+  literalRefusal,
+  type Resolve,
+  resolveBySystem,
+} from './http/guard.ts';
 
 interface DialRequest {
   /** A name or an address, without brackets. */

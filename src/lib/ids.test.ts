@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { idFloor, idOf, monotonicIds } from './ids.ts';
+import { deterministicId, idFloor, monotonicIds } from './ids.ts';
 
 const PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -29,9 +29,9 @@ it('goes on after the ids of a former process, though the clock was set back in 
   const last = Array.from({ length: 3000 }, () => before.next()).at(-1) ?? '';
   now -= 86_400_000;
   const after = monotonicIds({ now: () => now });
-  after.follow(last);
-  after.follow('01234567-0000-7000-8000-000000000000');
-  after.follow('no id of ours');
+  after.advancePast(last);
+  after.advancePast('01234567-0000-7000-8000-000000000000');
+  after.advancePast('no id of ours');
   const made = Array.from({ length: 5000 }, () => after.next());
   expect([last, ...made].sort()).toEqual([last, ...made]);
   now += 2 * 86_400_000;
@@ -39,10 +39,10 @@ it('goes on after the ids of a former process, though the clock was set back in 
 });
 
 it('makes of the same parts the same id, which stands before all that carry a time', () => {
-  const id = idOf('edge', 'run-1', 'silent');
+  const id = deterministicId('edge', 'run-1', 'silent');
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  expect(idOf('edge', 'run-1', 'silent')).toBe(id);
-  const made = Array.from({ length: 2000 }, (_, count) => idOf('edge', `run-${count}`));
-  expect(new Set([...made, idOf('ed', 'gerun-1'), idOf('edgerun-1')]).size).toBe(2002);
+  expect(deterministicId('edge', 'run-1', 'silent')).toBe(id);
+  const made = Array.from({ length: 2000 }, (_, count) => deterministicId('edge', `run-${count}`));
+  expect(new Set([...made, deterministicId('ed', 'gerun-1'), deterministicId('edgerun-1')]).size).toBe(2002);
   expect(made.every(one => one < idFloor(Date.UTC(2000, 0, 1)))).toBe(true);
 });

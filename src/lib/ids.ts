@@ -9,14 +9,14 @@ export interface Ids {
 /** Ids whose order outlives the process. */
 export interface MonotonicIds extends Ids {
   /** Every later id is greater than this one: the wall clock may have been set back since it was made. */
-  follow(id: string): void;
+  advancePast(id: string): void;
 }
 
 /**
  * An id that the same parts give always: a UUID version 8 (RFC 9562 section 5.8) of 106 bits of their SHA-256, which
  * stands before every id that was made of a time.
  */
-export function idOf(...parts: readonly string[]): string {
+export function deterministicId(...parts: readonly string[]): string {
   const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const variant = HEX[(Number.parseInt(hex.slice(0, 2), 16) & 0x3f) | 0x80];
   return `0000${hex.slice(2, 6)}-${hex.slice(6, 10)}-8${hex.slice(10, 13)}-${variant}${hex.slice(13, 15)}-${hex.slice(15, 27)}`;
@@ -32,7 +32,7 @@ function timePart(ms: number): string {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const POOL_BYTES = 4096;
-const MOST_COUNTED = 0xfff;
+const MAX_COUNTER = 0xfff;
 
 /**
  * The 12 bits after the version are a counter that grows within a millisecond; when it overflows, or
@@ -54,18 +54,18 @@ export function monotonicIds(clock: Pick<Clock, 'now'>): MonotonicIds {
   }
 
   return {
-    follow(id) {
+    advancePast(id) {
       const madeAt = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
       if (madeAt < lastMs || Number.isNaN(madeAt)) return;
       lastMs = madeAt;
-      counter = MOST_COUNTED;
+      counter = MAX_COUNTER;
     },
     next() {
       const now = clock.now();
       if (now > lastMs) {
         lastMs = now;
         counter = random(2).readUInt16BE() & 0x7ff;
-      } else if (++counter > MOST_COUNTED) {
+      } else if (++counter > MAX_COUNTER) {
         lastMs += 1;
         counter = 0;
       }

@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts';
 
 /** Deeper than any body we define, shallow enough that no recursion can fail on it. */
-const MOST_DEPTH = 32;
+const MAX_DEPTH = 32;
 
 /**
  * Reads a JSON text (RFC 8259) more strictly than `JSON.parse`: duplicate keys are refused, since two readers of one
@@ -35,8 +35,8 @@ function findFault(text: string): string | undefined {
   while (at < text.length) {
     const code = text.charCodeAt(at);
     if (code === OPEN_OBJECT || code === OPEN_LIST) {
-      if (scopes.push(code === OPEN_OBJECT ? new Set() : undefined) > MOST_DEPTH)
-        return `The body is nested deeper than ${MOST_DEPTH} levels`;
+      if (scopes.push(code === OPEN_OBJECT ? new Set() : undefined) > MAX_DEPTH)
+        return `The body is nested deeper than ${MAX_DEPTH} levels`;
       owners.push('');
     } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
       scopes.pop();

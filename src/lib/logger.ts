@@ -1,15 +1,15 @@
 import { pino } from 'pino';
-import { prettyLine } from './pretty-log.ts';
+import { coloursFor } from './colours.ts';
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Constant sentence as message, values in fields; a secret is never a field. */
 export interface Logger {
-  debug(fields: Fields, message: string): void;
-  info(fields: Fields, message: string): void;
-  warn(fields: Fields, message: string): void;
-  error(fields: Fields, message: string): void;
-  child(fields: Fields): Logger;
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+  child(fields: LogFields): Logger;
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -29,11 +29,11 @@ export function createLogger(level: LogLevel): Logger {
 }
 
 /** Characters kept while stderr refuses them; what is more is dropped. */
-const MOST_KEPT = 2 ** 20;
+const MAX_BUFFERED = 2 ** 20;
 
 /** A log that cannot be written, on a full disk or without a reader, must not end the process. */
 function linesToStderr() {
-  const destination = pino.destination({ fd: 2, sync: true, maxLength: MOST_KEPT });
+  const destination = pino.destination({ fd: 2, sync: true, maxLength: MAX_BUFFERED });
   return destination.on('error', () => {});
 }
 
@@ -46,4 +46,41 @@ export const silentLogger: Logger = {
   warn: ignore,
   error: ignore,
   child: () => silentLogger,
+};
+
+/** A log goes to stderr. */
+const { red, yellow, green, gray, dim } = coloursFor(process.stderr);
+
+const LEVEL_COLOURS: Readonly<Record<string, (text: string) => string>> = {
+  error: red,
+  warn: yellow,
+  info: green,
+  debug: gray,
+};
+
+/** One log line for a person: time, level, message, then the fields. What is no JSON object stays as it is. */
+export function prettyLine(line: string): string {
+  const fields = parseFields(line);
+  if (fields === undefined) return line;
+  const { level, time, msg, ...rest } = fields;
+  const name = String(level);
+  const colour = LEVEL_COLOURS[name] ?? String;
+  const shown = Object.entries(rest).map(([key, value]) => `${key}=${valueText(value)}`);
+  const clock = String(time).slice(11, 19);
+  return `${dim(clock)} ${colour(name.toUpperCase().padEnd(5))} ${String(msg)} ${dim(shown.join(' '))}`.trimEnd();
+}
+
+function parseFields(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Quoted where it holds white space or what could steer a terminal. */
+const valueText = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return /[\s\p{Cc}]/u.test(text) ? JSON.stringify(value) : text;
 };

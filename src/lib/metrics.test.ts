@@ -9,7 +9,7 @@ const linesOf = (text: string, name: string): string[] =>
 it('tells what several parts have under one name once, each series with the labels of its part', async () => {
   const metrics = createMetrics();
   const described = { name: 'sent_total', help: 'What was sent.', labels: ['target'] } as const;
-  for (const workspace of ['a', 'b']) metrics.within({ workspace }).counter(described)({ target: 'ops' });
+  for (const workspace of ['a', 'b']) metrics.withLabels({ workspace }).counter(described)({ target: 'ops' });
   metrics.gauge({ name: 'up', help: 'Whether it is.', labels: [] }, set => set({}, 1));
   expect(await metrics.text()).toBe(`# HELP up Whether it is.
 # TYPE up gauge
@@ -24,7 +24,7 @@ sent_total{target="ops",workspace="b"} 1
 
 it('tells nothing of a part that has ended', async () => {
   const metrics = createMetrics();
-  const part = metrics.within({ workspace: 'a' });
+  const part = metrics.withLabels({ workspace: 'a' });
   part.gauge({ name: 'up', help: 'Whether it is.', labels: [] }, set => set({}, 1));
   expect(await metrics.text()).toContain('up{workspace="a"} 1');
   part.end();
@@ -33,7 +33,7 @@ it('tells nothing of a part that has ended', async () => {
 
 it('counts as others in a part what it has no room for, however many names are made up', async () => {
   const metrics = createMetrics();
-  const part = metrics.within({ workspace: 'a' });
+  const part = metrics.withLabels({ workspace: 'a' });
   const count = part.counter({ name: 'sent_total', help: 'What was sent.', labels: ['target', 'state'] });
   const took = part.histogram({ name: 'took', help: 'How long.', labels: ['target'], buckets: [1] });
   for (let n = 0; n < MOST_SERIES + 100; n++) {

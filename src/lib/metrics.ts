@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
 /** What a metric is called, what it says, and by what it is told apart. */
-interface Described<Name extends string> {
+interface MetricDescription<Name extends string> {
   /** By the conventions of Prometheus: base units, `_total` on what only grows. */
   readonly name: string;
   readonly help: string;
@@ -16,54 +16,56 @@ type SetValue<Name extends string> = (labels: Labels<Name>, value: number) => vo
 /** What this process counts of itself, handed to whoever counts. */
 export interface Metrics {
   /** Answers what adds to it: 1, or as much as is said. */
-  counter<Name extends string>(described: Described<Name>): (labels: Labels<Name>, by?: number) => void;
+  counter<Name extends string>(
+    described: MetricDescription<Name>,
+  ): (labels: Labels<Name>, by?: number) => void;
   /** Answers what notes a value, in the unit that the name says. */
   histogram<Name extends string>(
-    described: Described<Name> & { readonly buckets: readonly number[] },
+    described: MetricDescription<Name> & { readonly buckets: readonly number[] },
   ): (labels: Labels<Name>, value: number) => void;
   /** Asked whenever somebody reads: `collect` sets what there is now. */
   gauge<Name extends string>(
-    described: Described<Name>,
+    described: MetricDescription<Name>,
     collect: (set: SetValue<Name>) => void | Promise<void>,
   ): void;
   /** The same, of something that only grows and is counted elsewhere. */
-  total(described: Omit<Described<never>, 'labels'>, read: () => number): void;
+  total(described: Omit<MetricDescription<never>, 'labels'>, read: () => number): void;
 }
 
 /** Metrics of one among many: each of its series carries its labels besides. */
-interface PartialMetrics extends Metrics {
+interface LabelledMetrics extends Metrics {
   /** They are told no more. */
   end(): void;
 }
 
 /** All that a process tells of itself. */
-export interface AllMetrics extends Metrics {
+export interface ProcessMetrics extends Metrics {
   /**
    * Those of one among many, in which its users have named things: of what is counted it has at most 1,000 series of a
    * name, and what is beyond is counted as one whose labels are `(other)`.
    */
-  within(labels: Readonly<Record<string, string>>): PartialMetrics;
+  withLabels(labels: Readonly<Record<string, string>>): LabelledMetrics;
   readonly contentType: string;
   /** All of it as Prometheus text. */
   text(): Promise<string>;
 }
 
-const MOST_SERIES = 1000;
+const MAX_SERIES = 1000;
 /** Stands for what there is no room for. */
 const OTHER = '(other)';
 /** So many parts are asked at a time. */
 const AT_ONCE = 10;
 
-export function createMetrics(): AllMetrics {
+export function createMetrics(): ProcessMetrics {
   const registry = new Registry();
   const parts = new Set<Registry>();
   return {
     ...metricsOf(registry, Number.POSITIVE_INFINITY),
-    within(labels) {
+    withLabels(labels) {
       const part = new Registry();
       part.setDefaultLabels(labels);
       parts.add(part);
-      return { ...metricsOf(part, MOST_SERIES), end: () => void parts.delete(part) };
+      return { ...metricsOf(part, MAX_SERIES), end: () => void parts.delete(part) };
     },
     contentType: registry.contentType,
     async text() {
@@ -97,7 +99,7 @@ function metricsOf(registry: Registry, mostSeries: number): Metrics {
   return {
     counter({ name, help, labels }) {
       const counter = new Counter({ name, help, labelNames: [...labels], registers });
-      const place = placesIn(labels, mostSeries);
+      const place = limitSeries(labels, mostSeries);
       return (values, by = 1) => counter.inc(place(values), by);
     },
     histogram({ name, help, labels, buckets }) {
@@ -108,7 +110,7 @@ function metricsOf(registry: Registry, mostSeries: number): Metrics {
         buckets: [...buckets],
         registers,
       });
-      const place = placesIn(labels, mostSeries);
+      const place = limitSeries(labels, mostSeries);
       return (values, value) => histogram.observe(place(values), value);
     },
     gauge({ name, help, labels }, collect) {
@@ -138,7 +140,7 @@ function metricsOf(registry: Registry, mostSeries: number): Metrics {
 }
 
 /** Where to count what has these labels: as they are, as long as there is room for them. */
-function placesIn<Name extends string>(labels: readonly Name[], most: number) {
+function limitSeries<Name extends string>(labels: readonly Name[], most: number) {
   if (most === Number.POSITIVE_INFINITY) return (values: Labels<Name>) => values;
   const known = new Set<string>();
   return (values: Labels<Name>): Labels<Name> => {

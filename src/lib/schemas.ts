@@ -8,7 +8,7 @@ export const identifier = z
   .regex(/^[a-zA-Z0-9_-]{1,512}$/, 'must be 1 to 512 letters, digits, "_" or "-"');
 
 /** Thousands of notifications have the same few durations. */
-const MOST_KNOWN = 1000;
+const MAX_CACHED = 1000;
 
 /**
  * A duration as people write it: its value holds the text and the milliseconds. Defaults go in as text, by `prefault`.
@@ -24,7 +24,7 @@ export function duration(limits: { readonly min?: string; readonly max?: string 
     const ms = parseDuration(text);
     if (ms !== undefined && ms >= minMs && ms <= maxMs) {
       const duration = new Duration(text);
-      if (known.size < MOST_KNOWN) known.set(text, duration);
+      if (known.size < MAX_CACHED) known.set(text, duration);
       return duration;
     }
     const message =

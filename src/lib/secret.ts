@@ -68,7 +68,7 @@ export function secretsIn(value: unknown): readonly Secret[] {
 }
 
 /** A text without these secrets, in the forms in which messages carry them: plain, in JSON, in an address, in Base64. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
+export function maskSecrets(text: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap(secret => [
     secret,
     JSON.stringify(secret).slice(1, -1),
@@ -80,7 +80,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 }
 
 /** JSON with the secrets in it, for what is encrypted as a whole. */
-export const revealedJson = (value: object): string =>
+export const revealJson = (value: object): string =>
   JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key: string, shown: unknown) {
     const held = this[key];
     return held instanceof Secret ? held.reveal() : shown;

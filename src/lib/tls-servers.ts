@@ -12,7 +12,7 @@ interface ServerLimits {
 export interface TlsServers {
   create(listener: RequestListener, limits: ServerLimits): HttpServer;
   /** New connections are made with it; those that are open stay as they are. Throws when it cannot be used. */
-  use(context: SecureContextOptions): void;
+  setContext(context: SecureContextOptions): void;
 }
 
 /** `requestCert`: whether clients must show a certificate that the context's `ca` has signed. */
@@ -28,7 +28,7 @@ export function createTlsServers(first: SecureContextOptions, requestCert: boole
       server.once('close', () => servers.delete(server));
       return server;
     },
-    use(next) {
+    setContext(next) {
       for (const server of servers) server.setSecureContext(next);
       context = next;
     },

@@ -20,8 +20,8 @@ interface Bucket {
 }
 
 /** Holds `mostKeys` of them: whoever has more keys than that only gets the oldest forgotten. */
-export function createTokenBuckets(clock: Pick<Clock, 'monotonic'>, mostKeys: number): TokenBuckets {
-  const buckets = createLru<string, Bucket>(mostKeys);
+export function createTokenBuckets(clock: Pick<Clock, 'monotonic'>, maxKeys: number): TokenBuckets {
+  const buckets = createLru<string, Bucket>(maxKeys);
   return {
     take(key, { perSecond, burst }) {
       const now = clock.monotonic();

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { trustedProxies } from './trusted-proxies.ts';
+import { createTrustedProxies } from './trusted-proxies.ts';
 
-const proxies = trustedProxies(() => RANGES);
+const proxies = createTrustedProxies(() => RANGES);
 const RANGES = ['10.0.0.0/8', '2001:db8:1::/48', '127.0.0.1'];
 
 describe('whom a request is from', () => {
@@ -30,7 +30,7 @@ describe('whom a request is from', () => {
   });
 
   it('is who is connected, whatever the header says, where nobody is trusted', () => {
-    const none = trustedProxies(() => []);
+    const none = createTrustedProxies(() => []);
     fc.assert(
       fc.property(
         fc.ipV4(),

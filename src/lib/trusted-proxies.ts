@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { type AddressRange, isWithin, parseRange } from './address-ranges.ts';
+import { type AddressRange, isWithin, parseRange } from './addresses.ts';
 
 /** The proxies in front whose word about their callers counts. */
 export interface TrustedProxies {
@@ -13,7 +13,7 @@ export interface TrustedProxies {
 }
 
 /** `ranges` are asked for each request, as settings change. */
-export function trustedProxies(ranges: () => readonly string[]): TrustedProxies {
+export function createTrustedProxies(ranges: () => readonly string[]): TrustedProxies {
   let texts: readonly string[] = [];
   let known: readonly AddressRange[] = [];
 

@@ -8,13 +8,15 @@ import type { HeadgateEvent } from '../events/event.ts';
 import { AppError } from '../lib/errors.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { silentLogger } from '../lib/logger.ts';
-import type { Component } from '../pipelines/component.ts';
-import type { IncidentRow, Operation, Storage } from '../storage/storage.ts';
+import type { Component } from '../pipelines/components/component.ts';
+import type { StorageOperation } from '../storage/operations/operation.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { IncidentRow } from '../storage/stores/incidents.ts';
 import type { Target } from '../targets/target.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { configureNotification } from './notification.ts';
 
-interface Told {
+interface Notified {
   readonly event: HeadgateEvent;
   readonly targets: readonly string[];
 }
@@ -23,7 +25,7 @@ let store: TestStorage;
 let clock: TestClock;
 let components: TestComponents;
 let engine: Engine;
-let told: Told[];
+let notified: Notified[];
 let app: Component;
 let refuse: AppError | undefined;
 let operational: string | undefined;
@@ -38,7 +40,7 @@ beforeEach(async () => {
   clock = testClock();
   components = testComponents(clock);
   app = components.add('app');
-  told = [];
+  notified = [];
   refuse = undefined;
   unreadable = undefined;
   logged = [];
@@ -60,7 +62,8 @@ function create(): Engine {
       const open = () => (unreadable ? Promise.reject(unreadable) : stores.incidents.open());
       return { ...stores, incidents: { ...stores.incidents, open } };
     },
-    commit: (operation: Operation) => (refuse ? Promise.reject(refuse) : store.storage.commit(operation)),
+    commit: (operation: StorageOperation) =>
+      refuse ? Promise.reject(refuse) : store.storage.commit(operation),
   };
   return createEngine({
     workspace: 'default',
@@ -73,7 +76,7 @@ function create(): Engine {
       error: (_, message) => void logged.push(message),
       warn: (fields, message) => void logged.push(`${message}: ${JSON.stringify(fields)}`),
     },
-    enqueue: (rows, event) => told.push({ event, targets: rows.map(row => row.target) }),
+    enqueue: (rows, event) => notified.push({ event, targets: rows.map(row => row.target) }),
     released: () => {},
     externalUrl: () => 'https://gate.example/',
     instanceName: () => 'gate',
@@ -119,7 +122,7 @@ async function engineIdle(): Promise<void> {
   await clock.advance(0);
 }
 
-const statuses = (): string[] => told.map(one => one.event.status);
+const statuses = (): string[] => notified.map(one => one.event.status);
 const stored = async (): Promise<readonly IncidentRow[]> =>
   (await store.storage.in('default').incidents.list({}, { offset: 0, limit: 100 })).rows;
 
@@ -128,13 +131,13 @@ it('tells once that an input is silent and once that it is back', async () => {
     silent({ description: 'call the team', runbookUrl: 'https://runbook.example/1', severity: 'error' }),
   );
   await pass(59);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   await pass(30);
   expect(statuses()).toEqual(['ALARM']);
   components.data(app);
   await pass(5);
   expect(statuses()).toEqual(['ALARM', 'OK']);
-  const [alarm, ok] = told.map(one => one.event);
+  const [alarm, ok] = notified.map(one => one.event);
   expect(alarm).toMatchObject({
     condition: 'no-data',
     cribl_notification: 'silent',
@@ -172,7 +175,7 @@ it('adds what metadata comes to at each transition, and goes without a field tha
   await pass(61);
   components.data(app);
   await pass(2);
-  const [alarm, ok] = told.map(one => one.event);
+  const [alarm, ok] = notified.map(one => one.event);
   expect(alarm).toMatchObject({
     env: 'production',
     short: 'ALARM app in edge',
@@ -195,13 +198,13 @@ it('opens an incident for each component that a pattern means', async () => {
   const other = components.add('other', { group: 'west' });
   await start(silent({}, { name: 'syslog:*' }));
   await pass(61);
-  expect(told.map(one => one.event._raw)).toEqual([
+  expect(notified.map(one => one.event._raw)).toEqual([
     'Source syslog:app had no data for 60s',
     'Source syslog:other in group west had no data for 60s',
   ]);
   components.data(other);
   await pass(2);
-  expect(told.at(-1)?.event).toMatchObject({ status: 'OK', input: 'syslog:other' });
+  expect(notified.at(-1)?.event).toMatchObject({ status: 'OK', input: 'syslog:other' });
 });
 
 it('reminds once a window while it lasts when the end alone is not enough', async () => {
@@ -211,8 +214,8 @@ it('reminds once a window while it lasts when the end alone is not enough', asyn
   components.data(app);
   await pass(2);
   expect(statuses().at(-1)).toBe('OK');
-  expect(new Set(told.map(one => one.event.incidentId)).size).toBe(1);
-  expect(new Set(told.map(one => one.event.id)).size).toBe(told.length);
+  expect(new Set(notified.map(one => one.event.incidentId)).size).toBe(1);
+  expect(new Set(notified.map(one => one.event.id)).size).toBe(notified.length);
 });
 
 it('reminds as often as repeatInterval says', async () => {
@@ -224,7 +227,7 @@ it('reminds as often as repeatInterval says', async () => {
 it('waits for as long as the condition must hold', async () => {
   await start(silent({ for: '20s' }));
   await pass(79);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   await pass(3);
   expect(statuses()).toEqual(['ALARM']);
 });
@@ -234,13 +237,13 @@ it('forgets that a condition held when it stops holding before its time', async 
   await pass(75);
   components.data(app);
   await pass(75);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
 });
 
 it('counts a name that was never seen as declared, and goes on with the component when it appears', async () => {
   await start(silent({}, { name: 'syslog:never' }));
   await pass(61);
-  expect(told[0]?.event).toMatchObject({
+  expect(notified[0]?.event).toMatchObject({
     input: 'syslog:never',
     _raw: 'Source syslog:never had no data for 60s: it was never seen',
   });
@@ -251,20 +254,20 @@ it('counts a name that was never seen as declared, and goes on with the componen
   await pass(2);
   expect(statuses()).toEqual(['ALARM', 'OK']);
   await pass(70);
-  expect(told.at(-1)?.event._raw).toBe('Source syslog:never had no data for 60s');
+  expect(notified.at(-1)?.event._raw).toBe('Source syslog:never had no data for 60s');
 });
 
 it('says nothing of a pattern that nothing matches', async () => {
   await start(silent({}, { name: 'tcp:*' }));
   await pass(120);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
 });
 
 it('names the reason when the pipeline itself cannot be read', async () => {
   await start(silent());
   components.lose('edge', 'connection refused');
   await pass(61);
-  expect(told[0]?.event._raw).toBe(
+  expect(notified[0]?.event._raw).toBe(
     'Source syslog:app had no data for 60s: pipeline unreachable: connection refused',
   );
 });
@@ -305,8 +308,8 @@ it.each([
     await pass(61);
     engine.configure(next(), [target('hook'), target('second')]);
     await pass(2);
-    expect(told.at(-1)).toMatchObject({ targets: ['second'], event: { status: 'OK' } });
-    expect(told.at(-1)?.event._raw).toContain(reason);
+    expect(notified.at(-1)).toMatchObject({ targets: ['second'], event: { status: 'OK' } });
+    expect(notified.at(-1)?.event._raw).toContain(reason);
     expect(await stored()).toMatchObject([{ state: 'closed', close_reason: reason }]);
   },
 );
@@ -318,7 +321,7 @@ it('closes after a start the incidents of notifications that were taken out mean
   engine = create();
   await start();
   await pass(2);
-  expect(told.at(-1)).toMatchObject({
+  expect(notified.at(-1)).toMatchObject({
     targets: ['hook'],
     event: { status: 'OK', cribl_notification: 'silent' },
   });
@@ -332,7 +335,7 @@ it('lets any other edit change later messages only', async () => {
   expect(statuses()).toEqual(['ALARM']);
   components.data(app);
   await pass(2);
-  expect(told.at(-1)?.targets).toEqual(['hook']);
+  expect(notified.at(-1)?.targets).toEqual(['hook']);
 });
 
 it('closes incidents of a pipeline that was taken out of the configuration', async () => {
@@ -340,15 +343,15 @@ it('closes incidents of a pipeline that was taken out of the configuration', asy
   await pass(61);
   components.remove('edge');
   await pass(2);
-  expect(told.at(-1)?.event).toMatchObject({ status: 'OK', input: 'syslog:app' });
-  expect(told.at(-1)?.event._raw).toContain('pipeline edge was removed from the configuration');
+  expect(notified.at(-1)?.event).toMatchObject({ status: 'OK', input: 'syslog:app' });
+  expect(notified.at(-1)?.event._raw).toContain('pipeline edge was removed from the configuration');
 });
 
 it('tells nothing that is not on disk, and tells it as soon as the disk takes it', async () => {
   await start(silent());
   refuse = new AppError('unavailable', 'disk full');
   await pass(70);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   expect(await stored()).toEqual([]);
   refuse = undefined;
   await pass(2);
@@ -423,7 +426,7 @@ it('is not moved by a step of the wall clock in either direction', async () => {
   await pass(30);
   clock.step(-2 * 86_400_000);
   await pass(20);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   await pass(12);
   expect(statuses()).toEqual(['ALARM']);
   clock.step(-3_600_000);
@@ -436,7 +439,7 @@ it('tells what cannot be read back after a conflict as soon as it can be written
   await start(silent());
   [refuse, unreadable] = [new AppError('conflict', 'taken'), new AppError('unavailable', 'busy')];
   await pass(65);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   [refuse, unreadable] = [undefined, undefined];
   await pass(2);
   expect(statuses()).toEqual(['ALARM']);
@@ -455,7 +458,7 @@ it('calls no input never seen that is gone for less than a window because its pi
   await start(silent());
   await pass(300);
   components.remove('edge');
-  told.length = 0;
+  notified.length = 0;
   await pass(50);
   expect(statuses()).toEqual(['OK']);
   components.data(components.add('app'));
@@ -473,7 +476,7 @@ it('tells nothing of an input that is gone for a moment while it is well', async
   await pass(30);
   components.add('app');
   await pass(30);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
 });
 
 it('evaluates all others when one notification cannot be evaluated, and logs that once', async () => {
@@ -500,7 +503,7 @@ it('asks for the state of each pipeline once in a pass, however many incidents a
   };
   await start(silent({}, { name: '*' }));
   await pass(62);
-  expect(told).toHaveLength(51);
+  expect(notified).toHaveLength(51);
   asked = 0;
   await pass(10);
   expect(asked).toBeLessThanOrEqual(21);
@@ -520,13 +523,13 @@ it('asks nobody again about silence before it can have lasted, and then tells it
   if (first !== undefined) components.data(first);
   await pass(29);
   expect(asked).toBeLessThanOrEqual(102);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   await pass(1);
-  expect(told).toHaveLength(50);
+  expect(notified).toHaveLength(50);
   await pass(29);
-  expect(told).toHaveLength(50);
+  expect(notified).toHaveLength(50);
   await pass(1);
-  expect(told).toHaveLength(51);
+  expect(notified).toHaveLength(51);
 });
 
 it('holds components with an open incident and those a notification names exactly', async () => {
@@ -535,9 +538,9 @@ it('holds components with an open incident and those a notification names exactl
     silent({}, { name: 'syslog:a*' }),
     silent({ id: 'exact' }, { name: 'named', timeWindow: '48h' }),
   );
-  expect([app, named, other].map(engine.holds)).toEqual([false, true, false]);
+  expect([app, named, other].map(engine.retains)).toEqual([false, true, false]);
   await pass(62);
-  expect([app, named, other].map(engine.holds)).toEqual([true, true, false]);
+  expect([app, named, other].map(engine.retains)).toEqual([true, true, false]);
 });
 
 it('closes the incident of an input that is disabled, and raises none while it is', async () => {
@@ -556,7 +559,7 @@ it('gives an input that is enabled again a whole window before its silence count
   await pass(600);
   disabled.clear();
   await pass(59);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   await pass(1);
   expect(statuses()).toEqual(['ALARM']);
 });
@@ -565,7 +568,7 @@ it('raises nothing for a name that was never seen and is declared as disabled', 
   disabled.add('syslog:never');
   await start(silent({}, { name: 'syslog:never' }));
   await pass(600);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
 });
 
 it('tells a target that was taken out together with its notification that it is over', async () => {
@@ -573,7 +576,7 @@ it('tells a target that was taken out together with its notification that it is 
   await pass(61);
   engine.configure([], [target('second')], [target('hook')]);
   await pass(2);
-  expect(told.at(-1)).toMatchObject({ targets: ['hook'], event: { status: 'OK' } });
+  expect(notified.at(-1)).toMatchObject({ targets: ['hook'], event: { status: 'OK' } });
 });
 
 it('tells a target that was taken out while the incident lasts of its end, and of nothing else', async () => {
@@ -585,20 +588,20 @@ it('tells a target that was taken out while the incident lasts of its end, and o
     [target('hook')],
   );
   await pass(30);
-  expect(told.at(-1)).toMatchObject({ targets: ['second'], event: { status: 'ALARM' } });
+  expect(notified.at(-1)).toMatchObject({ targets: ['second'], event: { status: 'ALARM' } });
   components.data(app);
   await pass(2);
-  expect(told.at(-1)).toMatchObject({ targets: ['hook', 'second'], event: { status: 'OK' } });
+  expect(notified.at(-1)).toMatchObject({ targets: ['hook', 'second'], event: { status: 'OK' } });
 });
 
-const NEWS = { failing: 'failing', exhausted: 'exhausted', recovered: 'recovered' } as const;
+const HEALTH_CHANGES = { failing: 'failing', exhausted: 'exhausted', recovered: 'recovered' } as const;
 
-function news(state: keyof typeof NEWS, id = 'hook', notification = 'silent'): void {
-  engine.targetNews(id, { state: NEWS[state], reason: 'status 410' }, { notification });
+function reportHealth(state: keyof typeof HEALTH_CHANGES, id = 'hook', notification = 'silent'): void {
+  engine.targetHealthChanged(id, { state: HEALTH_CHANGES[state], reason: 'status 410' }, { notification });
 }
 
 const health = () =>
-  told.map(({ event, targets }) => ({
+  notified.map(({ event, targets }) => ({
     text: event._raw,
     status: event.status,
     target: event.target,
@@ -608,11 +611,11 @@ const health = () =>
 it('opens an incident of a target that fails, tells of the first loss, and closes it when it is well', async () => {
   operational = 'second';
   await start();
-  news('failing');
+  reportHealth('failing');
   await pass(1);
-  news('exhausted');
+  reportHealth('exhausted');
   await pass(299);
-  news('recovered');
+  reportHealth('recovered');
   await pass(1);
   expect(health()).toEqual([
     { text: 'Target hook is failing: status 410', status: 'ALARM', target: 'hook', targets: ['second'] },
@@ -637,8 +640,8 @@ it('opens an incident of a target that fails, tells of the first loss, and close
 it('keeps on the bulletin, and from everybody else, what concerns operational deliveries', async () => {
   operational = 'second';
   await start();
-  news('failing', 'second');
-  news('failing', 'hook', 'headgate-target-health');
+  reportHealth('failing', 'second');
+  reportHealth('failing', 'hook', 'headgate-target-health');
   await pass(1);
   expect(health().map(({ targets }) => targets)).toEqual([[], []]);
   const message = await store.storage.in('default').messages.get('headgate-target-health');
@@ -648,9 +651,9 @@ it('keeps on the bulletin, and from everybody else, what concerns operational de
 it('tells of a failing target once the disk takes it', async () => {
   await start();
   refuse = new AppError('unavailable', 'the disk is full');
-  news('failing');
+  reportHealth('failing');
   await pass(3);
-  expect(told).toEqual([]);
+  expect(notified).toEqual([]);
   refuse = undefined;
   await pass(1);
   expect(health()).toMatchObject([{ target: 'hook', status: 'ALARM' }]);
@@ -658,25 +661,25 @@ it('tells of a failing target once the disk takes it', async () => {
 
 it('closes the incident of a failing target that is removed and back at once, and tells of none that is removed', async () => {
   await start();
-  news('failing');
+  reportHealth('failing');
   await pass(1);
   const [rules, all] = [[silent()], [target('hook'), target('second')]];
   engine.configure(rules, [target('second')]);
-  news('failing');
+  reportHealth('failing');
   engine.configure(rules, all);
   await pass(1);
   expect(health().map(({ text }) => text)).toEqual([
     'Target hook is failing: status 410',
     'Closed, target hook was removed',
   ]);
-  news('failing');
+  reportHealth('failing');
   await pass(1);
   expect(health().at(-1)).toMatchObject({ text: 'Target hook is failing: status 410', status: 'ALARM' });
 });
 
 it('takes a failing target up after a restart, and closes its incident when it is removed', async () => {
   await start();
-  news('failing');
+  reportHealth('failing');
   await pass(1);
   await engine.stop();
   engine = create();

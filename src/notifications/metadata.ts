@@ -9,7 +9,7 @@ export interface MetadataField {
 }
 
 /** Of all that is added to one event, as JSON. */
-const MOST_CHARACTERS = 65_536;
+const MAX_METADATA_LENGTH = 65_536;
 
 /**
  * The event with the fields that its notification adds, each worked out over the event as it was without them. A field
@@ -18,20 +18,21 @@ const MOST_CHARACTERS = 65_536;
 export function withMetadata(
   event: HeadgateEvent,
   metadata: readonly MetadataField[],
-  failed: (field: string, reason: string) => void,
+  omitted: (field: string, reason: string) => void,
 ): HeadgateEvent {
   const added: [string, unknown][] = [];
-  let left = MOST_CHARACTERS;
+  let remaining = MAX_METADATA_LENGTH;
   for (const { name, value } of metadata) {
     if (Object.hasOwn(event, name)) continue;
     try {
       const result = value.evaluate(event);
       if (result === undefined) continue;
-      left -= JSON.stringify(result).length;
-      if (left < 0) failed(name, `metadata of one event comes to more than ${MOST_CHARACTERS} characters`);
+      remaining -= JSON.stringify(result).length;
+      if (remaining < 0)
+        omitted(name, `metadata of one event comes to more than ${MAX_METADATA_LENGTH} characters`);
       else added.push([name, result]);
     } catch (error) {
-      failed(name, reasonOf(error));
+      omitted(name, reasonOf(error));
     }
   }
   return added.length === 0 ? event : { ...event, ...Object.fromEntries(added) };

@@ -1,14 +1,35 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { conditions, findCondition, type Rule } from '../conditions/index.ts';
+import { type AlertingRule, conditions, findCondition } from '../conditions/index.ts';
 import { SEVERITIES, type Severity } from '../events/event.ts';
-import { OWN_FIELDS } from '../events/event-fields.ts';
+import { RESERVED_FIELDS } from '../events/system-fields.ts';
+import { expressionText } from '../expressions/schema.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
-import { expressionText } from '../targets/expression-text.ts';
+import { mailConf } from '../targets/smtp/recipients.ts';
 import type { MetadataField } from './metadata.ts';
-import { type MuteWindow, muteWindows } from './mute-windows.ts';
-import { TARGET_HEALTH } from './own-notification.ts';
-import { targetConfigs } from './target-configs.ts';
+import { type MuteWindow, muteWindows } from './mute.ts';
+
+/** The notification that Headgate itself has: a failing target is its incident. No other may be called so. */
+export const TARGET_HEALTH = 'headgate-target-health';
+
+const targetConfig = z.strictObject({
+  id: identifier.describe('Id of the target.'),
+  conf: mailConf.optional().describe('What an smtp target needs to know; for no other type.'),
+});
+
+/** What single targets need to know of a notification. */
+const targetConfigs = z
+  .array(targetConfig)
+  .max(1000)
+  .superRefine((configs, context) => {
+    for (const [index, { id }] of configs.entries())
+      if (configs.findIndex(config => config.id === id) < index)
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'id'],
+          message: 'must be listed once; an earlier item has the same id',
+        });
+  });
 
 /** Name of a field that somebody adds to events. */
 export const fieldName = z
@@ -19,7 +40,7 @@ const metadata = z
   .array(
     z.strictObject({
       name: fieldName
-        .refine(name => !OWN_FIELDS.includes(name), {
+        .refine(name => !RESERVED_FIELDS.includes(name), {
           error: 'is a field that every event has or may have; choose another name',
         })
         .describe('Name of the field.'),
@@ -39,13 +60,13 @@ const metadata = z
         });
   });
 
-const ownId = identifier.refine(id => id !== TARGET_HEALTH, {
+const notificationId = identifier.refine(id => id !== TARGET_HEALTH, {
   error: `must not be ${TARGET_HEALTH}: Headgate itself tells of failing targets under this id`,
 });
 
 /** A notification as it stands in the file, its conf not yet read by its condition. */
 export const notificationSchema = z.strictObject({
-  id: ownId.describe('Unique identifier of the notification.'),
+  id: notificationId.describe('Unique identifier of the notification.'),
   disabled: z.boolean().default(false).describe('A disabled notification is not evaluated.'),
   condition: z.enum(conditions.map(condition => condition.id)).describe('When the notification triggers.'),
   targets: z.array(identifier).default([]).describe('Ids of the targets that receive it.'),
@@ -90,15 +111,15 @@ export interface Grouping {
   readonly intervalMs: number;
 }
 
-const STANDARD_WAIT_MS = 30_000;
-const STANDARD_INTERVAL_MS = 300_000;
+const DEFAULT_GROUP_WAIT_MS = 30_000;
+const DEFAULT_GROUP_INTERVAL_MS = 300_000;
 
 /** A rule of the configuration, ready to evaluate. */
 export interface Notification {
   readonly id: string;
   readonly disabled: boolean;
   readonly group: string;
-  readonly rule: Rule;
+  readonly rule: AlertingRule;
   readonly targets: readonly string[];
   readonly severity: Severity;
   readonly forMs: number;
@@ -124,9 +145,10 @@ export function configureNotification(raw: unknown): Notification {
   if (condition === undefined)
     throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
   const rule = configureRule(() => condition.configure(settings.conf));
-  if ((rule.source === 'posted' || rule.source === 'beat') && settings.for.ms > 0) throw cannotWait(rule);
-  const idle = settings.groupBy === undefined ? GROUP_TIMES.filter(name => settings[name] !== undefined) : [];
-  if (idle.length > 0) throw needsGroupBy(idle);
+  if ((rule.source === 'posted' || rule.source === 'beat') && settings.for.ms > 0) throw forRefused(rule);
+  const unusedGroupTimes =
+    settings.groupBy === undefined ? GROUP_TIMES.filter(name => settings[name] !== undefined) : [];
+  if (unusedGroupTimes.length > 0) throw groupByMissing(unusedGroupTimes);
   let fingerprint: string | undefined;
   return {
     id: settings.id,
@@ -136,7 +158,7 @@ export function configureNotification(raw: unknown): Notification {
     targets: [...new Set(settings.targets)],
     severity: settings.severity,
     forMs: settings.for.ms,
-    repeatMs: settings.repeatInterval?.ms ?? ownRepeatMs(rule),
+    repeatMs: settings.repeatInterval?.ms ?? defaultRepeatMs(rule),
     grouping: groupingOf(settings),
     muteWindows: settings.muteWindows,
     description: settings.description,
@@ -154,14 +176,14 @@ export function configureNotification(raw: unknown): Notification {
 const DAY_MS = 86_400_000;
 
 /** Whoever leaves out the resolution's message is told once a window instead, where there is one. */
-function ownRepeatMs(rule: Rule): number | null {
+function defaultRepeatMs(rule: AlertingRule): number | null {
   if (rule.source === 'posted' || rule.conf.notifyOnResolution) return null;
   return rule.source === 'fact' ? DAY_MS : rule.conf.timeWindow.ms;
 }
 
 const GROUP_TIMES = ['groupWait', 'groupInterval'] as const;
 
-const needsGroupBy = (names: readonly string[]): z.ZodError =>
+const groupByMissing = (names: readonly string[]): z.ZodError =>
   new z.ZodError(
     names.map(name => ({
       code: 'custom',
@@ -174,12 +196,12 @@ const needsGroupBy = (names: readonly string[]): z.ZodError =>
 const groupingOf = ({ groupBy, groupWait, groupInterval }: NotificationSettings): Grouping | undefined =>
   groupBy && {
     fields: groupBy,
-    waitMs: groupWait?.ms ?? STANDARD_WAIT_MS,
-    intervalMs: groupInterval?.ms ?? STANDARD_INTERVAL_MS,
+    waitMs: groupWait?.ms ?? DEFAULT_GROUP_WAIT_MS,
+    intervalMs: groupInterval?.ms ?? DEFAULT_GROUP_INTERVAL_MS,
   };
 
 /** What is accepted is durable and told: nothing of it may wait in memory. */
-const cannotWait = ({ condition }: Rule): z.ZodError =>
+const forRefused = ({ condition }: AlertingRule): z.ZodError =>
   new z.ZodError([
     {
       code: 'custom',
@@ -192,12 +214,12 @@ const cannotWait = ({ condition }: Rule): z.ZodError =>
     },
   ]);
 
-const fingerprintOf = ({ conf }: Rule, condition: string): string =>
+const fingerprintOf = ({ conf }: AlertingRule, condition: string): string =>
   createHash('sha256')
     .update(JSON.stringify([condition, conf]))
     .digest('base64url');
 
-function configureRule(configure: () => Rule): Rule {
+function configureRule(configure: () => AlertingRule): AlertingRule {
   try {
     return configure();
   } catch (error) {

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { noData } from '../conditions/no-data.ts';
-import type { Component } from '../pipelines/component.ts';
-import { keyParts, matcher, subjectOf } from './subjects.ts';
+import type { Component } from '../pipelines/components/component.ts';
+import { createComponentMatcher, keyParts, subjectOf } from './subjects.ts';
 
 const component = (engineId: string, type = 'syslog', group = 'default'): Component => ({
   group,
@@ -15,7 +15,10 @@ const component = (engineId: string, type = 'syslog', group = 'default'): Compon
 });
 
 const matches = (name: string, one: Component, group?: string): boolean =>
-  matcher(noData.configure({ name, ...(group && { __workerGroup: group }) }).conf, 'input')(one);
+  createComponentMatcher(
+    noData.configure({ name, ...(group && { __workerGroup: group }) }).conf,
+    'input',
+  )(one);
 
 it.each([
   ['syslog:app', true],

@@ -1,9 +1,14 @@
 import type { ComponentConf, ComponentKinds, Subject } from '../conditions/condition.ts';
-import { unsliced } from '../lib/unsliced.ts';
-import { type Component, type ComponentKind, componentName } from '../pipelines/component.ts';
+import { copyText } from '../lib/text.ts';
+import {
+  type Component,
+  type ComponentKind,
+  type Components,
+  componentName,
+} from '../pipelines/components/component.ts';
 
 /** A component that was seen, as conditions are asked about it. */
-export interface SeenSubject extends Subject {
+export interface ComponentSubject extends Subject {
   readonly component: Component;
 }
 
@@ -15,11 +20,11 @@ export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
   id === engineId ? [`${type}:${id}`, id] : [`${type}:${engineId}`, `${type}:${id}`, engineId, id];
 
 /** The components a conf means: its name is one of theirs, or a pattern with `*` for one. */
-export function matcher(
+export function createComponentMatcher(
   conf: Pick<ComponentConf, 'name' | '__workerGroup'>,
   kind: ComponentKinds,
 ): (component: Component) => boolean {
-  const isNamed = isExact(conf) ? exactly(conf.name) : like(conf.name);
+  const isNamed = isExact(conf) ? exactMatcher(conf.name) : globMatcher(conf.name);
   return component =>
     (kind === 'either' || component.kind === kind) &&
     (conf.__workerGroup === undefined || component.group === conf.__workerGroup) &&
@@ -27,28 +32,28 @@ export function matcher(
 }
 
 /** Most names are told apart by their ends, which costs no look at each way of writing. */
-const exactly =
+const exactMatcher =
   (name: string) =>
   (component: Component): boolean =>
     (name.endsWith(component.engineId) || name.endsWith(component.id)) && namesOf(component).includes(name);
 
 /** Whether a conf means what has this one name. */
-export function nameMatcher(conf: Pick<ComponentConf, 'name'>): (name: string) => boolean {
-  return isExact(conf) ? name => name === conf.name : pattern(conf.name);
+export function createNameMatcher(conf: Pick<ComponentConf, 'name'>): (name: string) => boolean {
+  return isExact(conf) ? name => name === conf.name : compileGlob(conf.name);
 }
 
-function like(glob: string): (component: Component) => boolean {
-  const matches = pattern(glob);
+function globMatcher(glob: string): (component: Component) => boolean {
+  const matches = compileGlob(glob);
   return component => namesOf(component).some(matches);
 }
 
 /** Whether a text is the name, or like it where that has `*`. Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
-export function pattern(glob: string): (text: string) => boolean {
-  const pieces = glob.split('*');
-  if (pieces.length === 1) return text => text === glob;
-  const first = pieces[0] ?? '';
-  const last = pieces.at(-1) ?? '';
-  const middle = pieces.slice(1, -1).filter(piece => piece !== '');
+export function compileGlob(glob: string): (text: string) => boolean {
+  const parts = glob.split('*');
+  if (parts.length === 1) return text => text === glob;
+  const first = parts[0] ?? '';
+  const last = parts.at(-1) ?? '';
+  const middle = parts.slice(1, -1).filter(piece => piece !== '');
   return text => {
     if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
       return false;
@@ -63,11 +68,11 @@ export function pattern(glob: string): (text: string) => boolean {
   };
 }
 
-export function subjectOf(component: Component): SeenSubject {
+export function subjectOf(component: Component): ComponentSubject {
   const name = componentName(component);
   return {
-    key: unsliced(`${component.pipeline}/${name}`),
-    name: unsliced(name),
+    key: copyText(`${component.pipeline}/${name}`),
+    name: copyText(name),
     group: component.group,
     component,
     declaredMs: 0,
@@ -77,7 +82,7 @@ export function subjectOf(component: Component): SeenSubject {
 const INPUT_MARK = 'input/';
 
 /** The subject where inputs and outputs are asked about together: some engines call one of each the same. */
-export const amongEither = (subject: SeenSubject): SeenSubject =>
+export const subjectAmongEither = (subject: ComponentSubject): ComponentSubject =>
   subject.component.kind === 'output'
     ? subject
     : { ...subject, key: `${subject.component.pipeline}/${INPUT_MARK}${subject.name}` };
@@ -107,5 +112,118 @@ export function declaredSubject(conf: ComponentConf, declaredMs: number): Subjec
     group: conf.__workerGroup ?? 'default',
     component: undefined,
     declaredMs,
+  };
+}
+
+/** Which subjects there are. What all notifications ask of it is read once, and after that only what has changed. */
+export interface SubjectTable {
+  /** Grows when a component has come or gone. */
+  readonly version: number;
+  /** What the last change brought. */
+  readonly change: SubjectChange;
+  /** Looks whether the components have changed. */
+  refresh(): void;
+  all(): Iterable<ComponentSubject>;
+  /** Those one may call by this name. */
+  named(name: string): readonly ComponentSubject[];
+}
+
+interface SubjectChange {
+  readonly added: readonly ComponentSubject[];
+  readonly gone: ReadonlySet<ComponentSubject>;
+}
+
+export function createSubjectTable(components: Pick<Components, 'all' | 'revision'>): SubjectTable {
+  let revision: number | undefined;
+  let version = 0;
+  let subjects = new Map<Component, ComponentSubject>();
+  let change: SubjectChange = { added: [], gone: new Set() };
+  /** None until somebody asks by name: patterns have no use for it. */
+  let byName: Map<string, ComponentSubject[]> | undefined;
+
+  function read(): SubjectChange {
+    const before = subjects;
+    const added: ComponentSubject[] = [];
+    subjects = new Map();
+    for (const component of components.all()) {
+      const existing = before.get(component);
+      const subject = existing ?? subjectOf(component);
+      if (existing === undefined) added.push(subject);
+      subjects.set(component, subject);
+    }
+    const gone = new Set<ComponentSubject>();
+    if (before.size + added.length > subjects.size)
+      for (const [component, subject] of before) if (!subjects.has(component)) gone.add(subject);
+    return { added, gone };
+  }
+
+  function index(names: Map<string, ComponentSubject[]>, { added, gone }: SubjectChange): void {
+    const removedNames = new Set([...gone].flatMap(({ component }) => namesOf(component)));
+    for (const name of removedNames) {
+      const remaining = (names.get(name) ?? []).filter(subject => !gone.has(subject));
+      if (remaining.length > 0) names.set(name, remaining);
+      else names.delete(name);
+    }
+    for (const subject of added)
+      for (const name of namesOf(subject.component)) {
+        const present = names.get(name);
+        if (present === undefined) names.set(name, [subject]);
+        else present.push(subject);
+      }
+  }
+
+  function named(name: string): readonly ComponentSubject[] {
+    if (byName === undefined) {
+      byName = new Map();
+      index(byName, { added: [...subjects.values()], gone: new Set() });
+    }
+    return byName.get(name) ?? [];
+  }
+
+  return {
+    get version() {
+      return version;
+    },
+    get change() {
+      return change;
+    },
+    refresh() {
+      if (components.revision === revision) return;
+      revision = components.revision;
+      version += 1;
+      change = read();
+      if (byName !== undefined) index(byName, change);
+    },
+    all: () => subjects.values(),
+    named,
+  };
+}
+
+/** The subjects a conf means; of a pattern only what has come since is asked. */
+export function subjectReader(
+  conf: ComponentConf,
+  kind: ComponentKinds,
+): (table: SubjectTable) => readonly ComponentSubject[] {
+  const matches = createComponentMatcher(conf, kind);
+  const isMatched = ({ component }: ComponentSubject): boolean => matches(component);
+  let version = 0;
+  let subjects: readonly ComponentSubject[] = [];
+  let result = subjects;
+
+  function applyChange({ added, gone }: SubjectChange): readonly ComponentSubject[] {
+    const found = added.filter(isMatched);
+    const remaining = gone.size > 0 ? subjects.filter(subject => !gone.has(subject)) : subjects;
+    return found.length > 0 ? [...remaining, ...found] : remaining;
+  }
+
+  return table => {
+    if (table.version === version) return result;
+    if (isExact(conf)) subjects = table.named(conf.name).filter(isMatched);
+    else
+      subjects =
+        table.version === version + 1 ? applyChange(table.change) : [...table.all()].filter(isMatched);
+    version = table.version;
+    result = kind === 'either' ? subjects.map(subjectAmongEither) : subjects;
+    return result;
   };
 }

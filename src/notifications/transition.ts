@@ -1,20 +1,22 @@
 import type { ComponentKinds, Description, Subject } from '../conditions/condition.ts';
-import type { FactKind } from '../conditions/fact.ts';
-import type { HeadgateEvent, Severity } from '../events/event.ts';
+import type { ExpiryKind } from '../conditions/expiration.ts';
+import { type HeadgateEvent, parseSeverity, type Severity } from '../events/event.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { PipelineState } from '../pipelines/component.ts';
-import { freshDelivery } from '../storage/fresh-delivery.ts';
-import type { DeliveryRow, IncidentRow, MessageRow, TransitionOperation } from '../storage/storage.ts';
+import type { PipelineState } from '../pipelines/components/component.ts';
+import type { TransitionOperation } from '../storage/operations/transition.ts';
+import { type DeliveryRow, newDelivery } from '../storage/stores/deliveries.ts';
+import type { IncidentRow } from '../storage/stores/incidents.ts';
+import type { MessageRow } from '../storage/stores/messages.ts';
 import { type MetadataField, withMetadata } from './metadata.ts';
 import type { Grouping } from './notification.ts';
 import { kindAmongEither } from './subjects.ts';
 
 /** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
-export interface Origin {
+export interface RuleOrigin {
   readonly notification: string;
   readonly condition: string;
   /** What its subjects are; `key` for what others post. */
-  readonly kind: ComponentKinds | FactKind | 'pipeline' | 'target' | 'key';
+  readonly kind: ComponentKinds | ExpiryKind | 'pipeline' | 'target' | 'key';
   readonly windowMs: number;
   readonly severity: Severity;
   readonly fingerprint: string;
@@ -28,16 +30,16 @@ export interface Origin {
 }
 
 /** What a transition is about. */
-export interface About extends Pick<Subject, 'key' | 'name' | 'component'> {
+export interface ChangeSubject extends Pick<Subject, 'key' | 'name' | 'component'> {
   /** Where it is a pipeline itself, as long as that is configured. */
   readonly pipeline?: Pick<PipelineState, 'id' | 'engine' | 'group'>;
 }
 
 /** A change of an incident that is to be written and told. */
-export interface Change {
+export interface IncidentChange {
   readonly workspace: string;
-  readonly origin: Origin;
-  readonly subject: About;
+  readonly origin: RuleOrigin;
+  readonly subject: ChangeSubject;
   readonly status: 'ALARM' | 'OK';
   readonly description: Description;
   /** The event's id; left out for a new one. */
@@ -58,7 +60,7 @@ export interface Change {
   /** Where people reach this Headgate; for the link to the incident. */
   readonly externalUrl: string | undefined;
   /** Told of a field of metadata that was left out, and why. */
-  readonly leftOut: (field: string, reason: string) => void;
+  readonly fieldOmitted: (field: string, reason: string) => void;
   /** The bulletin's row for the notification after this change. */
   readonly bulletin: (event: HeadgateEvent) => MessageRow;
 }
@@ -69,9 +71,9 @@ export interface Transition {
 }
 
 /** All that follows from a change, as one operation: the incident, its event, a delivery each, the bulletin. */
-export function transition(change: Change): Transition {
+export function transition(change: IncidentChange): Transition {
   const id = change.incident?.id ?? change.ids.next();
-  const event = withMetadata(eventOf(change, id), change.origin.metadata, change.leftOut);
+  const event = withMetadata(eventOf(change, id), change.origin.metadata, change.fieldOmitted);
   const recipients = change.routed?.(change.recipients, event) ?? change.recipients;
   const incident = incidentAfter(change, id, recipients);
   return {
@@ -88,10 +90,10 @@ export function transition(change: Change): Transition {
   };
 }
 
-function incidentAfter(change: Change, id: string, recipients: readonly string[]): IncidentRow {
+function incidentAfter(change: IncidentChange, id: string, recipients: readonly string[]): IncidentRow {
   const { incident, origin, now } = change;
   const closes = change.status === 'OK';
-  const told = incident === undefined ? [] : toldTargets(incident);
+  const told = incident === undefined ? [] : notifiedTargets(incident);
   return {
     id,
     notification: origin.notification,
@@ -113,12 +115,12 @@ function incidentAfter(change: Change, id: string, recipients: readonly string[]
 }
 
 /** Ids of the targets that were sent a firing event of the incident. */
-export function toldTargets(incident: IncidentRow): readonly string[] {
+export function notifiedTargets(incident: IncidentRow): readonly string[] {
   const told: unknown = JSON.parse(incident.told);
   return Array.isArray(told) ? told.filter(id => typeof id === 'string') : [];
 }
 
-function eventOf(change: Change, incidentId: string): HeadgateEvent {
+function eventOf(change: IncidentChange, incidentId: string): HeadgateEvent {
   const { origin, subject, now } = change;
   const { component, pipeline } = subject;
   const kind = origin.kind === 'either' ? (component?.kind ?? kindAmongEither(subject.key)) : origin.kind;
@@ -152,12 +154,12 @@ const incidentUrl = (externalUrl: string, id: string): string =>
   `${externalUrl.replace(/\/+$/, '')}/#/incidents/${id}`;
 
 function deliveryOf(
-  change: Change,
+  change: IncidentChange,
   incident: IncidentRow,
   event: HeadgateEvent,
   target: string,
 ): DeliveryRow {
-  return freshDelivery({
+  return newDelivery({
     id: change.ids.next(),
     target,
     notification: change.origin.notification,
@@ -168,4 +170,37 @@ function deliveryOf(
     status: change.status,
     created_at: change.now,
   });
+}
+
+/** What a target makes of an event for people; undefined `text` where its type sets none. */
+interface BulletinTarget {
+  readonly title: string | undefined;
+  readonly severity: Severity | undefined;
+  text(event: HeadgateEvent): string | undefined;
+}
+
+/**
+ * The one row of the bulletin that a notification keeps, whether or not it has a bulletin_message target: that target
+ * only sets heading, text and severity. `openCount` is the number of its open incidents after the event.
+ */
+export function bulletinRow(
+  origin: RuleOrigin,
+  targets: readonly BulletinTarget[],
+  event: HeadgateEvent,
+  openCount: number,
+): MessageRow {
+  const own = targets
+    .map(target => ({ ...target, text: target.text(event) }))
+    .find(({ text }) => text !== undefined);
+  const others = openCount - (event.status === 'ALARM' ? 1 : 0);
+  const isOpen = others > 0 || event.status === 'ALARM';
+  return {
+    id: origin.notification,
+    severity: isOpen ? (parseSeverity(event.__severity) ?? own?.severity ?? origin.severity) : event.severity,
+    title: own?.title ?? 'Notification',
+    text: `${own?.text ?? event._raw}${others > 0 ? ` (${others} more open)` : ''}`,
+    time: event._time * 1000,
+    group_name: null,
+    metadata: null,
+  };
 }

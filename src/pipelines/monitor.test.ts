@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startBench, URL_OF, vectorAt } from '../../test/helpers/monitor.ts';
-import { HttpFailure } from '../lib/http.ts';
+import { HttpFailure } from '../lib/http/failure.ts';
 
 const HOUR = 3_600_000;
 
@@ -153,7 +153,7 @@ describe('a pipeline that is read', () => {
 
   it('forgets a component a day after its last sign of life, unless it is pinned', async () => {
     const bench = await startBench(vectorAt('edge'));
-    bench.monitor.pin(component => component.engineId === 'kept');
+    bench.monitor.retain(component => component.engineId === 'kept');
     await bench.scrape(line('app', 1) + line('kept', 1) + line('here', 1));
     await bench.scrape(line('here', 1));
     await bench.clock.advance(23 * HOUR);

@@ -4,28 +4,32 @@
  */
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
+import { digestOf, isSameDigest } from '../lib/digest.ts';
 import { notFound, reasonOf } from '../lib/errors.ts';
-import type { HttpClient } from '../lib/http.ts';
+import type { HttpClient } from '../lib/http/client.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRepeat, type Repeat } from '../lib/repeat.ts';
-import type { Component, Components } from './component.ts';
-import { describeComponents } from './components.ts';
-import { FORGET_MS, SWEEP_MS } from './feed.ts';
-import { parseImpstats } from './formats/impstats.ts';
-import type { Point } from './formats/point.ts';
-import { parseSamples } from './formats/samples.ts';
-import { createIntake } from './intake.ts';
-import type { OperatorFiles } from './operator-files.ts';
+import type { Component, Components } from './components/component.ts';
+import { createComponentRegistry } from './components/registry.ts';
+import { type ComponentState, dropUnusedWindows } from './components/state.ts';
+import { describeComponents } from './components/status.ts';
+import type { PipelineContext, PipelineMeter } from './context.ts';
+import { createIngester } from './ingest/ingester.ts';
+import { pushedValuesOf } from './ingest/pushed.ts';
+import { FORGET_MS, SWEEP_MS } from './ingest/source.ts';
+import { parseImpstats } from './parsers/impstats.ts';
+import type { Point } from './parsers/point.ts';
+import { parseSamples } from './parsers/samples.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
-import { createTokenLookup } from './push-tokens.ts';
-import { valuesOf } from './pushed.ts';
-import { createRows } from './rows.ts';
-import { MOST_COMPONENTS, MOST_SERIES, type PipelineSettings, type PushSettings } from './settings.ts';
-import type { PipelineMeter, Shared } from './shared.ts';
-import { createSlots } from './slots.ts';
-import { readSnapshot, writeSnapshot } from './snapshot.ts';
-import type { Row } from './state.ts';
-import { forgetUnasked } from './windows.ts';
+import { createSeriesStore } from './series/series-store.ts';
+import {
+  MOST_COMPONENTS,
+  MOST_SERIES,
+  type OperatorFiles,
+  type PipelineSettings,
+  type PushSettings,
+} from './settings.ts';
+import { readSnapshot, writeSnapshot } from './snapshot/file.ts';
 
 export interface MonitorOptions {
   readonly http: HttpClient;
@@ -45,7 +49,7 @@ export interface MonitorOptions {
 export interface Monitor {
   readonly components: Components;
   /** Components for which the predicate says true are never forgotten, however long they are gone. */
-  pin(predicate: (component: Component) => boolean): void;
+  retain(predicate: (component: Component) => boolean): void;
   /** Adds, keeps, restarts and removes pipelines as the settings say; a removed one's components go with it. */
   configure(pipelines: readonly PipelineSettings[]): void;
   /** Restores the snapshot, then begins to read. */
@@ -55,7 +59,7 @@ export interface Monitor {
   /** The pipeline whose token in the configuration that is. */
   pipelineOfToken(presented: string): PushSettings | undefined;
   /** Settings of a pipeline that sends by itself; undefined when there is none of that id. */
-  pushing(id: string): PushSettings | undefined;
+  pushSettingsOf(id: string): PushSettings | undefined;
   /** Throws `invalid-request` naming each bad place; then nothing was taken. */
   ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number };
   /**
@@ -85,38 +89,38 @@ export function createMonitor(options: MonitorOptions): Monitor {
   const { clock, http } = options;
   const logger = options.logger.child({ component: 'pipelines' });
   const path = join(options.dataFolder, SNAPSHOT_FILE);
-  const rows = createRows(clock, MOST_COMPONENTS);
-  const slots = createSlots(MOST_SERIES);
+  const registry = createComponentRegistry(clock, MOST_COMPONENTS);
+  const store = createSeriesStore(MOST_SERIES);
   const pipelines = new Map<string, Pipeline>();
   let tokens = createTokenLookup([]);
-  let isPinned: (component: Component) => boolean = () => false;
+  let isRetained: (component: Component) => boolean = () => false;
   let started = false;
   let upkeep: readonly Repeat[] = [];
 
-  const shared: Shared = {
+  const context: PipelineContext = {
     http,
     clock,
     logger,
-    rows,
-    slots,
+    registry,
+    store,
     random: options.random ?? Math.random,
-    intake: createIntake({ clock, rows, slots }),
+    ingester: createIngester({ clock, registry, store }),
     files: options.files,
     meter: options.meter,
     componentQuota: options.componentQuota,
   };
 
-  let snapshotFault: string | undefined;
+  let snapshotError: string | undefined;
 
   /** A fault is logged once until it changes, and the file of before stays. */
   async function saveSnapshot(): Promise<void> {
     const fault = await writeSnapshot(path, records()).then(() => undefined, reasonOf);
-    if (fault !== undefined && fault !== snapshotFault)
+    if (fault !== undefined && fault !== snapshotError)
       logger.error(
         { path, reason: fault },
         'The snapshot cannot be written; a restart would begin with the one before',
       );
-    snapshotFault = fault;
+    snapshotError = fault;
   }
 
   function* records() {
@@ -140,18 +144,18 @@ export function createMonitor(options: MonitorOptions): Monitor {
 
   function sweep(): void {
     const monotonic = clock.monotonic();
-    const forgotten = new Set<Row>();
-    for (const component of rows.all()) {
-      const row = rows.of(component);
-      if (row === undefined) continue;
-      forgetUnasked(row, monotonic);
-      if (monotonic - row.lifeAt >= FORGET_MS && !isPinned(component)) forgotten.add(row);
+    const forgotten = new Set<ComponentState>();
+    for (const component of registry.all()) {
+      const state = registry.stateOf(component);
+      if (state === undefined) continue;
+      dropUnusedWindows(state, monotonic);
+      if (monotonic - state.lastSeenAt >= FORGET_MS && !isRetained(component)) forgotten.add(state);
     }
     for (const pipeline of pipelines.values()) pipeline.sweep(forgotten);
-    for (const row of forgotten) rows.remove(row);
+    for (const state of forgotten) registry.remove(state);
   }
 
-  function required(id: string): Pipeline {
+  function requirePipeline(id: string): Pipeline {
     const pipeline = pipelines.get(id);
     if (pipeline === undefined) throw notFound('pipeline', id);
     return pipeline;
@@ -159,29 +163,29 @@ export function createMonitor(options: MonitorOptions): Monitor {
 
   function replace(before: Pipeline | undefined, settings: PipelineSettings): void {
     if (before !== undefined && fingerprint(before.settings) === fingerprint(settings)) return;
-    const kept = before && readsOn(before.settings, settings) ? before.release() : undefined;
+    const kept = before && keepsCounters(before.settings, settings) ? before.detach() : undefined;
     if (kept === undefined) before?.drop(sameIdentity(before.settings, settings) ? 'counters' : 'components');
-    const pipeline = createPipeline(settings, shared, kept);
+    const pipeline = createPipeline(settings, context, kept);
     pipelines.set(settings.id, pipeline);
     if (started) pipeline.start();
   }
 
   return {
     components: {
-      ...describeComponents(rows, clock),
+      ...describeComponents(registry, clock),
       get revision() {
-        return rows.revision;
+        return registry.revision;
       },
       pipeline: id => pipelines.get(id)?.state(),
       pipelines: () => [...pipelines.values()].map(pipeline => pipeline.state()),
     },
-    pin(predicate) {
-      isPinned = predicate;
+    retain(predicate) {
+      isRetained = predicate;
     },
     configure(all) {
-      const wanted = new Set(all.map(settings => settings.id));
+      const wantedIds = new Set(all.map(settings => settings.id));
       for (const [id, pipeline] of pipelines) {
-        if (wanted.has(id)) continue;
+        if (wantedIds.has(id)) continue;
         pipeline.drop('components');
         pipelines.delete(id);
       }
@@ -216,21 +220,21 @@ export function createMonitor(options: MonitorOptions): Monitor {
       await saveSnapshot();
     },
     pipelineOfToken: presented => tokens(presented),
-    pushing(id) {
+    pushSettingsOf(id) {
       const settings = pipelines.get(id)?.settings;
       return settings?.push ? settings : undefined;
     },
     ingestSamples(pipelineId, body) {
-      const pipeline = required(pipelineId);
+      const pipeline = requirePipeline(pipelineId);
       const pushed = parseSamples(body);
-      return { accepted: pipeline.push(pushed.instance, [valuesOf(pushed, pipeline.settings.engine)]) };
+      return { accepted: pipeline.push(pushed.instance, [pushedValuesOf(pushed, pipeline.settings.engine)]) };
     },
     ingestPoints(pipelineId, instance, points) {
-      const accepted = required(pipelineId).pushPoints(instance, points);
+      const accepted = requirePipeline(pipelineId).pushPoints(instance, points);
       return { accepted, ignored: points.length - accepted };
     },
     ingestImpstats(pipelineId, instance, text) {
-      const pipeline = required(pipelineId);
+      const pipeline = requirePipeline(pipelineId);
       const { rounds, ignored } = parseImpstats(text);
       const objects = rounds.reduce((count, round) => count + round.length, 0);
       const accepted = pipeline.pushStats(instance, rounds);
@@ -246,11 +250,28 @@ function fingerprint(settings: PipelineSettings): string {
 }
 
 /** True when the counters of before go on: only when, how long or as whom it is read has changed. */
-const readsOn = (a: PipelineSettings, b: PipelineSettings): boolean =>
-  sameIdentity(a, b) && JSON.stringify(sourceOf(a)) === JSON.stringify(sourceOf(b));
+const keepsCounters = (a: PipelineSettings, b: PipelineSettings): boolean =>
+  sameIdentity(a, b) && JSON.stringify(locationOf(a)) === JSON.stringify(locationOf(b));
 
-const sourceOf = (settings: PipelineSettings): unknown =>
+const locationOf = (settings: PipelineSettings): unknown =>
   settings.push ? [] : [settings.url, settings.files, 'rules' in settings ? settings.rules : []];
 
 const sameIdentity = (a: PipelineSettings, b: PipelineSettings): boolean =>
   a.engine === b.engine && a.group === b.group && Boolean(a.push) === Boolean(b.push);
+
+/** Finds the pipeline whose token in the configuration was presented. Every token is compared, each in the same time, so that timing tells nothing. */
+function createTokenLookup(
+  pipelines: readonly PipelineSettings[],
+): (presented: string) => PushSettings | undefined {
+  const tokens = pipelines.flatMap(settings =>
+    settings.push && settings.token !== undefined
+      ? [{ settings, hash: digestOf(settings.token.reveal()) }]
+      : [],
+  );
+  return presented => {
+    const hash = digestOf(presented);
+    let found: PushSettings | undefined;
+    for (const token of tokens) if (isSameDigest(token.hash, hash)) found = token.settings;
+    return found;
+  };
+}

@@ -1,23 +1,27 @@
 import { AppError } from '../lib/errors.ts';
-import type { PipelineState } from './component.ts';
+import type { PipelineState } from './components/component.ts';
+import { createCardinalityLimit } from './components/limits.ts';
+import type { ComponentState } from './components/state.ts';
+import type { PipelineContext } from './context.ts';
 import { createRsyslogReader, type RsyslogReader } from './engines/rsyslog.ts';
-import { createFeed, dropFeed, type Feed, type FeedParts, sweepFeed } from './feed.ts';
-import type { StatsObject } from './formats/impstats.ts';
-import type { Point } from './formats/point.ts';
-import { recordOf, restoreFeed, restoreRows } from './memory.ts';
-import { createPointReader } from './points.ts';
-import { createPull } from './pull.ts';
-import type { PushedValue } from './pushed-value.ts';
-import { createReach } from './reach.ts';
-import { createRoom } from './room.ts';
+import { createPointReader, type PushedValue } from './ingest/pushed.ts';
+import {
+  createScrapeSource,
+  dropScrapeSource,
+  type ScrapeSource,
+  type ScrapeSourceParts,
+  sweepScrapeSource,
+} from './ingest/source.ts';
+import type { StatsObject } from './parsers/impstats.ts';
+import type { Point } from './parsers/point.ts';
+import { createScraper, createScrapeStatus } from './scrape/scraper.ts';
 import type { PipelineSettings } from './settings.ts';
-import type { Shared } from './shared.ts';
-import type { PipelineRecord } from './snapshot.ts';
-import type { Row } from './state.ts';
+import { encodePipeline, restoreComponents, restoreScrapeSource } from './snapshot/codec.ts';
+import type { PipelineRecord } from './snapshot/file.ts';
 
 /** What is known of each url or sender of a pipeline, by its name. */
-export interface Senders {
-  readonly feeds: Map<string, Feed>;
+export interface PipelineSources {
+  readonly sources: Map<string, ScrapeSource>;
   readonly readers: Map<string, RsyslogReader>;
 }
 
@@ -32,96 +36,100 @@ export interface Pipeline {
   /** Stops, and forgets its counters; with `components` those too. */
   drop(what: 'counters' | 'components'): void;
   /** Stops, and hands its counters to a pipeline that reads on. */
-  release(): Senders;
+  detach(): PipelineSources;
   /** Takes values of one sender; says how many found room. */
   push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number;
   /** Takes points of one sender; says how many told something of an input or output. */
   pushPoints(instance: string | undefined, points: readonly Point[]): number;
   /** Takes rsyslog's objects of one sender; says how many told something of an input or output. */
   pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): number;
-  sweep(forgotten: ReadonlySet<Row>): void;
+  sweep(forgotten: ReadonlySet<ComponentState>): void;
 }
 
 /** Senders are named by themselves; so many names from one pipeline are a mistake or an attack. */
 const MOST_INSTANCES = 10_000;
 const LONGEST_INSTANCE = 256;
 
-export function createPipeline(settings: PipelineSettings, shared: Shared, from?: Senders): Pipeline {
-  const { clock, rows, slots, intake } = shared;
-  const logger = shared.logger.child({ pipeline: settings.id });
+export function createPipeline(
+  settings: PipelineSettings,
+  context: PipelineContext,
+  from?: PipelineSources,
+): Pipeline {
+  const { clock, registry, store, ingester } = context;
+  const logger = context.logger.child({ pipeline: settings.id });
   const identity = { pipeline: settings.id, group: settings.group, engine: settings.engine };
-  const { feeds, readers } = from ?? {
-    feeds: new Map<string, Feed>(),
+  const { sources, readers } = from ?? {
+    sources: new Map<string, ScrapeSource>(),
     readers: new Map<string, RsyslogReader>(),
   };
-  const room = createRoom({
-    limits: { ...settings, componentQuota: shared.componentQuota },
+  const limit = createCardinalityLimit({
+    limits: { ...settings, componentQuota: context.componentQuota },
     clock,
     logger,
-    refused: what => shared.meter.refused(settings.id, what),
+    refused: what => context.meter.refused(settings.id, what),
   });
-  const parts: FeedParts = { pipeline: identity, room, partial: settings.push === true };
-  for (const feed of feeds.values()) {
-    feed.room = room;
-    room.series += feed.series.size;
+  const parts: ScrapeSourceParts = { pipeline: identity, limit, partial: settings.push === true };
+  for (const source of sources.values()) {
+    source.limit = limit;
+    limit.seriesCount += source.series.size;
   }
   const valuesOfPoints = createPointReader(settings);
-  const reach = createReach(clock);
+  const scrapeStatus = createScrapeStatus(clock);
   let pushedAt: number | null = null;
   const capacities = new Map(
     settings.engine === 'rsyslog' ? Object.entries(settings.queueCapacities ?? {}) : [],
   );
 
-  function feedOf(name: string): Feed {
-    let feed = feeds.get(name);
-    if (feed === undefined) {
-      if (feeds.size >= MOST_INSTANCES || name.length > LONGEST_INSTANCE || name === '')
+  function sourceOf(name: string): ScrapeSource {
+    let source = sources.get(name);
+    if (source === undefined) {
+      if (sources.size >= MOST_INSTANCES || name.length > LONGEST_INSTANCE || name === '')
         throw new AppError(
           'invalid-request',
           `pipeline '${settings.id}' takes at most ${MOST_INSTANCES} instances with names of 1 to ${LONGEST_INSTANCE} characters`,
         );
-      feed = createFeed(name, parts, slots);
-      feeds.set(name, feed);
+      source = createScrapeSource(name, parts, store);
+      sources.set(name, source);
     }
-    return feed;
+    return source;
   }
 
-  const pull = settings.push
+  const scraper = settings.push
     ? undefined
-    : createPull({ settings, shared, logger, reach, feedOf, keepOnly: dropOthers });
+    : createScraper({ settings, context, logger, scrapeStatus, sourceOf, keepOnly: dropOthers });
 
   /** Forgets the counters of instances that are no longer read; their inputs and outputs stay for a while. */
   function dropOthers(names: ReadonlySet<string>): void {
-    for (const [name, feed] of feeds) {
+    for (const [name, source] of sources) {
       if (names.has(name)) continue;
-      dropFeed(feed, slots);
-      feeds.delete(name);
+      dropScrapeSource(source, store);
+      sources.delete(name);
     }
   }
 
   function errors(): string[] {
-    const notice = room.notice();
-    return [...(pull?.state().errors ?? []), ...(notice === undefined ? [] : [notice])];
+    const notice = limit.notice();
+    return [...(scraper?.state().errors ?? []), ...(notice === undefined ? [] : [notice])];
   }
 
   function push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number {
-    const feed = feedOf(instance ?? settings.id);
+    const source = sourceOf(instance ?? settings.id);
     const at = clock.monotonic();
     let taken = 0;
     for (const round of rounds) {
-      intake.begin(feed);
-      const own = intake.enterOwn(feed);
+      ingester.begin(source);
+      const own = ingester.enterOwnInstance(source);
       for (const { series } of round) {
-        const head = feed.series.get(series);
-        if (head !== -1) (slots.replica[head]?.instance ?? own).repeated = true;
+        const firstEntry = source.series.get(series);
+        if (firstEntry !== -1) (store.replica[firstEntry]?.instance ?? own).repeated = true;
       }
       for (const { series, discover, value, time } of round) {
-        const fate = intake.take(feed, series, value, time, discover);
-        if (fate === 'taken') taken++;
+        const result = ingester.append(source, series, value, time, discover);
+        if (result === 'taken') taken++;
       }
-      intake.end(feed, true);
+      ingester.commit(source, true);
     }
-    reach.reached(at);
+    scrapeStatus.succeeded(at);
     pushedAt = clock.now();
     return taken;
   }
@@ -129,8 +137,8 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
   return {
     settings,
     push,
-    start: () => pull?.start(),
-    stop: () => pull?.stop(),
+    start: () => scraper?.start(),
+    stop: () => scraper?.stop(),
     pushPoints(instance, points) {
       const values = valuesOfPoints(points);
       push(instance, [values]);
@@ -143,9 +151,9 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       push(
         name,
         read.map(({ stats }) =>
-          stats.map(({ series, statements, value }) => ({
+          stats.map(({ series, mappings, value }) => ({
             series,
-            discover: () => ({ instance: undefined, statements }),
+            discover: () => ({ instance: undefined, mappings }),
             value,
             time: Number.NaN,
           })),
@@ -155,8 +163,8 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
       return read.reduce((sum, { known }) => sum + known, 0);
     },
     state() {
-      const reading = pull?.state();
-      const told = errors();
+      const reading = scraper?.state();
+      const messages = errors();
       return {
         id: settings.id,
         engine: settings.engine,
@@ -166,45 +174,46 @@ export function createPipeline(settings: PipelineSettings, shared: Shared, from?
         state: reading?.state ?? (pushedAt === null ? 'waiting' : 'reachable'),
         lastAt: reading?.lastAt ?? pushedAt,
         unreachableSince: reading?.unreachableSince ?? null,
-        error: told.length === 0 ? null : told.join('; '),
-        ...reach.state(),
+        error: messages.length === 0 ? null : messages.join('; '),
+        ...scrapeStatus.state(),
         instances: settings.push
-          ? feeds.size
-          : [...feeds.values()].reduce((sum, { active }) => sum + active, 0),
-        components: rows.countIn(settings.id),
+          ? sources.size
+          : [...sources.values()].reduce((sum, { activeInstances: active }) => sum + active, 0),
+        components: registry.countIn(settings.id),
         bytesPerEvent: settings.bytesPerEvent ?? null,
       };
     },
     record: () => ({
-      ...recordOf(identity, { rows, slots, feeds: feeds.values(), clock }),
-      unreachedMs: reach.state().unreachedMs,
+      ...encodePipeline(identity, { registry, store, feeds: sources.values(), clock }),
+      unreachedMs: scrapeStatus.state().unreachedMs,
     }),
     restore(record) {
-      reach.restore(record.unreachedMs);
-      restoreRows(record, rows, clock);
+      scrapeStatus.restore(record.unreachedMs);
+      restoreComponents(record, registry, clock);
       // What files list is not known yet: what they no longer do is forgotten when they have been read.
       const own = settings.push || settings.url === undefined ? undefined : new URL(settings.url).host;
       for (const one of record.feeds)
         if (own === undefined || one.name === own)
-          feeds.set(one.name, restoreFeed(one, parts, { slots, monotonic: clock.monotonic() }));
+          sources.set(one.name, restoreScrapeSource(one, parts, { store, monotonic: clock.monotonic() }));
     },
-    release() {
-      pull?.stop();
-      return { feeds, readers };
+    detach() {
+      scraper?.stop();
+      return { sources, readers };
     },
     drop(what) {
-      pull?.stop();
-      for (const feed of feeds.values()) dropFeed(feed, slots);
-      feeds.clear();
+      scraper?.stop();
+      for (const source of sources.values()) dropScrapeSource(source, store);
+      sources.clear();
       readers.clear();
-      if (what === 'components') for (const row of [...rows.in(settings.id)]) rows.remove(row);
+      if (what === 'components')
+        for (const state of [...registry.inPipeline(settings.id)]) registry.remove(state);
     },
     sweep(forgotten) {
-      for (const feed of feeds.values()) {
-        sweepFeed(feed, slots, forgotten, clock.monotonic());
-        if (!feed.partial || feed.instances.size > 0) continue;
-        feeds.delete(feed.name);
-        readers.delete(feed.name);
+      for (const source of sources.values()) {
+        sweepScrapeSource(source, store, forgotten, clock.monotonic());
+        if (!source.partial || source.instances.size > 0) continue;
+        sources.delete(source.name);
+        readers.delete(source.name);
       }
     },
   };

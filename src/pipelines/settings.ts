@@ -1,7 +1,9 @@
 import * as z from 'zod';
+import type { Cancel } from '../lib/clock.ts';
+import type { ClientTls } from '../lib/http/agents.ts';
 import { duration, httpUrl, identifier, secretText } from '../lib/schemas.ts';
 import { FOLDS, isCounter, METRICS } from './metric.ts';
-import { patternFault } from './pattern.ts';
+import { patternFault } from './metric-pattern.ts';
 
 /** Engines read over HTTP by a profile of their own. */
 const PULL_ENGINES = [
@@ -65,7 +67,7 @@ const rule = z
 
 const token = secretText.refine(secret => secret.reveal().length >= 8, 'must be at least 8 characters');
 
-const both = {
+const common = {
   id: identifier.describe('Names the pipeline.'),
   group: identifier.default('default').describe('The group its inputs and outputs belong to.'),
   bytesPerEvent: z
@@ -107,19 +109,19 @@ const tls = z
     rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
   })
   .superRefine(({ certPath, privKeyPath, passphrase }, context) => {
-    const say = (key: string, message: string): void =>
+    const addIssue = (key: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [key], message });
     if ((certPath === undefined) !== (privKeyPath === undefined))
-      say(
+      addIssue(
         certPath === undefined ? 'certPath' : 'privKeyPath',
         'is needed: a certificate and its key go together',
       );
     if (passphrase !== undefined && privKeyPath === undefined)
-      say('passphrase', "must be left out: there is no 'privKeyPath' that it could open");
+      addIssue('passphrase', "must be left out: there is no 'privKeyPath' that it could open");
   });
 
 const pull = {
-  ...both,
+  ...common,
   url: httpUrl
     .optional()
     .describe(
@@ -159,7 +161,7 @@ const pull = {
 };
 
 const push = {
-  ...both,
+  ...common,
   push: z.literal(true, 'must be true').describe('The pipeline sends by itself.'),
   token: token
     .optional()
@@ -215,15 +217,19 @@ export const pipelineSchema = z
   .superRefine((settings, context) => {
     if (settings.push) return;
     const { token: bearer, username, password, url, files } = settings;
-    const say = (path: string, message: string): void =>
+    const addIssue = (path: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [path], message });
-    if (url === undefined && files === undefined) say('url', 'is needed, or files that list its instances');
+    if (url === undefined && files === undefined)
+      addIssue('url', 'is needed, or files that list its instances');
     if (url !== undefined && files !== undefined)
-      say('files', 'must be left out: url says where the metrics are');
+      addIssue('files', 'must be left out: url says where the metrics are');
     if (bearer !== undefined && username !== undefined)
-      say('username', 'must be left out: token is sent, and one is enough');
+      addIssue('username', 'must be left out: token is sent, and one is enough');
     if ((username === undefined) !== (password === undefined))
-      say(username === undefined ? 'username' : 'password', 'is needed: username and password go together');
+      addIssue(
+        username === undefined ? 'username' : 'password',
+        'is needed: username and password go together',
+      );
   });
 
 export type PipelineSettings = z.output<typeof pipelineSchema>;
@@ -231,5 +237,19 @@ export type PushSettings = Extract<PipelineSettings, { push: true }>;
 export type PullSettings = Exclude<PipelineSettings, { push: true }>;
 /** Those whose series have names and labels, to be read by a profile. */
 export type ProfiledSettings = Exclude<PipelineSettings, { engine: 'rsyslog' }>;
-export type TlsSettings = z.output<typeof tls>;
+export type ScrapeTlsSettings = z.output<typeof tls>;
 export type RuleSettings = z.output<typeof rule>;
+
+/** A file of data: what it holds, undefined when it holds nothing; or why it cannot be read. */
+export type DataFile = { readonly value: unknown } | { readonly error: string };
+
+/** What settings of pipelines refer to on the operator's disk. Relative paths begin at the folder of the configuration. */
+export interface OperatorFiles {
+  /** As the files are now. With a fault beside it what was read before goes on; without `tls` there is nothing to go on with. */
+  tls(settings: ScrapeTlsSettings): {
+    readonly tls: ClientTls | undefined;
+    readonly fault: string | undefined;
+  };
+  /** Hands over the files at once, then whenever one changes, until the returned call. */
+  watch(paths: readonly string[], take: (files: ReadonlyMap<string, DataFile>) => void): Cancel;
+}

@@ -3,27 +3,27 @@ import { AppError } from '../lib/errors.ts';
 
 const MOST_FIELDS = 20;
 
-export interface Origin {
+export interface CallOrigin {
   /** As the server sees it. */
   readonly address: string;
   readonly requestId: string;
 }
 
 /** By which operation of the API a verb is run. */
-export interface Called {
+export interface InvokedOperation {
   /** As in `users.update`. */
   readonly id: string;
   readonly method: string;
   /** The member of what it answers that names what was made; `id` when left out. */
-  readonly made?: string;
+  readonly createdKey?: string;
 }
 
-interface Audited {
+interface AuditedCall {
   readonly permission: string;
   /** Name of whoever calls. */
   readonly actor: string;
-  readonly origin: Origin;
-  readonly called: Called;
+  readonly origin: CallOrigin;
+  readonly called: InvokedOperation;
   readonly raw: unknown;
   readonly audit: Pick<Audit, 'record' | 'refused'>;
 }
@@ -35,8 +35,8 @@ const ALWAYS: readonly string[] = ['forbidden', 'password-change-required'];
  * Runs a verb and writes into the audit what came of it: of each that changes something, whatever its file says, and
  * of every refusal for want of a right.
  */
-export async function audited<Output>(
-  { permission, actor, origin, called, raw, audit }: Audited,
+export async function withAudit<Output>(
+  { permission, actor, origin, called, raw, audit }: AuditedCall,
   run: () => Promise<Output>,
 ): Promise<Output> {
   const isChange = called.method !== 'GET' && !permission.startsWith('read:');
@@ -44,7 +44,11 @@ export async function audited<Output>(
   try {
     const output = await run();
     if (isChange)
-      await audit.record({ ...entry(), target: targetOf(raw, output, called.made), reason: fieldsOf(raw) });
+      await audit.record({
+        ...entry(),
+        target: targetOf(raw, output, called.createdKey),
+        reason: fieldsOf(raw),
+      });
     return output;
   } catch (error) {
     const reason = error instanceof AppError ? error.code : 'internal';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Page, PageRequest } from '../storage/storage.ts';
+import type { Page, PageRequest } from '../storage/types.ts';
 
 /** Most rows of one answer. */
 const MOST_ROWS = 1000;
@@ -22,7 +22,7 @@ interface PageInput {
 }
 
 /** One page of a list, with what the caller asked for. */
-export interface Listed<Item> {
+export interface ListPage<Item> {
   readonly items: readonly Item[];
   readonly offset: number;
   /** Undefined when the caller set none. */
@@ -35,12 +35,16 @@ export const pageRequest = (input: PageInput): PageRequest => ({
   limit: input.limit ?? MOST_ROWS,
 });
 
-export function listed<Row, Item>(input: PageInput, page: Page<Row>, map: (row: Row) => Item): Listed<Item> {
+export function toListPage<Row, Item>(
+  input: PageInput,
+  page: Page<Row>,
+  map: (row: Row) => Item,
+): ListPage<Item> {
   return { items: page.rows.map(map), offset: input.offset, limit: input.limit, total: page.total };
 }
 
 /** A page of what lies in memory. */
-export function listedFrom<Item>(input: PageInput, all: readonly Item[]): Listed<Item> {
+export function listPageOf<Item>(input: PageInput, all: readonly Item[]): ListPage<Item> {
   const { offset, limit } = pageRequest(input);
   return { items: all.slice(offset, offset + limit), offset, limit: input.limit, total: all.length };
 }

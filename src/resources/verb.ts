@@ -1,45 +1,47 @@
 import * as z from 'zod';
 import type { Audit } from '../auth/audit.ts';
-import type { IngestTokens } from '../auth/ingest-tokens.ts';
-import type { KeyLife } from '../auth/key-life.ts';
-import { type Actor, assertPasswordIsOwn, authorise, type Permission } from '../auth/permissions.ts';
-import type { Users } from '../auth/user-administration.ts';
-import type { Change, Edit } from '../config/change.ts';
-import type { CheckFindings } from '../config/check.ts';
-import type { Configuration, Texts } from '../config/load.ts';
-import type { SecretStore } from '../config/secret-store.ts';
-import type { ConfigurationStatus } from '../config/status.ts';
+import { type Actor, assertNoPasswordChangeDue, authorise, type Permission } from '../auth/permissions.ts';
+import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
+import type { KeyRotation } from '../auth/tokens/key-rotation.ts';
+import type { Users } from '../auth/users/users.ts';
+import type { ConfigChange, ConfigEdit } from '../config/change.ts';
+import type { CheckFindings } from '../config/check-files.ts';
+import type { ConfigurationStatus } from '../config/configuration.ts';
+import type { Configuration, FileTexts } from '../config/load.ts';
+import type { SecretStore } from '../config/secrets/store.ts';
 import type { TestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
-import type { Components } from '../pipelines/component.ts';
-import type { MinuteRecorder } from '../pipelines/minutes.ts';
-import type { Fact, RequeueFilter, WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
-import { audited, type Called, type Origin } from './audited.ts';
-import { groupsOf } from './groups/groups.ts';
+import type { Components } from '../pipelines/components/component.ts';
+import type { MinuteRecorder } from '../pipelines/history/recorder.ts';
+import type { WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
+import type { RequeueFilter } from '../storage/stores/deliveries.ts';
+import type { CommittedChange } from '../storage/types.ts';
+import { type CallOrigin, type InvokedOperation, withAudit } from './audited.ts';
+import { groupsOf } from './context.ts';
 
 /** What the verbs work on: one workspace of the running product. */
-export interface House {
+export interface WorkspaceContext {
   readonly stores: WorkspaceStorage;
   readonly components: Components;
   /** What components did in the last minute. */
-  readonly minutes: Pick<MinuteRecorder, 'last' | 'recorded'>;
+  readonly minutes: Pick<MinuteRecorder, 'last' | 'recordedCount'>;
   readonly configuration: () => Configuration;
   readonly configurationStatus: () => ConfigurationStatus;
   /** The texts of the configuration that was read last, secrets masked. */
-  readonly configurationTexts: () => Texts;
+  readonly configurationTexts: () => FileTexts;
   /** Makes a change and answers the configuration that is in force with it. */
-  readonly save: (change: Change) => Promise<Configuration>;
+  readonly save: (change: ConfigChange) => Promise<Configuration>;
   /** The configuration that changes would come to, which nothing keeps. */
-  readonly trial: (edits: (now: Configuration) => readonly Edit[]) => Promise<Configuration>;
+  readonly dryRun: (edits: (now: Configuration) => readonly ConfigEdit[]) => Promise<Configuration>;
   /** Sends a test to a target as deliveries are sent. Throws `rate-limited` when too many are asked for. */
   readonly testSend: TestSend;
   /** What the configuration would be if these texts stood on disk. */
-  readonly checkTexts: (texts: Texts) => Promise<CheckFindings>;
+  readonly checkTexts: (texts: FileTexts) => Promise<CheckFindings>;
   readonly secrets: SecretStore;
   readonly ingestTokens: IngestTokens;
   readonly users: Users;
-  readonly keys: Pick<KeyLife, 'list' | 'rotate'>;
+  readonly keys: Pick<KeyRotation, 'list' | 'rotate'>;
   readonly audit: Pick<Audit, 'record' | 'refused'>;
   readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
   /**
@@ -54,15 +56,15 @@ export interface House {
   readonly heldBecause: (target: string) => string | undefined;
   readonly clock: Pick<Clock, 'now'>;
   /** Tells of what is committed from now on, here and in other processes; the answer ends it. */
-  readonly facts: (listener: (fact: Fact) => void) => () => void;
+  readonly subscribe: (listener: (fact: CommittedChange) => void) => () => void;
 }
 
 /** Who calls, and on what. */
 export interface Call {
   readonly actor: Actor;
-  readonly house: House;
+  readonly context: WorkspaceContext;
   /** Where the call comes from. */
-  readonly origin: Origin;
+  readonly origin: CallOrigin;
   /** The one group the call is about; undefined for all of them. */
   readonly group?: string | undefined;
 }
@@ -87,15 +89,15 @@ export async function invoke<Input, Output>(
   verb: Pick<Verb<Input, Output>, 'permission' | 'isOpenBeforePasswordChange' | 'run'> & {
     readonly input: z.ZodType<Input>;
   },
-  { call, called, raw }: { readonly call: Call; readonly called: Called; readonly raw: unknown },
+  { call, called, raw }: { readonly call: Call; readonly called: InvokedOperation; readonly raw: unknown },
 ): Promise<Output> {
-  const { actor, origin, house } = call;
-  return audited(
-    { permission: verb.permission, actor: actor.name, origin, called, raw, audit: house.audit },
+  const { actor, origin, context } = call;
+  return withAudit(
+    { permission: verb.permission, actor: actor.name, origin, called, raw, audit: context.audit },
     async () => {
       if (verb.permission !== 'any actor') authorise(call.actor, verb.permission);
-      else if (verb.isOpenBeforePasswordChange !== true) assertPasswordIsOwn(call.actor);
-      if (call.group !== undefined && !groupsOf(call.house.configuration()).has(call.group))
+      else if (verb.isOpenBeforePasswordChange !== true) assertNoPasswordChangeDue(call.actor);
+      if (call.group !== undefined && !groupsOf(call.context.configuration()).has(call.group))
         throw notFound('group', call.group);
       const parsed = verb.input.safeParse(raw);
       if (!parsed.success) throw invalidInput(parsed.error);

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { AppError } from '../lib/errors.ts';
-import type { Tenure } from './leases.ts';
-import type { Plan } from './operations.ts';
-import type { Fact } from './storage.ts';
+import type { Plan } from './operations/operation.ts';
+import type { LeaseClock } from './stores/leases.ts';
 import type { Database } from './tables.ts';
+import type { CommittedChange } from './types.ts';
 
 /** What a database must bring; everything else in this room is the same for all of them. */
 export interface Backend {
@@ -12,14 +12,14 @@ export interface Backend {
   /** For administration. Only who holds the writer's turn may use it. */
   readonly writer: Kysely<Database>;
   /** For leases and nodes where they have a connection of their own: neither batch nor transaction delays a renewal. */
-  readonly keeper: Kysely<Database> | undefined;
-  readonly tenure: Tenure;
+  readonly leaseWriter: Kysely<Database> | undefined;
+  readonly leaseClock: LeaseClock;
   /** Lends what writes to migrations, and keeps other processes from theirs meanwhile. */
-  migrating(work: (db: Kysely<Database>) => Promise<void>): Promise<void>;
+  withMigrationLock(work: (db: Kysely<Database>) => Promise<void>): Promise<void>;
   /** Tells other processes, when and if the transaction of `db` is committed. */
-  notify(db: Kysely<Database>, facts: readonly Fact[]): Promise<void>;
+  notify(db: Kysely<Database>, changes: readonly CommittedChange[]): Promise<void>;
   /** Hears from now on what other processes tell. */
-  listen(heard: (fact: Fact) => void): void;
+  listen(onChange: (change: CommittedChange) => void): void;
   /**
    * Writes the plans in one transaction, tells other processes, and refuses those whose lease is over or another's.
    * When that fails, finds the bad ones and writes the others.

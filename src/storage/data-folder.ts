@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf, reasonOf } from '../lib/errors.ts';
-import { explainFailure } from './sqlite-errors.ts';
+import { explainFailure } from './sqlite/errors.ts';
 
 /** Makes the folder for its owner alone when it is missing, whichever database is used: keys and logs lie there. */
 export async function createDataFolder(folder: string): Promise<void> {

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Secret } from '../lib/secret.ts';
-import { placeOf } from './place.ts';
-import { openSqliteView } from './sqlite-view.ts';
-import type { View } from './view.ts';
+import { openSqliteView } from './sqlite/view.ts';
+import { parseStorageUrl } from './storage-url.ts';
+import type { ReadView } from './view.ts';
 
 export interface ViewOptions {
   /** As `StorageOptions` has it. */
@@ -15,13 +15,13 @@ export interface ViewOptions {
 }
 
 /** Rejects with `not-found` when there is no database yet, else as `openStorage` does. */
-export async function openView({ url, dataFolder, logger }: ViewOptions): Promise<View> {
-  const place = placeOf(url);
-  if (place.kind === 'postgres') {
-    const { openPostgresView } = await import('./postgres-view.ts');
-    return openPostgresView(place.url);
+export async function openView({ url, dataFolder, logger }: ViewOptions): Promise<ReadView> {
+  const location = parseStorageUrl(url);
+  if (location.kind === 'postgres') {
+    const { openPostgresView } = await import('./postgres/view.ts');
+    return openPostgresView(location.url);
   }
-  const file = resolve(dataFolder, place.file);
+  const file = resolve(dataFolder, location.file);
   if (!existsSync(file))
     throw new AppError('not-found', `there is no store '${file}'; name the right folder with --data`);
   return openSqliteView(file, logger);

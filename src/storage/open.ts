@@ -6,36 +6,36 @@ import { AppError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createMutex } from '../lib/mutex.ts';
 import type { Secret } from '../lib/secret.ts';
-import { auditStore } from './audit.ts';
 import type { Backend } from './backend.ts';
-import { groupCommits } from './commits.ts';
-import { credentialStore } from './credentials.ts';
+import { createCommitQueue } from './commit-queue.ts';
 import { createDataFolder } from './data-folder.ts';
-import { deliveryStore } from './deliveries.ts';
-import { documentStore } from './documents.ts';
-import { eventStore } from './events.ts';
-import { groupStore } from './groups.ts';
-import { incidentStore } from './incidents.ts';
-import { ingestTokenStore } from './ingest-tokens.ts';
-import { holdsSealed, readInstanceValue, readKeys } from './instance.ts';
-import { keptTargetStore } from './kept-targets.ts';
-import { endOthers, leaseStore } from './leases.ts';
-import { messageStore } from './messages.ts';
-import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/index.ts';
-import { minuteStore } from './minutes.ts';
-import { nodeStore } from './nodes.ts';
-import { organizationStore } from './organizations.ts';
-import { placeOf } from './place.ts';
-import { ageingStore } from './retention.ts';
-import { secretsStore } from './secrets.ts';
-import { sessionStore } from './sessions.ts';
-import { openSqlite } from './sqlite.ts';
-import type { Fact, Storage } from './storage.ts';
+import { migrate } from './migrations/migrate.ts';
+import { openSqlite } from './sqlite/sqlite.ts';
+import type { Storage } from './storage.ts';
+import { parseStorageUrl } from './storage-url.ts';
+import { auditStore } from './stores/audit.ts';
+import { documentStore, versionStore } from './stores/configuration.ts';
+import { credentialStore } from './stores/credentials.ts';
+import { deliveryStore } from './stores/deliveries.ts';
+import { eventStore } from './stores/events.ts';
+import { groupStore } from './stores/groups.ts';
+import { incidentStore } from './stores/incidents.ts';
+import { ingestTokenStore } from './stores/ingest-tokens.ts';
+import { hasSealedValues, readInstanceValue, readKeys } from './stores/instance.ts';
+import { leaseStore, removeLeftoverLeases } from './stores/leases.ts';
+import { messageStore } from './stores/messages.ts';
+import { minuteStore } from './stores/minutes.ts';
+import { nodeStore } from './stores/nodes.ts';
+import { organizationStore } from './stores/organizations.ts';
+import { removedTargetStore } from './stores/removed-targets.ts';
+import { retentionStore } from './stores/retention.ts';
+import { secretsStore } from './stores/secrets.ts';
+import { sessionStore } from './stores/sessions.ts';
+import { userStore } from './stores/users.ts';
 import type { Database } from './tables.ts';
 import { runTransactions } from './transactions.ts';
-import { userStore } from './users.ts';
-import { versionStore } from './versions.ts';
+import type { CommittedChange } from './types.ts';
 
 export interface StorageOptions {
   /** `sqlite:<name>.db`, a file directly below the data folder, or `postgres://user:password@host:port/database`. */
@@ -45,42 +45,42 @@ export interface StorageOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   /** Told how many operations each batch holds and how long it took in ms. Left out, nobody is. */
-  readonly batched?: (operations: number, ms: number) => void;
+  readonly onBatch?: (operations: number, ms: number) => void;
 }
 
 /** Opens the database for whoever writes; its tables may be missing or old. Rejects as `openStorage` does. */
 export async function openBackend({ url, dataFolder, clock, logger }: StorageOptions): Promise<Backend> {
-  const place = placeOf(url);
-  if (place.kind === 'sqlite') return openSqlite(resolve(dataFolder, place.file), logger);
+  const location = parseStorageUrl(url);
+  if (location.kind === 'sqlite') return openSqlite(resolve(dataFolder, location.file), logger);
   await createDataFolder(resolve(dataFolder));
   // Loaded only where it is used: the client costs megabytes that SQLite's users need not pay.
-  const { openPostgres } = await import('./postgres.ts');
-  return openPostgres(place.url, { clock, logger });
+  const { openPostgres } = await import('./postgres/postgres.ts');
+  return openPostgres(location.url, { clock, logger });
 }
 
-type RunOptions = Pick<StorageOptions, 'batched' | 'clock' | 'logger'>;
+type RunOptions = Pick<StorageOptions, 'onBatch' | 'clock' | 'logger'>;
 
-function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunOptions): Storage {
-  const { reader, tenure } = backend;
-  const bus = createBus<Fact>(error =>
+function createStorage(backend: Backend, { onBatch = () => {}, clock, logger }: RunOptions): Storage {
+  const { reader, leaseClock } = backend;
+  const bus = createBus<CommittedChange>(error =>
     logger.error({ reason: reasonOf(error) }, 'a listener to committed facts failed'),
   );
   const mutex = createMutex();
   async function run(plans: Parameters<Backend['run']>[0]) {
     const begun = clock.monotonic();
     const refusals = await backend.run(plans);
-    batched(plans.length, clock.monotonic() - begun);
+    onBatch(plans.length, clock.monotonic() - begun);
     return refusals;
   }
-  const commits = groupCommits(mutex, run, bus.publish);
+  const commitQueue = createCommitQueue(mutex, run, bus.publish);
   const transaction = runTransactions(mutex, backend, { clock, publish: bus.publish });
-  const keeping = backend.keeper === undefined ? mutex : createMutex();
-  const leasing = {
-    tenure,
+  const leaseMutex = backend.leaseWriter === undefined ? mutex : createMutex();
+  const leaseOptions = {
+    leaseClock,
     reader,
     async write<Result>(work: (db: Kysely<Database>) => Promise<Result>): Promise<Result> {
       assertOpen();
-      return keeping.run(() => work(backend.keeper ?? backend.writer));
+      return leaseMutex.run(() => work(backend.leaseWriter ?? backend.writer));
     },
   };
   let isListening = false;
@@ -91,8 +91,8 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
   }
 
   async function close(): Promise<void> {
-    await commits.drained();
-    await keeping.idle();
+    await commitQueue.drained();
+    await leaseMutex.idle();
     await mutex.run(backend.close);
   }
 
@@ -102,7 +102,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       events: eventStore(reader, workspace),
       deliveries: deliveryStore(reader, workspace),
       groups: groupStore(reader, workspace),
-      keptTargets: keptTargetStore(reader, workspace),
+      removedTargets: removedTargetStore(reader, workspace),
       messages: messageStore(reader, workspace),
       secrets: secretsStore(reader, workspace),
       ingestTokens: ingestTokenStore(reader, workspace),
@@ -110,7 +110,7 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
       document: documentStore(reader, workspace),
       versions: versionStore(reader, workspace),
       audit: auditStore(reader, workspace),
-      ageing: ageingStore(reader, workspace),
+      retention: retentionStore(reader, workspace),
     }),
     users: userStore(reader),
     organizations: organizationStore(reader),
@@ -118,23 +118,23 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
     sessions: sessionStore(reader),
     keys: () => readKeys(reader),
     instanceValue: name => readInstanceValue(reader, name),
-    holdsSealed: () => holdsSealed(reader),
+    hasSealedValues: () => hasSealedValues(reader),
     async commit(operation, lease) {
       assertOpen();
-      await commits.commit(operation, lease);
+      await commitQueue.commit(operation, lease);
     },
     async transaction(work, lease) {
       assertOpen();
       return transaction(work, lease);
     },
     leases: leaseStore({
-      ...leasing,
-      async changed(db, facts) {
-        await backend.notify(db, facts);
-        facts.forEach(bus.publish);
+      ...leaseOptions,
+      async onChange(db, changes) {
+        await backend.notify(db, changes);
+        changes.forEach(bus.publish);
       },
     }),
-    nodes: nodeStore(leasing),
+    nodes: nodeStore(leaseOptions),
     subscribe(listener) {
       assertOpen();
       if (!isListening) backend.listen(bus.publish);
@@ -158,12 +158,12 @@ function storageOn(backend: Backend, { batched = () => {}, clock, logger }: RunO
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const backend = await openBackend(options);
   try {
-    await backend.migrating(db => migrate(db, MIGRATIONS));
-    if (backend.tenure.isAlone) await endOthers(backend.writer);
+    await backend.withMigrationLock(db => migrate(db, MIGRATIONS));
+    if (backend.leaseClock.isExclusive) await removeLeftoverLeases(backend.writer);
     await backend.openReader();
   } catch (error) {
     await backend.close();
     throw error;
   }
-  return storageOn(backend, options);
+  return createStorage(backend, options);
 }

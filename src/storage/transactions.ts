@@ -3,99 +3,113 @@ import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Mutex } from '../lib/mutex.ts';
 import type { Backend } from './backend.ts';
-import { credentialTransaction } from './credentials.ts';
-import { putDocument } from './documents.ts';
-import { coalesce, MANY, type OfInstallation } from './facts.ts';
-import { ingestTokensIn } from './ingest-tokens.ts';
-import { readInstanceValue, readKeys, writeInstanceValue } from './instance.ts';
-import { dropTarget, keepTarget } from './kept-targets.ts';
-import { assertInForce } from './leases.ts';
-import { addMessage, removeMessage } from './messages.ts';
-import { minutesIn } from './minutes.ts';
-import { organizationTransaction } from './organizations.ts';
-import { requeue } from './requeue.ts';
-import { removeOld } from './retention.ts';
-import { countSecrets, putSecret, removeSecret } from './secrets.ts';
-import { addSession, removeEndedSessions, removeSession, touchSession, useState } from './sessions.ts';
-import type { Fact, Lease, Storage, Transaction, WorkspaceTransaction } from './storage.ts';
-import type { Database } from './tables.ts';
+import type { Storage, Transaction, WorkspaceTransaction } from './storage.ts';
+import { addVersion, lastVersion, putDocument } from './stores/configuration.ts';
+import { credentialTransaction } from './stores/credentials.ts';
+import { requeue } from './stores/deliveries.ts';
+import { ingestTokenTransaction } from './stores/ingest-tokens.ts';
+import { readInstanceValue, readKeys, writeInstanceValue } from './stores/instance.ts';
+import { assertHeld, type Lease } from './stores/leases.ts';
+import { addMessage, removeMessage } from './stores/messages.ts';
+import { minuteTransaction } from './stores/minutes.ts';
+import { organizationTransaction } from './stores/organizations.ts';
+import { deleteRemovedTarget, putRemovedTarget } from './stores/removed-targets.ts';
+import { removeExpired } from './stores/retention.ts';
+import { countSecrets, putSecret, removeSecret } from './stores/secrets.ts';
+import {
+  addSession,
+  consumeLoginState,
+  removeExpiredSessions,
+  removeSession,
+  touchSession,
+} from './stores/sessions.ts';
 import {
   addUser,
   countEnabledAdmins,
-  numberUserChange,
+  incrementUserChanges,
   removeUser,
   revokeToken,
   updateUser,
   userStore,
-} from './users.ts';
-import { addVersion, lastVersion } from './versions.ts';
+} from './stores/users.ts';
+import type { Database } from './tables.ts';
+import { type CommittedChange, coalesceChanges, MANY, type RecordChange } from './types.ts';
 
 /** All commits wait while a transaction is open, so one that hangs is ended. */
 const MAX_OPEN_MS = 30_000;
 const MAX_WAITING = 1_000;
 
 /** Hands a fact to whoever tells the facts of a transaction. */
-type Note = (fact: Fact) => void;
+type OnChange = (change: CommittedChange) => void;
 
-function transactionIn(db: Kysely<Database>, workspace: string, note: Note): WorkspaceTransaction {
+function workspaceTransaction(
+  db: Kysely<Database>,
+  workspace: string,
+  onChange: OnChange,
+): WorkspaceTransaction {
   /** Notes the fact of what is written, if that goes well. */
-  function noted<Result>(noun: Fact['noun'], id: string, written: Promise<Result>): Promise<Result> {
-    note({ workspace, noun, id });
+  function recorded<Result>(
+    resource: CommittedChange['resource'],
+    id: string,
+    written: Promise<Result>,
+  ): Promise<Result> {
+    onChange({ workspace, resource, id });
     return written;
   }
   return {
-    putSecret: row => noted('secrets', row.name, putSecret(db, workspace, row)),
-    removeSecret: name => noted('secrets', name, removeSecret(db, workspace, name)),
+    putSecret: row => recorded('secrets', row.name, putSecret(db, workspace, row)),
+    removeSecret: name => recorded('secrets', name, removeSecret(db, workspace, name)),
     countSecrets: () => countSecrets(db, workspace),
-    ...ingestTokensIn(db, workspace, noted),
-    ...minutesIn(db, workspace),
-    putDocument: row => noted('documents', String(row.revision), putDocument(db, workspace, row)),
+    ...ingestTokenTransaction(db, workspace, recorded),
+    ...minuteTransaction(db, workspace),
+    putDocument: row => recorded('documents', String(row.revision), putDocument(db, workspace, row)),
     lastVersion: () => lastVersion(db, workspace),
-    addVersion: row => noted('versions', row.id, addVersion(db, workspace, row)),
+    addVersion: row => recorded('versions', row.id, addVersion(db, workspace, row)),
     async requeue(filter, range) {
       const requeued = await requeue(db, workspace, filter, range);
-      for (const { id } of requeued.rows) note({ workspace, noun: 'deliveries', id });
+      for (const { id } of requeued.rows) onChange({ workspace, resource: 'deliveries', id });
       return requeued;
     },
-    keepTarget: row => keepTarget(db, workspace, row),
-    dropTarget: id => dropTarget(db, workspace, id),
-    addMessage: row => noted('messages', row.id, addMessage(db, workspace, row)),
-    removeMessage: id => noted('messages', id, removeMessage(db, workspace, id)),
-    removeOld: (kind, before, ids) => removeOld(db, workspace, { kind, before, ids }),
+    putRemovedTarget: row => putRemovedTarget(db, workspace, row),
+    deleteRemovedTarget: id => deleteRemovedTarget(db, workspace, id),
+    addMessage: row => recorded('messages', row.id, addMessage(db, workspace, row)),
+    removeMessage: id => recorded('messages', id, removeMessage(db, workspace, id)),
+    removeExpired: (kind, before, ids) => removeExpired(db, workspace, { kind, before, ids }),
   };
 }
 
-function transactionOn(db: Kysely<Database>, note: Note): Transaction {
-  const ofInstallation: OfInstallation = (noun, id, written) => {
-    note({ workspace: '*', noun, id });
+function createTransaction(db: Kysely<Database>, onChange: OnChange): Transaction {
+  const recordChange: RecordChange = (resource, id, written) => {
+    onChange({ workspace: '*', resource, id });
     return written;
   };
   return {
-    ...organizationTransaction(db, ofInstallation),
-    ...credentialTransaction(db, ofInstallation),
-    in: workspace => transactionIn(db, workspace, note),
+    ...organizationTransaction(db, recordChange),
+    ...credentialTransaction(db, recordChange),
+    in: workspace => workspaceTransaction(db, workspace, onChange),
     countUsers: userStore(db).count,
-    numberUserChange: () => numberUserChange(db),
+    incrementUserChanges: () => incrementUserChanges(db),
     userById: userStore(db).byId,
     userByName: userStore(db).byName,
     userByIdentity: userStore(db).byIdentity,
     countEnabledAdmins: () => countEnabledAdmins(db),
-    addUser: user => ofInstallation('users', user.id, addUser(db, user)),
-    updateUser: user => ofInstallation('users', user.id, updateUser(db, user)),
-    removeUser: id => ofInstallation('users', id, removeUser(db, id)),
-    revokeToken: (token, now) => ofInstallation('tokens', token.id, revokeToken(db, token, now)),
+    addUser: user => recordChange('users', user.id, addUser(db, user)),
+    updateUser: user => recordChange('users', user.id, updateUser(db, user)),
+    removeUser: id => recordChange('users', id, removeUser(db, id)),
+    revokeToken: (token, now) => recordChange('tokens', token.id, revokeToken(db, token, now)),
     async addSession(session, most) {
-      for (const id of await addSession(db, session, most)) note({ workspace: '*', noun: 'sessions', id });
+      for (const id of await addSession(db, session, most))
+        onChange({ workspace: '*', resource: 'sessions', id });
     },
     touchSession: (id, seenAt) => touchSession(db, id, seenAt),
-    removeSession: id => ofInstallation('sessions', id, removeSession(db, id)),
-    removeEndedSessions: (now, idleBefore) =>
-      ofInstallation('sessions', MANY, removeEndedSessions(db, now, idleBefore)),
-    useState: (id, endsAt) => useState(db, id, endsAt),
+    removeSession: id => recordChange('sessions', id, removeSession(db, id)),
+    removeExpiredSessions: (now, idleBefore) =>
+      recordChange('sessions', MANY, removeExpiredSessions(db, now, idleBefore)),
+    consumeLoginState: (id, endsAt) => consumeLoginState(db, id, endsAt),
     async addKey(key) {
       await db.insertInto('keys').values(key).execute();
     },
-    async turnKey(kid, change) {
+    async updateKey(kid, change) {
       await db.updateTable('keys').set(change).where('kid', '=', kid).execute();
     },
     async removeKey(kid) {
@@ -108,7 +122,7 @@ function transactionOn(db: Kysely<Database>, note: Note): Transaction {
 }
 
 /** Settles as `work` does, or rejects when that takes too long. */
-function within<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {
+function withTimeout<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(MAX_OPEN_MS, () =>
       reject(
@@ -132,22 +146,22 @@ function within<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {
  */
 export function runTransactions(
   mutex: Mutex,
-  { writer, tenure, notify }: Pick<Backend, 'writer' | 'tenure' | 'notify'>,
-  { clock, publish }: { readonly clock: Clock; readonly publish: (fact: Fact) => void },
+  { writer, leaseClock, notify }: Pick<Backend, 'writer' | 'leaseClock' | 'notify'>,
+  { clock, publish }: { readonly clock: Clock; readonly publish: (change: CommittedChange) => void },
 ): Storage['transaction'] {
   let waiting = 0;
 
   async function run<Result>(work: (tx: Transaction) => Promise<Result>, lease?: Lease): Promise<Result> {
-    const noted: Fact[] = [];
+    const recorded: CommittedChange[] = [];
     // Kysely refuses every query on it once it is rolled back, so work that hangs cannot write later.
     const open = await writer.startTransaction().execute();
     try {
-      if (lease !== undefined) await assertInForce(open, tenure, lease);
-      const result = await within(clock, work(transactionOn(open, fact => noted.push(fact))));
-      const facts = coalesce(noted);
-      await notify(open, facts);
+      if (lease !== undefined) await assertHeld(open, leaseClock, lease);
+      const result = await withTimeout(clock, work(createTransaction(open, change => recorded.push(change))));
+      const changes = coalesceChanges(recorded);
+      await notify(open, changes);
       await open.commit().execute();
-      facts.forEach(publish);
+      changes.forEach(publish);
       return result;
     } catch (error) {
       await open.rollback().execute();

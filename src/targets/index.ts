@@ -1,13 +1,12 @@
-import { bulletinMessage } from './bulletin-message.ts';
-import { defaultTarget } from './default.ts';
-import { notificationsLog } from './notifications-log.ts';
-import { pagerDuty } from './pager-duty.ts';
-import { router } from './router.ts';
-import { slack } from './slack.ts';
-import { smtp } from './smtp.ts';
-import { sns } from './sns.ts';
+import { bulletinMessage } from './bulletin/bulletin-message.ts';
+import { notificationsLog } from './log/notifications-log.ts';
+import { pagerDuty } from './pager-duty/pager-duty.ts';
+import { defaultTarget, router } from './router/router.ts';
+import { slack } from './slack/slack.ts';
+import { smtp } from './smtp/smtp.ts';
+import { sns } from './sns/sns.ts';
 import type { TargetType } from './target.ts';
-import { webhook } from './webhook.ts';
+import { webhook } from './webhook/webhook.ts';
 
 /** Every type of target there is. */
 export const targetTypes: readonly TargetType[] = [

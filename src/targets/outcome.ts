@@ -1,6 +1,6 @@
-import type { Waits } from '../lib/backoff.ts';
+import type { RetrySchedule } from '../lib/backoff.ts';
 
-interface Failure {
+interface OutcomeFailure {
   readonly reason: string;
   readonly httpStatus?: number;
   readonly answer?: string;
@@ -14,7 +14,7 @@ export type Outcome =
       /** What the receiver did not take of it, such as some of a mail's recipients; kept with the delivery. */
       readonly except?: string;
     }
-  | (Failure & {
+  | (OutcomeFailure & {
       readonly kind: 'retry';
       /** What the receiver asked for. */
       readonly retryAfterMs?: number;
@@ -23,11 +23,11 @@ export type Outcome =
       /** What is left to do where part of the receivers have it, for the next attempt; left out, it is as before. */
       readonly rest?: string;
       /** In place of the schedule of all targets. */
-      readonly waits?: Waits;
+      readonly waits?: RetrySchedule;
       /** Nothing that is sent arrives until a person mends the target, such as an untrusted certificate. */
       readonly isTargetBroken?: boolean;
     })
-  | (Failure & {
+  | (OutcomeFailure & {
       readonly kind: 'refused';
       /** Another message may well be taken: nothing is said of the target. */
       readonly isAboutMessage?: boolean;

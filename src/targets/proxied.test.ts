@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { noDial } from '../../test/helpers/no-http.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createHttpClient } from '../lib/http-client.ts';
-import { proxiesOf } from '../lib/proxies.ts';
+import { createHttpClient } from '../lib/http/client.ts';
+import { proxiesFrom } from '../lib/http/proxy.ts';
 import { findTargetType } from './index.ts';
 
 const url = 'http://receiver.example/in';
@@ -49,7 +49,7 @@ test.each([
     privateAddresses: 'allow',
     allowedAddresses: [],
     clock: systemClock,
-    proxies: proxiesOf({ HTTP_PROXY }),
+    proxies: proxiesFrom({ HTTP_PROXY }),
     resolve: (_, done) => done(Object.assign(new Error('no name'), { code: 'ENOTFOUND' }), []),
   });
   onTestFinished(() => http.close());

@@ -1,10 +1,12 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { HeadgateEvent, Severity } from '../events/event.ts';
+import { systemFieldPatterns } from '../events/system-fields.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
-import type { HttpClient } from '../lib/http.ts';
-import type { Rate } from '../lib/rate.ts';
-import type { FailedRequest } from './failed-request.ts';
+import type { HttpClient } from '../lib/http/client.ts';
+import { type Rate, rate } from '../lib/rate.ts';
+import { identifier } from '../lib/schemas.ts';
+import type { FailedRequest } from './http-target.ts';
 import type { Outcome } from './outcome.ts';
 
 /** What a target may use while it sends. */
@@ -26,7 +28,7 @@ export interface SendContext {
   /** Told when an expression failed and what is sent without it was sent. Left out, nobody is. */
   readonly warn?: (reason: string) => void;
   /** Told what did not arrive, where the settings want it logged. Left out, nobody is. */
-  readonly failed?: (request: FailedRequest) => void;
+  readonly logFailedRequest?: (request: FailedRequest) => void;
 }
 
 /** What every type's settings hold. */
@@ -49,10 +51,10 @@ export interface Batching {
   /** Of the events as JSON, in bytes; one event may be larger. */
   readonly maxBytes: number;
   /** Longest wait for company of what found all requests under way, once one of them has ended; in milliseconds. */
-  readonly gatherMs: number;
+  readonly lingerMs: number;
 }
 
-interface Definition<Settings extends CommonSettings> {
+interface TargetDefinition<Settings extends CommonSettings> {
   /** The value of `type` in the file. */
   readonly type: string;
   readonly description: string;
@@ -67,13 +69,13 @@ interface Definition<Settings extends CommonSettings> {
   /** Left out, each event travels alone. */
   batching?(settings: Settings): Batching;
   /** What a receiver counts messages by: targets with the same keep their pace together. Left out, each keeps its own. */
-  paceKey?(settings: Settings): string;
+  rateLimitKey?(settings: Settings): string;
   /** Whether its messages say one thing each, at once, so that no notification groups what goes to it. */
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
   routes?(event: HeadgateEvent, settings: Settings): readonly string[];
   /** Why an event is not to be sent, where the settings say so; its delivery settles as skipped with it. */
-  skipsBecause?(event: HeadgateEvent, settings: Settings): string | undefined;
+  skipReason?(event: HeadgateEvent, settings: Settings): string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** What a test that arrives cannot show of the settings; undefined for nothing. */
@@ -105,7 +107,7 @@ export interface Target {
   /** Undefined when each event travels alone. */
   readonly batching: Batching | undefined;
   /** Targets with the same keep their pace together; left out, it keeps its own. Secret. */
-  readonly paceKey?: string | undefined;
+  readonly rateLimitKey?: string | undefined;
   /** Whether no notification groups what goes to it; left out, it may. */
   readonly neverGroups?: boolean;
   /** Whether an alarm stays open at the receiver until its end is sent. */
@@ -115,7 +117,7 @@ export interface Target {
   /** Ids of the targets that get an event in this one's place; left out for one that sends. */
   readonly routes?: (event: HeadgateEvent) => readonly string[];
   /** Why the delivery of an event settles as skipped; left out for one that sends all. */
-  readonly skipsBecause?: (event: HeadgateEvent) => string | undefined;
+  readonly skipReason?: (event: HeadgateEvent) => string | undefined;
   /** What a test that arrives cannot show of the settings; left out for nothing. */
   readonly testNote?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
@@ -127,8 +129,10 @@ export interface Target {
   readonly bulletinSeverity?: Severity | undefined;
 }
 
-export function defineTarget<Settings extends CommonSettings>(definition: Definition<Settings>): TargetType {
-  const { routes, skipsBecause } = definition;
+export function defineTarget<Settings extends CommonSettings>(
+  definition: TargetDefinition<Settings>,
+): TargetType {
+  const { routes, skipReason } = definition;
   return {
     type: definition.type,
     description: definition.description,
@@ -140,12 +144,12 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
         concurrency: definition.concurrency(settings),
         fallback: settings.fallback,
         batching: definition.batching?.(settings),
-        paceKey: definition.paceKey?.(settings),
+        rateLimitKey: definition.rateLimitKey?.(settings),
         neverGroups: definition.neverGroups?.(settings) === true,
         ...(definition.keepsOpen && { keepsOpen: true }),
         destination: definition.destination?.(settings),
         ...(routes && { routes: event => routes(event, settings) }),
-        ...(skipsBecause && { skipsBecause: event => skipsBecause(event, settings) }),
+        ...(skipReason && { skipReason: event => skipReason(event, settings) }),
         ...(definition.testNote && { testNote: definition.testNote(settings) }),
         send: (events, context) => definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
@@ -154,4 +158,55 @@ export function defineTarget<Settings extends CommonSettings>(definition: Defini
       };
     },
   };
+}
+
+/**
+ * Settings of every type, to be spread into its schema. Marks on fields, here and in each type: `aliases` other names it
+ * may be written by; `destination` what decides where secrets are sent; `secret` what no read shows; `template` a text
+ * whose `$` is its own.
+ */
+export const commonSettings = {
+  id: identifier.describe('Unique identifier of the target.'),
+  description: z.string().max(4096).optional().describe('What the target is for.'),
+  systemFields: systemFieldPatterns
+    .default(['cribl_host'])
+    .describe('Names or wildcards of the fields that are attached to events at send.'),
+  onBackpressure: z
+    .enum(['queue', 'block', 'drop'])
+    .optional()
+    .describe(
+      'What happens to alarms that come while `delivery.mostWaiting` wait for it: queue and block keep them, as without this, drop skips them.',
+    ),
+  fallback: identifier
+    .optional()
+    .describe('Id of the target that gets the alarms that this one does not take, and their ends.'),
+  pacing: rate.optional().describe('Send no faster than this: N/second, minute, hour or day.'),
+} as const;
+
+/** A rule between settings also holds when one of them is wrong, so that all errors show at once. */
+export const EVEN_WHEN_INVALID = {
+  when: ({ value }: { readonly value: unknown }): boolean => typeof value === 'object' && value !== null,
+};
+
+/** Ids with each target that routes exchanged for where it leads, as far as that goes; nobody is named twice. */
+export function resolveRoutes(
+  ids: readonly string[],
+  event: HeadgateEvent,
+  targets: ReadonlyMap<string, Target>,
+): readonly string[] {
+  const reached = new Set<string>();
+  /** Circles are refused in a configuration; former targets may make one with those of today. */
+  const visited = new Set<string>();
+  function follow(id: string): void {
+    const target = targets.get(id);
+    if (target?.routes === undefined) {
+      if (target !== undefined) reached.add(id);
+      return;
+    }
+    if (visited.has(id)) return;
+    visited.add(id);
+    for (const next of target.routes(event)) follow(next);
+  }
+  for (const id of ids) follow(id);
+  return [...reached];
 }

@@ -4,10 +4,9 @@ import * as openid from 'openid-client';
 import { expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { openChangeFeed } from '../../src/auth/change-feed.ts';
-import type { Administrator } from '../../src/auth/credential-rules.ts';
-import { credentialSecrets } from '../../src/auth/credential-secrets.ts';
-import { createCredentials } from '../../src/auth/credentials.ts';
-import { openPepper } from '../../src/auth/pepper.ts';
+import { type Administrator, createCredentialSecrets } from '../../src/auth/organizations/credential.ts';
+import { createCredentials } from '../../src/auth/organizations/credentials.ts';
+import { openPepper } from '../../src/auth/tokens/issued-secrets.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { openKeyRing } from '../../src/lib/keyring.ts';
@@ -81,7 +80,7 @@ async function administration(url: string, folders: Folders) {
     changed: async () => {},
   });
   onTestFinished(feed.stop);
-  const secrets = credentialSecrets(await openPepper({ storage, keyRing }));
+  const secrets = createCredentialSecrets(await openPepper({ storage, keyRing }));
   return createCredentials({ storage, secrets, feed, clock, ids });
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { operations } from '../../src/api/operations.ts';
+import { operations } from '../../src/api/v1/index.ts';
 import { targetTypes } from '../../src/targets/index.ts';
 import { login } from './client.ts';
 import {

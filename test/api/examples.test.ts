@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { recordExamples } from '../../scripts/record-examples.ts';
-import { operations } from '../../src/api/operations.ts';
+import { operations } from '../../src/api/v1/index.ts';
 import { isMap } from '../../src/config/plain.ts';
 import { at, documented, faultsOf } from './document.ts';
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PREFIX, served } from '../../src/api/operations.ts';
+import { API_PREFIX, servedRoutes } from '../../src/api/v1/index.ts';
 import { noData } from '../acceptance/files.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
@@ -163,8 +163,8 @@ describe('other spellings of a request', () => {
   });
 
   it.each(['HEAD', 'OPTIONS', 'TRACE', 'SEARCH', 'PROPFIND', 'QUERY'])('with %s neither', async method => {
-    for (const { path } of served) {
-      const url = PREFIX + path.replace(/:(\w+)/g, 'x');
+    for (const { path } of servedRoutes) {
+      const url = API_PREFIX + path.replace(/:(\w+)/g, 'x');
       const { status, text } = await server.call(method, url, { headers: [] });
       expect([url, status]).toEqual([url, 401]);
       if (method === 'HEAD') expect(text).toBe('');

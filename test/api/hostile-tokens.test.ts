@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { LoginService } from '../../src/app/login-service.ts';
+import type { LoginService } from '../../src/app/deployments/login-service.ts';
 import { openTenants, type Tenants } from '../helpers/tenants.ts';
 import { basic, errorOf, FORM_TYPE, JSON_TYPE, poster, tokenRequest } from '../helpers/token-calls.ts';
 

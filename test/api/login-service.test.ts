@@ -1,7 +1,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { LoginService } from '../../src/app/login-service.ts';
+import type { LoginService } from '../../src/app/deployments/login-service.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { AUDIENCE, ISSUER, OWNER, openTenants, type Tenants } from '../helpers/tenants.ts';
 import { basic, errorOf, FORM_TYPE, poster, tokenRequest } from '../helpers/token-calls.ts';
@@ -108,7 +108,7 @@ describe('a token', () => {
     const asked = tokenRequest(client, { scope: 'user:read:inputs' });
     const { scope, access_token } = await granted(asked);
     expect(scope).toBe('user:read:inputs');
-    expect((await accepted(access_token)).in('main-acme')?.only).toEqual(new Set(['read:inputs']));
+    expect((await accepted(access_token)).actorIn('main-acme')?.tokenScope).toEqual(new Set(['read:inputs']));
     for (const more of ['user:update:inputs', 'user:read:inputs user:read:users', 'openid', 'read:inputs'])
       expect(errorOf(await post(tokenRequest(client, { scope: more })))).toEqual([400, 'invalid_scope']);
   });

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { LoginService } from '../../src/app/login-service.ts';
-import type { Manager } from '../../src/auth/managers.ts';
+import type { LoginService } from '../../src/app/deployments/login-service.ts';
+import type { OrganizationActor } from '../../src/auth/organizations/organization-actor.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { HttpClient } from '../../src/lib/http.ts';
-import { createHttpClient } from '../../src/lib/http-client.ts';
+import { createHttpClient, type HttpClient } from '../../src/lib/http/client.ts';
 import { type HandBrowser, handBrowser } from '../helpers/browser-by-hand.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { freePort } from '../helpers/hosted.ts';
@@ -11,7 +10,7 @@ import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers
 import { openTenants, type Tenants } from '../helpers/tenants.ts';
 
 const ANN = { email: 'ann@acme.example', email_verified: true };
-const OWNER: Manager = {
+const OWNER: OrganizationActor = {
   kind: 'member',
   id: 'u',
   name: 'owner@acme.example',
@@ -179,7 +178,7 @@ it('refuses another account with the address of a member who is bound, until the
 });
 
 it('keeps a member bound while there is another organization', async () => {
-  const beta: Manager = { ...OWNER, organization: 'beta' };
+  const beta: OrganizationActor = { ...OWNER, organization: 'beta' };
   provider.users.set('s-1', ANN).set('s-2', ANN);
   await come('s-1');
   await tenants.members.add(beta, ANN.email, { organizationRole: 'user', workspaces: [] });

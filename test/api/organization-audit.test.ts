@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { LoginService } from '../../src/app/login-service.ts';
+import type { LoginService } from '../../src/app/deployments/login-service.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { OWNER, openTenants, type Tenants } from '../helpers/tenants.ts';
 import { poster, tokenRequest } from '../helpers/token-calls.ts';

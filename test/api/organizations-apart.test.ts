@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ManagementOperation } from '../../src/api/organizations/operation.ts';
-import { ORGANIZATIONS_PREFIX } from '../../src/api/organizations/operation.ts';
-import { managementOperations } from '../../src/api/organizations/served.ts';
+import { ORGANIZATIONS_PREFIX, type OrganizationOperation } from '../../src/api/v1/organization-operation.ts';
+import { organizationOperations } from '../../src/api/v1/organizations.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ask, type HostedAnswer, type HostedCall } from '../helpers/hosted.ts';
 import { type HostedApp, startHostedApp } from '../helpers/hosted-app.ts';
@@ -13,8 +12,8 @@ const THEIRS = 'corp';
 const WORKSPACE = `${MARK}main`;
 const ANN = `ann@${MARK}.example`;
 
-const operations = managementOperations(() => 'localhost');
-const reads = ({ method }: ManagementOperation): boolean => method === 'GET';
+const operations = organizationOperations(() => 'localhost');
+const reads = ({ method }: OrganizationOperation): boolean => method === 'GET';
 
 let app: HostedApp;
 let ours: string;
@@ -58,8 +57,8 @@ const plane =
       ...call,
     });
 
-const knownFor = (row: ManagementOperation, name: string) => places.get(`${nounOf(row)}.${name}`);
-const ourPath = (row: ManagementOperation): string => pathOf(row, name => knownFor(row, name));
+const knownFor = (row: OrganizationOperation, name: string) => places.get(`${nounOf(row)}.${name}`);
+const ourPath = (row: OrganizationOperation): string => pathOf(row, name => knownFor(row, name));
 const tellingIn = (text: string): string[] => telling.filter(one => text.includes(one));
 
 /** What rows that need one are sent, by id. */
@@ -72,7 +71,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'workspaces.create': { workspaceId: 'another' },
   'workspaces.update': { description: 'theirs' },
 };
-const requestOf = ({ id, method }: ManagementOperation): HostedCall => ({
+const requestOf = ({ id, method }: OrganizationOperation): HostedCall => ({
   method,
   ...(id in BODIES && { body: BODIES[id] }),
   headers: { 'x-request-id': 'asked' },

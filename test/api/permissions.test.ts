@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PREFIX, served } from '../../src/api/operations.ts';
+import { API_PREFIX, servedRoutes } from '../../src/api/v1/index.ts';
 import { type Permission, permissionsOf, ROLES } from '../../src/auth/permissions.ts';
 import { addedUser, callerWith, GOOD_PASSWORD, loginAt } from '../helpers/users.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
@@ -19,7 +19,7 @@ afterAll(() => server.stop());
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, 'no-such-thing');
 
 const isPermission = (access: string): access is Permission => /^(read|update):/.test(access);
-const guarded = served.flatMap(({ id, method, path, access }) =>
+const guarded = servedRoutes.flatMap(({ id, method, path, access }) =>
   isPermission(access) ? [{ id, method, path: pathOf(path), access }] : [],
 );
 /** What whoever must choose another password may do. */
@@ -39,12 +39,15 @@ describe.each(ROLES)('the role %s', role => {
   });
 });
 
-it.each(served.map(one => [one.id, one] as const))('lets nobody without a token do %s', async (_, row) => {
-  const { status } = await server.call(row.method, PREFIX + pathOf(row.path), { headers: [] });
-  expect(status).toBe(401);
-});
+it.each(servedRoutes.map(one => [one.id, one] as const))(
+  'lets nobody without a token do %s',
+  async (_, row) => {
+    const { status } = await server.call(row.method, API_PREFIX + pathOf(row.path), { headers: [] });
+    expect(status).toBe(401);
+  },
+);
 
-it.each(served.filter(({ id }) => !OPEN_BEFORE.includes(id)).map(one => [one.id, one] as const))(
+it.each(servedRoutes.filter(({ id }) => !OPEN_BEFORE.includes(id)).map(one => [one.id, one] as const))(
   'keeps whoever must choose another password from %s',
   async (_, { method, path }) => {
     const { token } = (await loginAt(server, 'sweep-forced', GOOD_PASSWORD)).body;

@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { ingestOperations } from '../../src/api/ingest.ts';
+import { ingestOperations } from '../../src/api/ingest/ingest.ts';
 import type { Operation } from '../../src/api/operation.ts';
-import { served } from '../../src/api/operations.ts';
-import { streamOperation } from '../../src/api/stream.ts';
+import { servedRoutes } from '../../src/api/v1/index.ts';
+import { streamOperation } from '../../src/api/v1/stream.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { ask, type HostedAnswer, type HostedCall } from '../helpers/hosted.ts';
@@ -65,7 +65,7 @@ const below =
     ask(`${app.url}${path}`, { host: `${label}.localhost:${app.port}`, ...call });
 
 /** What of the API there is in hosted installations. */
-const rows = served.filter(({ isOfInstallation }) => !isOfInstallation);
+const rows = servedRoutes.filter(({ isOfInstallation }) => !isOfInstallation);
 const reads = ({ method }: Operation): boolean => method === 'GET';
 
 /** What is ours at a place of a path or in a query, and what is everybody's; undefined when nobody has said. */
@@ -111,7 +111,7 @@ const exampleOf = ({ method, example }: Operation): HostedCall => ({
 
 /** All that can be asked below /api/v1 with a token, hosted or not. */
 const everyRequest = (): [Operation, HostedCall][] =>
-  [...served, streamOperation].flatMap((row): [Operation, HostedCall][] => {
+  [...servedRoutes, streamOperation].flatMap((row): [Operation, HostedCall][] => {
     const call = exampleOf(row);
     return reads(row)
       ? [

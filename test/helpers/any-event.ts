@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { HeadgateEvent } from '../../src/events/event.ts';
-import { OWN_FIELDS } from '../../src/events/event-fields.ts';
+import { RESERVED_FIELDS } from '../../src/events/system-fields.ts';
 
 /** Texts as senders and metadata make them: any Unicode, halves of characters, what markup means, long ones. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
@@ -29,7 +29,7 @@ const address = fc.oneof(
 const fields = fc.dictionary(
   fc
     .string({ unit: 'binary', minLength: 1, maxLength: 20 })
-    .filter(name => !OWN_FIELDS.includes(name) && !name.startsWith('__')),
+    .filter(name => !RESERVED_FIELDS.includes(name) && !name.startsWith('__')),
   fc.oneof(anyText, fc.double(), fc.boolean(), fc.jsonValue(), fc.constant(null)),
   { maxKeys: 8 },
 );

@@ -3,7 +3,7 @@ import type { Counter, Gauge } from '../../src/pipelines/metric.ts';
 import { type Bench, startBench } from './monitor.ts';
 
 /** An answer with its text made. */
-type Told =
+type DescribedVerdict =
   | {
       readonly state: 'ok' | 'alarm';
       readonly text: string;
@@ -12,23 +12,23 @@ type Told =
   | Extract<Verdict, { state: 'unknown' }>;
 
 /** A condition that is asked about one component of a real monitor, which is told what its engine counts. */
-export interface Asking {
+export interface ConditionBench {
   readonly bench: Bench;
   /** Lets ten seconds pass, then pushes increases and gauges of the component. */
   push(values: Partial<Record<Counter | Gauge, number>>, instance?: string): Promise<void>;
-  ask(open?: Partial<OpenFor>): Told;
+  evaluate(open?: Partial<OpenFor>): DescribedVerdict;
   /** Asks about a name that no component has, declared that long ago. */
-  askUnseen(declaredMs: number): Told;
+  evaluateUnseen(declaredMs: number): DescribedVerdict;
 }
 
 const PIPELINE = { id: 'edge', engine: 'custom', push: true, token: 'token of the edge' };
 
 /** Nothing is pushed yet, but the component is there. */
-export async function startAsking(
+export async function startConditionBench(
   condition: ComponentCondition,
   conf: object = {},
   pipeline: object = {},
-): Promise<Asking> {
+): Promise<ConditionBench> {
   const rule = condition.configure({ name: 'app', ...conf });
   const kind = rule.kind === 'either' ? 'output' : rule.kind;
   const bench = await startBench({ ...PIPELINE, ...pipeline });
@@ -46,9 +46,9 @@ export async function startAsking(
     });
   samples({ up: 1 });
 
-  const told = (verdict: Verdict): Told =>
+  const described = (verdict: Verdict): DescribedVerdict =>
     verdict.state === 'unknown' ? verdict : { state: verdict.state, ...verdict.describe() };
-  const about = { key: 'edge/syslog:app', name: 'syslog:app', group: 'default' };
+  const identity = { key: 'edge/syslog:app', name: 'syslog:app', group: 'default' };
 
   return {
     bench,
@@ -56,9 +56,9 @@ export async function startAsking(
       await bench.clock.advance(10_000);
       samples(values, instance);
     },
-    ask(open) {
-      const subject = { ...about, component: bench.find('app'), declaredMs: 0 };
-      return told(
+    evaluate(open) {
+      const subject = { ...identity, component: bench.find('app'), declaredMs: 0 };
+      return described(
         rule.evaluate({
           subject,
           components: bench.monitor.components,
@@ -66,10 +66,10 @@ export async function startAsking(
         }),
       );
     },
-    askUnseen: declaredMs =>
-      told(
+    evaluateUnseen: declaredMs =>
+      described(
         rule.evaluate({
-          subject: { ...about, component: undefined, declaredMs },
+          subject: { ...identity, component: undefined, declaredMs },
           components: bench.monitor.components,
           open: undefined,
         }),

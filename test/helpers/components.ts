@@ -1,4 +1,9 @@
-import type { Component, ComponentStatus, Components, PipelineState } from '../../src/pipelines/component.ts';
+import type {
+  Component,
+  ComponentStatus,
+  Components,
+  PipelineState,
+} from '../../src/pipelines/components/component.ts';
 import type { TestClock } from './clock.ts';
 
 /** A table of components whose silence follows the clock: what the pipelines room would say, without a pipeline. */
@@ -49,7 +54,7 @@ export function testComponents(clock: TestClock): TestComponents {
     status,
     silentMs: component => status(component).silentMs,
     lastDataAt: component => status(component).lastDataAt,
-    knows: () => false,
+    hasMetric: () => false,
     measure: () => undefined,
     queueUsage: () => undefined,
     pipeline: stateOf,

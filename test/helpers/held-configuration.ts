@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Change, Edit } from '../../src/config/change.ts';
+import type { ConfigChange, ConfigEdit } from '../../src/config/change.ts';
 import {
   type ConfigurationHolder,
   type ConfigurationOptions,
-  createConfiguration,
-} from '../../src/config/current.ts';
+  createConfigurationHolder,
+} from '../../src/config/holder.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { testClock } from './clock.ts';
@@ -23,15 +23,19 @@ notifications: []
 
 export const HOOK = { id: 'hook', type: 'webhook', url: 'http://h.example/' };
 
-export const change = (...edits: readonly Edit[]): Change => ({ author: 'alice', door: 'api', edits });
+export const change = (...edits: readonly ConfigEdit[]): ConfigChange => ({
+  author: 'alice',
+  source: 'api',
+  edits,
+});
 
-export const target = (value: { readonly id: string; readonly [key: string]: unknown }): Edit => ({
+export const target = (value: { readonly id: string; readonly [key: string]: unknown }): ConfigEdit => ({
   section: 'targets',
   id: value.id,
   value,
 });
 
-export const description = (text: string): Change => change(target({ ...HOOK, description: text }));
+export const description = (text: string): ConfigChange => change(target({ ...HOOK, description: text }));
 
 /** A loaded configuration and its files. */
 export interface Held {
@@ -47,7 +51,7 @@ export const hold = (
 ): Held => inFolder(configFolder(files), extra);
 
 export function inFolder(folder: string, extra: Partial<ConfigurationOptions> = {}): Held {
-  const holder = createConfiguration({
+  const holder = createConfigurationHolder({
     folder,
     environment: {},
     flags: {},

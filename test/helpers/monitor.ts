@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/lib/logger.ts';
-import type { Component, ComponentStatus } from '../../src/pipelines/component.ts';
+import type { Component, ComponentStatus } from '../../src/pipelines/components/component.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from '../../src/pipelines/monitor.ts';
 import { pipelineSchema } from '../../src/pipelines/settings.ts';
 import { type TestClock, testClock } from './clock.ts';
@@ -59,7 +59,7 @@ export async function startBenchWith(
       dataFolder: folder,
       random: () => 0.5,
       files: NO_FILES,
-      meter: { unread: note('unread'), refused: note('refused') },
+      meter: { scrapeFailed: note('unread'), refused: note('refused') },
       ...other,
     });
   let monitor = create();

@@ -1,5 +1,5 @@
 import type { Dial } from '../../src/lib/dial.ts';
-import type { HttpClient } from '../../src/lib/http.ts';
+import type { HttpClient } from '../../src/lib/http/client.ts';
 
 /** For parts that must get along without the network. */
 export const noHttp: HttpClient = {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type HttpAnswer, type HttpClient, HttpFailure, type HttpRequest } from '../../src/lib/http.ts';
+import type { HttpAnswer, HttpClient, HttpRequest } from '../../src/lib/http/client.ts';
+import { HttpFailure } from '../../src/lib/http/failure.ts';
 
 /** A recorded payload of a real engine. */
 export const sample = (name: string): string =>

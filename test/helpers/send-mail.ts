@@ -1,11 +1,10 @@
+import { withDeliveryHints } from '../../src/events/delivery-hints.ts';
 import type { HeadgateEvent } from '../../src/events/event.ts';
-import { withSteering } from '../../src/events/steering.ts';
-import type { AddressPolicy } from '../../src/lib/address-guard.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createDial } from '../../src/lib/dial.ts';
-import type { Resolve } from '../../src/lib/guarded-lookup.ts';
+import type { AddressPolicy, Resolve } from '../../src/lib/http/guard.ts';
 import type { Outcome } from '../../src/targets/outcome.ts';
-import { smtp } from '../../src/targets/smtp.ts';
+import { smtp } from '../../src/targets/smtp/smtp.ts';
 import { alarm } from './any-event.ts';
 import { noHttp } from './no-http.ts';
 
@@ -44,7 +43,7 @@ export function sendMail(settings: object, sending: Sending = {}): Promise<Outco
   });
   const steered = { ...internal, ...(conf !== null && { __targetConfigs: { mail: conf } }) };
   return target.send(
-    events.map(event => withSteering(event, { ...event, ...steered })),
+    events.map(event => withDeliveryHints(event, { ...event, ...steered })),
     {
       deliveryId: sending.deliveryId ?? `delivery-${++count}`,
       ...(sending.after?.kind === 'retry' &&

@@ -1,6 +1,6 @@
 import type { HeadgateEvent } from '../../src/events/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createHttpClient } from '../../src/lib/http-client.ts';
+import { createHttpClient } from '../../src/lib/http/client.ts';
 import { findTargetType } from '../../src/targets/index.ts';
 import type { Outcome } from '../../src/targets/outcome.ts';
 import { noDial } from './no-http.ts';

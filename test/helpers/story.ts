@@ -1,19 +1,18 @@
-import { wireComponent, wireComponentStatus } from '../../src/api/wire/component.ts';
-import { wireDelivery } from '../../src/api/wire/delivery.ts';
-import { wireEngine } from '../../src/api/wire/engine.ts';
-import { wireIncident } from '../../src/api/wire/incident.ts';
-import { wireMessage } from '../../src/api/wire/message.ts';
-import { wireTarget } from '../../src/api/wire/target.ts';
-import type { Evaluation, OpenFor, Verdict } from '../../src/conditions/condition.ts';
-import type { Rule } from '../../src/conditions/index.ts';
-import { outgoing } from '../../src/delivery/outgoing.ts';
+import { wireComponent, wireComponentStatus } from '../../src/api/v1/components.ts';
+import { wireDelivery } from '../../src/api/v1/deliveries.ts';
+import { wireIncident } from '../../src/api/v1/incidents.ts';
+import { wireMessage } from '../../src/api/v1/messages.ts';
+import { wireEngine } from '../../src/api/v1/system.ts';
+import { wireTarget } from '../../src/api/v1/targets.ts';
+import type { ComponentEvaluation, OpenFor, Verdict } from '../../src/conditions/condition.ts';
+import type { AlertingRule } from '../../src/conditions/index.ts';
+import { toOutgoing } from '../../src/events/outgoing.ts';
 import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
-import { bulletinRow } from '../../src/notifications/bulletin.ts';
+import { activateRule } from '../../src/notifications/active-rule.ts';
 import { configureNotification } from '../../src/notifications/notification.ts';
 import { subjectOf } from '../../src/notifications/subjects.ts';
-import { transition } from '../../src/notifications/transition.ts';
-import { createWatch } from '../../src/notifications/watch.ts';
-import type { IncidentRow } from '../../src/storage/storage.ts';
+import { bulletinRow, transition } from '../../src/notifications/transition.ts';
+import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
 import { findTargetType } from '../../src/targets/index.ts';
 import { testClock } from './clock.ts';
 import { testComponents } from './components.ts';
@@ -22,7 +21,7 @@ import { countingIds } from './counting-ids.ts';
 const HOST = 'headgate';
 const EXTERNAL_URL = 'https://headgate.example';
 
-function evaluated(rule: Rule, evaluation: Evaluation): Verdict {
+function evaluated(rule: AlertingRule, evaluation: ComponentEvaluation): Verdict {
   if (rule.source !== 'component') throw new Error('the story is one of a component');
   return rule.evaluate(evaluation);
 }
@@ -56,15 +55,15 @@ export async function story() {
     description: 'The application of the shop.',
     runbookUrl: 'https://wiki.example/app-silent',
   });
-  const watch = createWatch(notification, clock.monotonic());
+  const active = activateRule(notification, clock.monotonic());
   const app = components.add('app');
   const subject = subjectOf(app);
   components.data(app);
 
-  function tell(status: 'ALARM' | 'OK', incident: IncidentRow | undefined, open: OpenFor | undefined) {
+  function change(status: 'ALARM' | 'OK', incident: IncidentRow | undefined, open: OpenFor | undefined) {
     return transition({
       workspace: 'default',
-      origin: watch.origin,
+      origin: active.origin,
       subject,
       status,
       description: describe(evaluated(notification.rule, { subject, components, open })),
@@ -74,13 +73,13 @@ export async function story() {
       now: clock.now(),
       ids,
       externalUrl: EXTERNAL_URL,
-      leftOut: () => {},
-      bulletin: event => bulletinRow(watch.origin, [], event, status === 'ALARM' ? 1 : 0),
+      fieldOmitted: () => {},
+      bulletin: event => bulletinRow(active.origin, [], event, status === 'ALARM' ? 1 : 0),
     });
   }
 
   await clock.advance(60_000);
-  const alarm = tell('ALARM', undefined, undefined);
+  const alarm = change('ALARM', undefined, undefined);
   const silent = {
     settings: { id: app.id, type: app.type, disabled: false, group: app.group },
     component: app,
@@ -96,9 +95,9 @@ export async function story() {
   await clock.advance(75_000);
   components.data(app);
   await clock.advance(1000);
-  const ok = tell('OK', alarm.operation.incident, { ms: 76_000, observedMs: 76_000 });
+  const ok = change('OK', alarm.operation.incident, { ms: 76_000, observedMs: 76_000 });
 
-  const posted = await searchFound(target?.settings.systemFields ?? []);
+  const posted = await externalEvent(target?.settings.systemFields ?? []);
 
   const [waiting] = alarm.operation.deliveries;
   if (waiting === undefined || engine === undefined || target === undefined)
@@ -111,12 +110,12 @@ export async function story() {
     settled_at: waiting.created_at + 12,
   };
   return {
-    alarm: outgoing(alarm.event, target.settings.systemFields, HOST),
+    alarm: toOutgoing(alarm.event, target.settings.systemFields, HOST),
     /** What follows from an event that a search posts. */
     posted,
-    ok: outgoing(ok.event, target.settings.systemFields, HOST),
+    ok: toOutgoing(ok.event, target.settings.systemFields, HOST),
     /** The alarm with every system field there is. */
-    whole: outgoing(alarm.event, SYSTEM_FIELDS, HOST),
+    whole: toOutgoing(alarm.event, SYSTEM_FIELDS, HOST),
     input: wireComponent(silent),
     status: wireComponentStatus(silent),
     notification: notification.settings,
@@ -129,7 +128,7 @@ export async function story() {
 }
 
 /** Somebody else's search finds something and posts it. */
-async function searchFound(systemFields: readonly string[]) {
+async function externalEvent(systemFields: readonly string[]) {
   const clock = testClock();
   const notification = configureNotification({
     id: 'failed_logins',
@@ -139,12 +138,12 @@ async function searchFound(systemFields: readonly string[]) {
   });
   const { rule } = notification;
   if (rule.source !== 'posted') throw new Error('a search is posted');
-  const watch = createWatch(notification, clock.monotonic());
+  const active = activateRule(notification, clock.monotonic());
   const key = 'failed_logins/web1';
   const fields = { count: 42, host: 'web1' };
   const { event } = transition({
     workspace: 'default',
-    origin: watch.origin,
+    origin: active.origin,
     subject: { key, name: key, component: undefined },
     status: 'ALARM',
     description: rule.describe({ key, state: 'ALARM', fields, openMs: undefined }),
@@ -154,8 +153,8 @@ async function searchFound(systemFields: readonly string[]) {
     now: clock.now(),
     ids: countingIds(),
     externalUrl: undefined,
-    leftOut: () => {},
-    bulletin: told => bulletinRow(watch.origin, [], told, 1),
+    fieldOmitted: () => {},
+    bulletin: told => bulletinRow(active.origin, [], told, 1),
   });
-  return outgoing(event, systemFields, HOST);
+  return toOutgoing(event, systemFields, HOST);
 }

@@ -1,18 +1,16 @@
 import { join } from 'node:path';
-import { createHostedIdentity } from '../../src/app/hosted-identity.ts';
-import { startLoginService } from '../../src/app/login-service.ts';
-import { createAccessTokens } from '../../src/auth/access-tokens.ts';
-import { createAudits } from '../../src/auth/audits.ts';
-import type { Administrator } from '../../src/auth/credential-rules.ts';
-import { credentialSecrets } from '../../src/auth/credential-secrets.ts';
-import { createCredentials } from '../../src/auth/credentials.ts';
-import { createMembers } from '../../src/auth/members.ts';
-import { createOrganization } from '../../src/auth/organizations.ts';
-import { openPepper } from '../../src/auth/pepper.ts';
-import { createTenantIdentity } from '../../src/auth/tenant-identity.ts';
-import { hostedSchema } from '../../src/config/hosted-settings.ts';
-import { settingsSchema } from '../../src/config/settings.ts';
-import type { HttpClient } from '../../src/lib/http.ts';
+import { createHostedIdentity } from '../../src/app/deployments/identity.ts';
+import { startLoginService } from '../../src/app/deployments/login-service.ts';
+import { createOrganizationAudits } from '../../src/auth/audit.ts';
+import { type Administrator, createCredentialSecrets } from '../../src/auth/organizations/credential.ts';
+import { createCredentials } from '../../src/auth/organizations/credentials.ts';
+import { createMembers } from '../../src/auth/organizations/members.ts';
+import { createOrganization } from '../../src/auth/organizations/organizations.ts';
+import { createTenantIdentity } from '../../src/auth/organizations/workspace-access.ts';
+import { createAccessTokens } from '../../src/auth/tokens/access-tokens.ts';
+import { openPepper } from '../../src/auth/tokens/issued-secrets.ts';
+import { hostedSchema, settingsSchema } from '../../src/config/settings.ts';
+import type { HttpClient } from '../../src/lib/http/client.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { openKeyRing } from '../../src/lib/keyring.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -50,7 +48,7 @@ export async function openTenants(
     auth: { signingAlgorithm: 'ES256', ...overrides.auth },
   });
   const { api } = settings;
-  const audits = createAudits({ storage, clock, ids, logger: silentLogger });
+  const audits = createOrganizationAudits({ storage, clock, ids, logger: silentLogger });
   const people = await createHostedIdentity({
     ...{ storage, keyRing, clock, ids, logger: silentLogger, isShared: false, audits, hosted },
     http: overrides.http ?? noHttp,
@@ -64,7 +62,7 @@ export async function openTenants(
     const main = await storage.organizations.workspace(id, 'main');
     if (main !== undefined) await storage.transaction(tx => tx.addWorkspace({ ...main, id: 'test' }));
   }
-  const secrets = credentialSecrets(await openPepper({ storage, keyRing }));
+  const secrets = createCredentialSecrets(await openPepper({ storage, keyRing }));
   const credentials = createCredentials({ storage, secrets, feed, clock, ids });
   const tokens = createAccessTokens({
     keys: keys.tokenKeys,

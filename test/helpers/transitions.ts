@@ -1,8 +1,9 @@
 import type { HeadgateEvent } from '../../src/events/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
-import { freshDelivery } from '../../src/storage/fresh-delivery.ts';
-import type { DeliveryRow, IncidentRow, TransitionOperation } from '../../src/storage/storage.ts';
+import type { TransitionOperation } from '../../src/storage/operations/transition.ts';
+import { type DeliveryRow, newDelivery } from '../../src/storage/stores/deliveries.ts';
+import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
 
 const ids = monotonicIds(systemClock);
 
@@ -116,7 +117,7 @@ function made(
 }
 
 function delivery(target: string, incident: IncidentRow, event: HeadgateEvent, now: number): DeliveryRow {
-  return freshDelivery({
+  return newDelivery({
     id: ids.next(),
     target,
     notification: incident.notification,

@@ -56,9 +56,9 @@ describe.each(dialects)('the audit of storage on $name', dialect => {
     await commit({ target: 'young', created_at: before });
     const { ids } = await storage
       .in('default')
-      .ageing.find('audit', { before: before + 10_000, after: '', limit: 10 });
+      .retention.findExpired('audit', { before: before + 10_000, after: '', limit: 10 });
     expect(ids).toHaveLength(2);
-    expect(await storage.transaction(tx => tx.in('default').removeOld('audit', before, ids))).toBe(1);
+    expect(await storage.transaction(tx => tx.in('default').removeExpired('audit', before, ids))).toBe(1);
     expect(await targets({})).toEqual([['young'], 1]);
   });
 });

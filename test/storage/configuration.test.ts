@@ -109,13 +109,13 @@ describe.each(dialects)('what storage on $name keeps of the configuration', dial
     });
 
     it('knows that a secret or a key needs the key ring', async () => {
-      expect(await storage.holdsSealed()).toBe(false);
+      expect(await storage.hasSealedValues()).toBe(false);
       await write(tx => tx.putSecret(secretRow('hook')), 'blue');
-      expect(await storage.holdsSealed()).toBe(true);
+      expect(await storage.hasSealedValues()).toBe(true);
       await write(tx => tx.removeSecret('hook'), 'blue');
-      expect(await storage.holdsSealed()).toBe(false);
+      expect(await storage.hasSealedValues()).toBe(false);
       await storage.transaction(tx => tx.addKey(keyRow('first', 1)));
-      expect(await storage.holdsSealed()).toBe(true);
+      expect(await storage.hasSealedValues()).toBe(true);
     });
   });
 

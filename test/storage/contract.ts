@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/lib/clock.ts';
-import type { IncidentRow, Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
 import { testClock } from '../helpers/clock.ts';
 import {
   attemptRow,
@@ -152,7 +153,7 @@ export function describeStorage(dialect: TestDialect): void {
         });
         expect(await stores().deliveries.attempts(id)).toEqual([attemptRow(id, 1)]);
         expect(await stores().deliveries.waiting('hook', '', 10)).toHaveLength(1);
-        expect(await stores().deliveries.told(operation.incident.id, 'hook')).toMatchObject({
+        expect(await stores().deliveries.notified(operation.incident.id, 'hook')).toMatchObject({
           isReached: false,
         });
       });
@@ -175,11 +176,11 @@ export function describeStorage(dialect: TestDialect): void {
         const end = transition(closed(incident), { targets: ['log'] });
         await storage.commit(end);
         await storage.commit(settle(deliveryOf(end)));
-        expect(await stores().deliveries.told(incident.id, 'log')).toMatchObject({ isReached: false });
+        expect(await stores().deliveries.notified(incident.id, 'log')).toMatchObject({ isReached: false });
 
         const [firing] = await stores().deliveries.waiting('hook', '', 1);
         await storage.commit(settle(firing?.id ?? ''));
-        expect(await stores().deliveries.told(incident.id, 'hook')).toMatchObject({ isReached: true });
+        expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isReached: true });
       });
     });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Fact, Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { CommittedChange } from '../../src/storage/types.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase } from './contract.ts';
 import { dialects } from './dialects.ts';
@@ -8,7 +9,7 @@ import { deliveryOf, incidentRow, messageRow, secretRow, settle, transition, ver
 describe.each(dialects)('the facts of storage on $name', dialect => {
   let database: TestDatabase;
   let storage: Storage;
-  let heard: Fact[];
+  let heard: CommittedChange[];
 
   beforeEach(async () => {
     database = await dialect.create();
@@ -24,7 +25,11 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
     await database.remove();
   });
 
-  const fact = (noun: Fact['noun'], id: string): Fact => ({ workspace: 'default', noun, id });
+  const fact = (noun: CommittedChange['resource'], id: string): CommittedChange => ({
+    workspace: 'default',
+    resource: noun,
+    id,
+  });
 
   it('name what an operation wrote, once it is written', async () => {
     const operation = transition(incidentRow(), { targets: ['hook', 'log'] });
@@ -85,11 +90,11 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
   });
 
   it('name a lease that changes hands, for any workspace, and not one that is prolonged', async () => {
-    const ofLeases: Fact[] = [];
+    const ofLeases: CommittedChange[] = [];
     storage.subscribe(one => {
-      if (one.noun === 'leases' && one.id !== '*') ofLeases.push(one);
+      if (one.resource === 'leases' && one.id !== '*') ofLeases.push(one);
     });
-    const changed: Fact = { workspace: '*', noun: 'leases', id: 'engine:default' };
+    const changed: CommittedChange = { workspace: '*', resource: 'leases', id: 'engine:default' };
     const lease = await storage.leases.take('engine:default', 'one', 60_000);
     expect(ofLeases.splice(0)).toEqual([changed]);
     if (lease === undefined) throw new Error('another has it');
@@ -100,7 +105,7 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
   });
 
   it('do no harm when a listener throws, and end with the subscription', async () => {
-    const late: Fact[] = [];
+    const late: CommittedChange[] = [];
     storage.subscribe(() => {
       throw new Error('a listener failed');
     });

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createIdentity, type Identity } from '../../src/auth/identity.ts';
-import { authSchema } from '../../src/auth/sso/settings.ts';
-import { createVersions } from '../../src/config/versions.ts';
+import { authSchema } from '../../src/auth/settings.ts';
+import { createVersionRecorder } from '../../src/config/versions.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { openKeyRing } from '../../src/lib/keyring.ts';
@@ -51,7 +51,7 @@ const both = async <Result>(start: () => Promise<Result>): Promise<readonly [Res
 /** Opens the database and the ring at `path`; the answer makes what the store lacks, as a process does at its start. */
 async function begin(path: string) {
   const storage = await open();
-  const keyRing = await openKeyRing({ path, mayCreate: !(await storage.holdsSealed()) });
+  const keyRing = await openKeyRing({ path, mayCreate: !(await storage.hasSealedValues()) });
   const identify = (): Promise<Identity> =>
     createIdentity({
       storage,
@@ -119,7 +119,7 @@ describe('two processes that start at the same instant on an empty database', ()
     const [one, two] = await both(open);
     const slow = { ...systemClock, now: () => systemClock.now() - HOUR_MS };
     const versionsOf = (storage: Storage, clock: typeof systemClock) =>
-      createVersions({
+      createVersionRecorder({
         storage,
         workspace: 'default',
         ids: monotonicIds(clock),
@@ -129,7 +129,7 @@ describe('two processes that start at the same instant on an empty database', ()
     const [ahead, behind] = [versionsOf(one, systemClock), versionsOf(two, slow)];
     const effect = (files: string, author = 'file') => ({
       author,
-      door: 'file' as const,
+      source: 'file' as const,
       masked: { 'headgate.yml': files },
     });
     await Promise.all([ahead.record(effect('first')), behind.record(effect('first'))]);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isLeaseLost } from '../../src/storage/lease-lost.ts';
-import type { Lease, Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { isLeaseLost, type Lease } from '../../src/storage/stores/leases.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase } from './contract.ts';
 import { dialects } from './dialects.ts';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { idFloor } from '../../src/lib/ids.ts';
-import type { MinutesRow, Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { MinutesRow } from '../../src/storage/stores/minutes.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase } from './contract.ts';
 import { dialects } from './dialects.ts';
@@ -48,13 +49,13 @@ describe.each(dialects)('minutes on $name', dialect => {
     const rows = [0, 1, 2, 3].flatMap(hour => [row('a', hour, 'x'), row('b', hour, 'x')]);
     await append(...rows);
     const before = BEGIN + 2 * HOUR_MS;
-    const { ageing } = storage.in('default');
-    const first = await ageing.find('minutes', { before, after: '', limit: 3 });
+    const { retention: ageing } = storage.in('default');
+    const first = await ageing.findExpired('minutes', { before, after: '', limit: 3 });
     expect(first).toEqual({ ids: rows.slice(0, 3).map(({ id }) => id), next: rows[2]?.id });
-    const rest = await ageing.find('minutes', { before, after: first.next ?? '', limit: 3 });
+    const rest = await ageing.findExpired('minutes', { before, after: first.next ?? '', limit: 3 });
     expect(rest).toEqual({ ids: [rows[3]?.id], next: undefined });
     const remove = (ids: readonly string[]) =>
-      storage.transaction(tx => tx.in('default').removeOld('minutes', before, ids));
+      storage.transaction(tx => tx.in('default').removeExpired('minutes', before, ids));
     expect(await remove([...first.ids, ...rest.ids, rows[4]?.id ?? ''])).toBe(4);
     expect(await read(...rows)).toEqual(rows.slice(4));
   });

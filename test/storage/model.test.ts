@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { IncidentRow, Operation, Storage } from '../../src/storage/storage.ts';
+import type { StorageOperation } from '../../src/storage/operations/operation.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase } from './contract.ts';
 import { dialects } from './dialects.ts';
@@ -42,7 +44,7 @@ type Step = ReturnType<typeof step.generate>['value'];
 const pick = <Item>(items: readonly Item[], which: number): Item | undefined => items[which % items.length];
 
 /** The operation a step stands for, given what the model holds; nothing when there is nothing to do it to. */
-function operationOf(one: Step, model: Model, workspace: string): Operation | undefined {
+function operationOf(one: Step, model: Model, workspace: string): StorageOperation | undefined {
   if (one.kind === 'open') {
     return transition(incidentRow({ subject: one.subject }), { workspace, targets: one.targets });
   }

@@ -1,20 +1,16 @@
-import type { FlushOperation } from '../../src/storage/group-store.ts';
-import type {
-  AttemptRow,
-  BatchOperation,
-  DeliveryRow,
-  EventRow,
-  IncidentRow,
-  MessageRow,
-  Operation,
-  SettleOperation,
-  TransitionOperation,
-} from '../../src/storage/storage.ts';
+import type { FlushOperation } from '../../src/storage/operations/flush.ts';
+import type { StorageOperation } from '../../src/storage/operations/operation.ts';
+import type { BatchOperation, SettleOperation } from '../../src/storage/operations/settle.ts';
+import type { TransitionOperation } from '../../src/storage/operations/transition.ts';
+import type { AttemptRow, DeliveryRow } from '../../src/storage/stores/deliveries.ts';
+import type { EventRow } from '../../src/storage/stores/events.ts';
+import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
+import type { MessageRow } from '../../src/storage/stores/messages.ts';
 
 /** Storage as one would write it on paper: lists, and every rule a loop over them. */
 export interface Model {
   /** Whether the operation is accepted; when it is not, nothing has changed. */
-  apply(operation: Operation): boolean;
+  apply(operation: StorageOperation): boolean;
   readonly incidents: Map<string, IncidentRow>;
   readonly events: Map<string, EventRow>;
   readonly deliveries: Map<string, DeliveryRow>;
@@ -73,7 +69,7 @@ export function createModel(): Model {
     return true;
   }
 
-  function flush({ group, onlyEnds }: FlushOperation): boolean {
+  function flush({ group, onlyResolved: onlyEnds }: FlushOperation): boolean {
     for (const row of deliveries.values())
       if (row.state === 'grouped' && row.group_id === group.id && !(onlyEnds && row.status === 'ALARM'))
         deliveries.set(row.id, { ...row, state: 'waiting', next_at: null });
@@ -94,11 +90,11 @@ export function createModel(): Model {
       next_at: operation.nextAt,
       last_status: operation.lastStatus,
       last_error: operation.lastError,
-      rest: operation.rest ?? null,
+      rest: operation.remainder ?? null,
       settled_at: operation.settledAt,
       batch: operation.batch,
     });
-    const { handOver } = operation;
+    const { fallbackDeliveries: handOver } = operation;
     for (const other of handOver) if (areNew([other])) deliveries.set(other.id, other);
     return true;
   }

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { AppError, reasonOf } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { migrate } from '../../src/storage/migrate.ts';
 import { MIGRATIONS } from '../../src/storage/migrations/index.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
-import { postgresDialect } from '../../src/storage/postgres-dialect.ts';
+import { migrate } from '../../src/storage/migrations/migrate.ts';
+import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import type { Database } from '../../src/storage/tables.ts';
 import { createPostgresDatabase, type TestPostgresDatabase } from '../helpers/postgres.ts';
 import { NARROW_READS, READS } from './reads.ts';
@@ -30,7 +30,7 @@ let reader: Kysely<Database>;
 beforeAll(async () => {
   database = await createPostgresDatabase();
   const backend = await openPostgres(database.url, { clock: systemClock, logger: silentLogger });
-  await backend.migrating(db => migrate(db, MIGRATIONS));
+  await backend.withMigrationLock(db => migrate(db, MIGRATIONS));
   await backend.close();
   await database.run(FILL);
   client = new Client(database.url);
@@ -62,7 +62,7 @@ async function lendExplaining() {
     begin: none,
     commit: none,
     rollback: none,
-    giveBack() {},
+    release() {},
   };
 }
 

@@ -9,9 +9,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DatabaseUrl } from '../../src/lib/secret.ts';
-import { migrate } from '../../src/storage/migrate.ts';
+import { migrate } from '../../src/storage/migrations/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
+import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Database } from '../../src/storage/tables.ts';
 import { until } from '../acceptance/until.ts';
@@ -177,7 +177,7 @@ describe('a migration that is killed half way', () => {
 
   it('leaves nothing behind, the lock neither', async () => {
     const backend = await openPostgres(database.url, { clock: systemClock, logger: silentLogger });
-    const killed = backend.migrating(db => migrate(db, { '20250101000000-half': halfWay }));
+    const killed = backend.withMigrationLock(db => migrate(db, { '20250101000000-half': halfWay }));
     await expect(killed).rejects.toMatchObject({ code: 'unavailable' });
     const tables = async (db: Kysely<Database>) =>
       (await db.introspection.getTables()).map(table => table.name);

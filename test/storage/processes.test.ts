@@ -5,9 +5,10 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { isLeaseLost } from '../../src/storage/lease-lost.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { FACT_NOUNS, type Fact, type Lease, type Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { isLeaseLost, type Lease } from '../../src/storage/stores/leases.ts';
+import { CHANGE_RESOURCES, type CommittedChange } from '../../src/storage/types.ts';
 import { until } from '../acceptance/until.ts';
 import { createPostgresDatabase, type TestPostgresDatabase } from '../helpers/postgres.ts';
 import { incidentRow, secretRow, settle, transition } from './rows.ts';
@@ -250,8 +251,8 @@ describe('a lease on PostgreSQL', () => {
 });
 
 describe('facts of another process', () => {
-  let heard: Fact[];
-  const isMissed = (fact: Fact): boolean => fact.workspace === '*' && fact.id === '*';
+  let heard: CommittedChange[];
+  const isMissed = (fact: CommittedChange): boolean => fact.workspace === '*' && fact.id === '*';
 
   /** Listens in the second process, from the moment when it really does. */
   beforeEach(async () => {
@@ -261,10 +262,12 @@ describe('facts of another process', () => {
     heard.splice(0);
   });
 
-  const hears = (wanted: Partial<Fact>, times = 1) =>
+  const hears = (wanted: Partial<CommittedChange>, times = 1) =>
     until(
-      () => heard.filter(({ noun, id }) => noun === wanted.noun && (wanted.id ?? id) === id).length === times,
-      `${wanted.noun} ${wanted.id}`,
+      () =>
+        heard.filter(({ resource: noun, id }) => noun === wanted.resource && (wanted.id ?? id) === id)
+          .length === times,
+      `${wanted.resource} ${wanted.id}`,
     );
 
   it('come from commits, transactions and leases', async () => {
@@ -272,7 +275,7 @@ describe('facts of another process', () => {
     await one.commit(operation);
     await one.transaction(tx => tx.in('default').putSecret(secretRow('hook')));
     await take(one, 'one', LONG_MS);
-    await hears({ noun: 'leases', id: NAME });
+    await hears({ resource: 'leases', id: NAME });
     expect(heard).toEqual([
       { workspace: 'default', noun: 'incidents', id: operation.incident.id },
       { workspace: 'default', noun: 'deliveries', id: operation.deliveries[0]?.id },
@@ -285,8 +288,8 @@ describe('facts of another process', () => {
   it('come once, and one’s own not again by way of the database', async () => {
     await write(two, 'own');
     await one.transaction(tx => tx.in('default').putSecret(secretRow('last')));
-    await hears({ noun: 'secrets', id: 'last' });
-    expect(heard.filter(fact => fact.noun === 'incidents')).toHaveLength(1);
+    await hears({ resource: 'secrets', id: 'last' });
+    expect(heard.filter(fact => fact.resource === 'incidents')).toHaveLength(1);
   });
 
   it('do not come of what was rolled back or refused', async () => {
@@ -298,14 +301,14 @@ describe('facts of another process', () => {
     );
     await failureOf(one.commit(settle('unknown')));
     await one.transaction(tx => tx.in('default').putSecret(secretRow('yes')));
-    await hears({ noun: 'secrets', id: 'yes' });
+    await hears({ resource: 'secrets', id: 'yes' });
     expect(heard).toHaveLength(1);
   });
 
   it('come as one of many where there are too many to name', async () => {
     const targets = Array.from({ length: 300 }, (_, index) => `target${index}`);
     await one.commit(transition(incidentRow(), { targets }));
-    await hears({ noun: 'deliveries', id: '*' });
+    await hears({ resource: 'deliveries', id: '*' });
     expect(heard).toHaveLength(3);
   });
 
@@ -317,12 +320,12 @@ describe('facts of another process', () => {
       expect(rowCount).toBe(1);
       await write(one, `missed ${round}`);
       await until(
-        () => heard.filter(isMissed).length === FACT_NOUNS.length * round,
+        () => heard.filter(isMissed).length === CHANGE_RESOURCES.length * round,
         'word of what may be missed',
       );
       expect(await subjects(two)).toContain(`missed ${round}`);
       await one.transaction(tx => tx.in('default').putSecret(secretRow(`heard ${round}`)));
-      await hears({ noun: 'secrets', id: `heard ${round}` });
+      await hears({ resource: 'secrets', id: `heard ${round}` });
     }
   });
 
@@ -335,7 +338,7 @@ describe('facts of another process', () => {
       '["x",5,null,["default","unknown","1"],["default","incidents",7],["default","incidents","7"]]',
     ])
       await outside.query('select pg_notify($1, $2)', ['headgate', notice]);
-    await hears({ noun: 'incidents', id: '7' });
+    await hears({ resource: 'incidents', id: '7' });
     expect(heard).toHaveLength(1);
   });
 

@@ -1,18 +1,15 @@
 import type { Kysely } from 'kysely';
-import { auditStore } from '../../src/storage/audit.ts';
-import { deliveryStore } from '../../src/storage/deliveries.ts';
-import { documentStore } from '../../src/storage/documents.ts';
-import { eventStore } from '../../src/storage/events.ts';
-import { groupStore } from '../../src/storage/groups.ts';
-import { incidentStore } from '../../src/storage/incidents.ts';
-import { keptTargetStore } from '../../src/storage/kept-targets.ts';
-import { messageStore } from '../../src/storage/messages.ts';
-import { requeue } from '../../src/storage/requeue.ts';
-import { ageingStore } from '../../src/storage/retention.ts';
-import { secretsStore } from '../../src/storage/secrets.ts';
-import type { Ageing, AuditFilter } from '../../src/storage/storage.ts';
+import { type AuditFilter, auditStore } from '../../src/storage/stores/audit.ts';
+import { documentStore, versionStore } from '../../src/storage/stores/configuration.ts';
+import { deliveryStore, requeue } from '../../src/storage/stores/deliveries.ts';
+import { eventStore } from '../../src/storage/stores/events.ts';
+import { groupStore } from '../../src/storage/stores/groups.ts';
+import { incidentStore } from '../../src/storage/stores/incidents.ts';
+import { messageStore } from '../../src/storage/stores/messages.ts';
+import { removedTargetStore } from '../../src/storage/stores/removed-targets.ts';
+import { type RetentionKind, retentionStore } from '../../src/storage/stores/retention.ts';
+import { secretsStore } from '../../src/storage/stores/secrets.ts';
 import type { Database } from '../../src/storage/tables.ts';
-import { versionStore } from '../../src/storage/versions.ts';
 
 type Read = (reader: Kysely<Database>) => Promise<unknown>;
 
@@ -41,12 +38,12 @@ export const READS: readonly (readonly [string, Read])[] = [
   ],
   ['waiting deliveries', reader => deliveries(reader).waiting('t', 'd', 10)],
   ['what waits for each target', reader => deliveries(reader).waitingByTarget()],
-  ['who was told in place of a target', reader => deliveries(reader).told('i', 't')],
+  ['who was told in place of a target', reader => deliveries(reader).notified('i', 't')],
   ['deliveries in a range of time', reader => deliveries(reader).list({ since: 1, until: 2 ** 41 }, page)],
-  ['whether a target has later news', reader => deliveries(reader).overtaken('i', 't', 1)],
+  ['whether a target has later news', reader => deliveries(reader).isSuperseded('i', 't', 1)],
   ['members of groups', reader => groupStore(reader, 'default').members('d', 10)],
-  ['groups that rest', reader => groupStore(reader, 'default').resting()],
-  ['kept settings of targets', reader => keptTargetStore(reader, 'default').list()],
+  ['groups that rest', reader => groupStore(reader, 'default').withinInterval()],
+  ['kept settings of targets', reader => removedTargetStore(reader, 'default').list()],
   ['attempts', reader => deliveries(reader).attempts('d')],
   ['messages', reader => messageStore(reader, 'default').list(page)],
   ['one message', reader => messageStore(reader, 'default').get('m')],
@@ -63,8 +60,8 @@ export const READS: readonly (readonly [string, Read])[] = [
 const audit = (reader: Kysely<Database>, filter: AuditFilter) =>
   auditStore(reader, 'default').list(filter, page);
 
-const old = (reader: Kysely<Database>, kind: Ageing) =>
-  ageingStore(reader, 'default').find(kind, { before: 4_000_000_000_000, after: '', limit: 10 });
+const old = (reader: Kysely<Database>, kind: RetentionKind) =>
+  retentionStore(reader, 'default').findExpired(kind, { before: 4_000_000_000_000, after: '', limit: 10 });
 
 /** Reads that one index alone keeps from walking through a whole workspace, with its name. */
 export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
@@ -73,7 +70,7 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
   ['open incidents by condition', reader => incidents(reader).openByCondition(), 'incidents_'],
   [
     'ends that wait for a target',
-    reader => deliveries(reader).waitingEnds('t', 'd', 10),
+    reader => deliveries(reader).waitingResolved('t', 'd', 10),
     'deliveries_waiting',
   ],
   ['what waits for a target', reader => deliveries(reader).waiting('t', 'd', 10), 'deliveries_waiting'],
@@ -84,15 +81,19 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
   ],
   [
     'whether a target has later news of an incident',
-    reader => deliveries(reader).overtaken('i', 't', 1),
+    reader => deliveries(reader).isSuperseded('i', 't', 1),
     'incident_id',
   ],
   [
     'who was told of an incident in place of a target',
-    reader => deliveries(reader).told('i', 't'),
+    reader => deliveries(reader).notified('i', 't'),
     'incident_id',
   ],
-  ['targets that stand in for others', reader => deliveries(reader).standIns(), 'deliveries_instead_of'],
+  [
+    'targets that stand in for others',
+    reader => deliveries(reader).fallbackTargets(),
+    'deliveries_instead_of',
+  ],
   [
     'what was given up and is to be put back',
     reader => requeue(reader, 'default', { states: ['refused'] }, { now: 1, after: 'd', limit: 10 }),

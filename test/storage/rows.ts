@@ -1,19 +1,15 @@
 import { monotonicIds } from '../../src/lib/ids.ts';
-import { freshDelivery } from '../../src/storage/fresh-delivery.ts';
-import type {
-  AttemptRow,
-  AuditRow,
-  ConfigVersionRow,
-  DeliveryRow,
-  IncidentRow,
-  IngestTokenRow,
-  KeyRow,
-  MessageRow,
-  SecretRow,
-  SettleOperation,
-  TransitionOperation,
-  UserRow,
-} from '../../src/storage/storage.ts';
+import type { SettleOperation } from '../../src/storage/operations/settle.ts';
+import type { TransitionOperation } from '../../src/storage/operations/transition.ts';
+import type { AuditRow } from '../../src/storage/stores/audit.ts';
+import type { ConfigVersionRow } from '../../src/storage/stores/configuration.ts';
+import { type AttemptRow, type DeliveryRow, newDelivery } from '../../src/storage/stores/deliveries.ts';
+import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
+import type { IngestTokenRow } from '../../src/storage/stores/ingest-tokens.ts';
+import type { KeyRow } from '../../src/storage/stores/instance.ts';
+import type { MessageRow } from '../../src/storage/stores/messages.ts';
+import type { SecretRow } from '../../src/storage/stores/secrets.ts';
+import type { UserRow } from '../../src/storage/stores/users.ts';
 import { testClock } from '../helpers/clock.ts';
 
 const ids = monotonicIds(testClock());
@@ -71,7 +67,7 @@ export function transition(incident: IncidentRow, facts: TransitionFacts = {}): 
 }
 
 function deliveryRow(incident: IncidentRow, eventId: string, target: string): DeliveryRow {
-  return freshDelivery({
+  return newDelivery({
     id: ids.next(),
     target,
     notification: incident.notification,
@@ -112,7 +108,7 @@ export function settle(deliveryId: string, facts: Partial<SettleOperation> = {})
     retriedAt: null,
     attempt: null,
     batch: null,
-    handOver: [],
+    fallbackDeliveries: [],
     ...facts,
   };
 }

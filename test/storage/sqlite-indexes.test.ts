@@ -1,8 +1,8 @@
 import Sqlite from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { sqliteDialect } from '../../src/storage/sqlite-dialect.ts';
-import type { Link } from '../../src/storage/sqlite-link.ts';
+import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts';
+import type { WorkerClient } from '../../src/storage/sqlite/worker-client.ts';
 import type { Database } from '../../src/storage/tables.ts';
 import { openTestStorage, type TestStorage } from '../helpers/storage.ts';
 import { NARROW_READS, READS } from './reads.ts';
@@ -26,9 +26,9 @@ afterEach(async () => {
 });
 
 /** Answers queries from the file and notes how SQLite goes about each. */
-function explaining(): Link {
+function explaining(): WorkerClient {
   return {
-    async ask(request) {
+    async call(request) {
       if (request.kind !== 'query') throw new Error(`a store asked to ${request.kind}`);
       const { sql, parameters } = request;
       const steps = file.prepare<unknown[], { detail: string }>(`explain query plan ${sql}`).all(parameters);

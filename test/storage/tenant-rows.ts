@@ -1,5 +1,5 @@
-import type { CredentialRow, CredentialSecretRow } from '../../src/storage/credential-store.ts';
-import type { MemberRow, OrganizationRow, WorkspaceRow } from '../../src/storage/organization-store.ts';
+import type { CredentialRow, CredentialSecretRow } from '../../src/storage/stores/credentials.ts';
+import type { MemberRow, OrganizationRow, WorkspaceRow } from '../../src/storage/stores/organizations.ts';
 
 const TIME = Date.UTC(2026, 0, 1);
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createIdentity, type Identity } from '../../src/auth/identity.ts';
-import { authSchema } from '../../src/auth/sso/settings.ts';
+import { authSchema } from '../../src/auth/settings.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import { openKeyRing } from '../../src/lib/keyring.ts';
@@ -34,7 +34,10 @@ beforeEach(async () => {
     undo.push(() => storage.close());
     const identity = await createIdentity({
       storage,
-      keyRing: await openKeyRing({ path: join(folder, 'keys'), mayCreate: !(await storage.holdsSealed()) }),
+      keyRing: await openKeyRing({
+        path: join(folder, 'keys'),
+        mayCreate: !(await storage.hasSealedValues()),
+      }),
       clock: systemClock,
       ids: monotonicIds(systemClock),
       logger: silentLogger,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Fact, Storage } from '../../src/storage/storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { CommittedChange } from '../../src/storage/types.ts';
 import { testClock } from '../helpers/clock.ts';
 import type { TestDatabase } from './contract.ts';
 import { dialects } from './dialects.ts';
@@ -38,13 +39,13 @@ describe.each(dialects)('the users of storage on $name', dialect => {
 
   it('have one number for each change, which goes with what is rolled back', async () => {
     expect(await storage.users.changes()).toBe(0);
-    expect(await storage.transaction(tx => tx.numberUserChange())).toBe(1);
+    expect(await storage.transaction(tx => tx.incrementUserChanges())).toBe(1);
     const failing = storage.transaction(async tx => {
-      await tx.numberUserChange();
+      await tx.incrementUserChanges();
       throw new Error('changed my mind');
     });
     await expect(failing).rejects.toThrow('changed my mind');
-    expect(await storage.transaction(tx => tx.numberUserChange())).toBe(2);
+    expect(await storage.transaction(tx => tx.incrementUserChanges())).toBe(2);
     expect(await storage.users.changes()).toBe(2);
   });
 
@@ -66,7 +67,7 @@ describe.each(dialects)('the users of storage on $name', dialect => {
   });
 
   it('are told of as facts', async () => {
-    const heard: Fact[] = [];
+    const heard: CommittedChange[] = [];
     storage.subscribe(fact => void heard.push(fact));
     const ann = userRow('ann');
     await storage.transaction(async tx => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operations } from '../../src/api/operations.ts';
+import { operations } from '../../src/api/v1/index.ts';
 import { type ApiServer, startApiServer } from '../api/api-server.ts';
 import { faintTexts, useBrowser } from './browser.ts';
 

@@ -29,7 +29,7 @@ export class OAuthError extends Error {
   }
 }
 
-const DESCRIBED: Partial<Record<ErrorCode, readonly [OAuthCode, string]>> = {
+const DESCRIPTIONS: Partial<Record<ErrorCode, readonly [OAuthCode, string]>> = {
   'invalid-request': ['invalid_request', 'The request is malformed'],
   'not-found': ['invalid_request', 'There is nothing at this path'],
   'method-not-allowed': ['invalid_request', 'This path takes another method, see the Allow header'],
@@ -50,19 +50,19 @@ const REFUSED_BY_FASTIFY: Readonly<Record<string, ErrorCode>> = {
 
 const RETRY_SECONDS = 5;
 /** While the service cannot do its work everybody is refused alike: one line in so much time says it. */
-const TOLD_FOR_MS = 10_000;
+const LOG_INTERVAL_MS = 10_000;
 
 /** The one writer of the service's error bodies: `{error, error_description}`. */
 export type OAuthErrorWriter = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 export function createOAuthErrorWriter(logger: Logger, clock: Pick<Clock, 'monotonic'>): OAuthErrorWriter {
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
-  function tell(code: ErrorCode, error: unknown, request: FastifyRequest): void {
+  function logError(code: ErrorCode, error: unknown, request: FastifyRequest): void {
     const fields = { requestId: request.id, path: request.routeOptions.url, reason: reasonOf(error) };
     if (code === 'internal') logger.error(fields, 'request failed');
-    if (code !== 'unavailable' || clock.monotonic() - toldAt < TOLD_FOR_MS) return;
-    toldAt = clock.monotonic();
+    if (code !== 'unavailable' || clock.monotonic() - loggedAt < LOG_INTERVAL_MS) return;
+    loggedAt = clock.monotonic();
     logger.warn(fields, 'requests cannot be answered just now');
   }
 
@@ -75,8 +75,8 @@ export function createOAuthErrorWriter(logger: Logger, clock: Pick<Clock, 'monot
     }
     const known = error instanceof AppError ? error : undefined;
     const code = known?.code ?? REFUSED_BY_FASTIFY[codeOf(error)] ?? 'internal';
-    tell(code, error, request);
-    const [oauth, description] = DESCRIBED[code] ?? ['server_error', 'Something went wrong on our side'];
+    logError(code, error, request);
+    const [oauth, description] = DESCRIPTIONS[code] ?? ['server_error', 'Something went wrong on our side'];
     const isOver = code === 'rate-limited' || code === 'unavailable';
     if (isOver) void reply.header('retry-after', String(known?.retryAfterSeconds ?? RETRY_SECONDS));
     return reply.code(STATUS[code]).send(bodyOf(oauth, description));

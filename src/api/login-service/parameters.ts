@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { parseJson } from '../../lib/json.ts';
-import { assertUtf8, decoded } from '../bodies.ts';
+import { assertUtf8, decodeUtf8 } from '../hooks.ts';
 import { OAuthError } from './oauth-errors.ts';
 
 /** What was sent, by name; what has no value counts as left out (RFC 6749, section 3.2). */
-export type Parameters = ReadonlyMap<string, string>;
+export type FormParameters = ReadonlyMap<string, string>;
 
 const MOST_BYTES = 8 * 1024;
 
-const flat = z.record(z.string(), z.string());
+const flatSchema = z.record(z.string(), z.string());
 
 /** Reads JSON and forms, both as a flat list of texts in which no name stands twice. */
 export function readParameters(scope: FastifyInstance): void {
@@ -28,26 +28,26 @@ export function readParameters(scope: FastifyInstance): void {
 
 /** A route whose body is read by `readParameters`. */
 export interface WithParameters {
-  readonly Body: Parameters | null | undefined;
+  readonly Body: FormParameters | null | undefined;
 }
 
 /** Those of a request, none where it has no body. */
-export const parametersOf = ({ body }: { readonly body: WithParameters['Body'] }): Parameters =>
+export const parametersOf = ({ body }: { readonly body: WithParameters['Body'] }): FormParameters =>
   body ?? new Map();
 
 const malformed = (description: string): OAuthError => new OAuthError('invalid_request', description);
 
 function textOf(body: Buffer): string {
   try {
-    return decoded(body);
+    return decodeUtf8(body);
   } catch {
     throw malformed('The body is not valid UTF-8');
   }
 }
 
-function fromJson(text: string): Parameters {
+function fromJson(text: string): FormParameters {
   if (text === '') return new Map();
-  const read = flat.safeParse(parsed(text));
+  const read = flatSchema.safeParse(parsed(text));
   if (!read.success) throw malformed('The body must be a flat JSON object of texts');
   return withoutEmpty(Object.entries(read.data));
 }
@@ -60,7 +60,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function fromForm(text: string): Parameters {
+function fromForm(text: string): FormParameters {
   const pairs = text
     .split('&')
     .filter(pair => pair !== '')
@@ -90,5 +90,5 @@ export function formDecoded(text: string): string | undefined {
   }
 }
 
-const withoutEmpty = (pairs: readonly (readonly [string, string])[]): Parameters =>
+const withoutEmpty = (pairs: readonly (readonly [string, string])[]): FormParameters =>
   new Map(pairs.filter(([, value]) => value !== ''));

@@ -1,22 +1,22 @@
 import type { Metrics } from '../../lib/metrics.ts';
-import { failuresOf } from '../../notifications/target-health.ts';
-import type { House } from '../../resources/verb.ts';
+import { failuresOf } from '../../notifications/incidents/target-health.ts';
+import type { WorkspaceContext } from '../../resources/verb.ts';
 import { DELIVERY_STATES } from '../../storage/tables.ts';
 
 const COUNT_ONLY = { offset: 0, limit: 1 } as const;
 /** States whose number says something now; what was sent or skipped is history. */
-const TOLD_STATES = DELIVERY_STATES.filter(state => state !== 'sent' && state !== 'skipped');
+const REPORTED_STATES = DELIVERY_STATES.filter(state => state !== 'sent' && state !== 'skipped');
 /** Stands for targets that are no longer configured, however many. */
-const FORMER = '(removed)';
+const REMOVED = '(removed)';
 
 /** How a workspace is. Everything is read when somebody asks. */
-export function describeWorkspace(metrics: Metrics, house: House): void {
-  describePipelines(metrics, house);
+export function describeWorkspace(metrics: Metrics, context: WorkspaceContext): void {
+  describePipelines(metrics, context);
   metrics.gauge(
     { name: 'headgate_incidents_open', help: 'Incidents that are open.', labels: ['condition'] },
     async set => {
-      for (const { rule } of house.configuration().notifications) set({ condition: rule.condition.id }, 0);
-      for (const { condition, count } of await house.stores.incidents.openByCondition())
+      for (const { rule } of context.configuration().notifications) set({ condition: rule.condition.id }, 0);
+      for (const { condition, count } of await context.stores.incidents.openByCondition())
         set({ condition }, count);
     },
   );
@@ -27,8 +27,8 @@ export function describeWorkspace(metrics: Metrics, house: House): void {
       labels: ['state'],
     },
     async set => {
-      for (const state of TOLD_STATES)
-        set({ state }, (await house.stores.deliveries.list({ state }, COUNT_ONLY)).total);
+      for (const state of REPORTED_STATES)
+        set({ state }, (await context.stores.deliveries.list({ state }, COUNT_ONLY)).total);
     },
   );
   metrics.gauge(
@@ -38,15 +38,15 @@ export function describeWorkspace(metrics: Metrics, house: House): void {
       labels: ['target'],
     },
     async set => {
-      const failures = await failuresOf(house.stores.incidents);
-      for (const { settings } of house.configuration().targets)
+      const failures = await failuresOf(context.stores.incidents);
+      for (const { settings } of context.configuration().targets)
         set({ target: settings.id }, failures.has(settings.id) ? 1 : 0);
     },
   );
-  describeQueues(metrics, house);
+  describeQueues(metrics, context);
 }
 
-function describePipelines(metrics: Metrics, house: House): void {
+function describePipelines(metrics: Metrics, context: WorkspaceContext): void {
   metrics.gauge(
     {
       name: 'headgate_pipeline_reachable',
@@ -54,7 +54,7 @@ function describePipelines(metrics: Metrics, house: House): void {
       labels: ['pipeline'],
     },
     set => {
-      for (const { id, state } of house.components.pipelines())
+      for (const { id, state } of context.components.pipelines())
         if (state !== 'waiting') set({ pipeline: id }, state === 'reachable' ? 1 : 0);
     },
   );
@@ -62,7 +62,7 @@ function describePipelines(metrics: Metrics, house: House): void {
     { name: 'headgate_components', help: 'Inputs and outputs that are known.', labels: ['kind'] },
     set => {
       const kinds = { input: 0, output: 0 };
-      for (const { kind } of house.components.all()) kinds[kind] += 1;
+      for (const { kind } of context.components.all()) kinds[kind] += 1;
       set({ kind: 'input' }, kinds.input);
       set({ kind: 'output' }, kinds.output);
     },
@@ -73,22 +73,22 @@ function describePipelines(metrics: Metrics, house: House): void {
       help: 'Inputs and outputs that are recorded minute by minute; 0 while there are more than history.components.',
       labels: [],
     },
-    set => set({}, house.minutes.recorded()),
+    set => set({}, context.minutes.recordedCount()),
   );
 }
 
 /** What waits for each target, which is named only while it is configured. */
-function describeQueues(metrics: Metrics, house: House): void {
+function describeQueues(metrics: Metrics, context: WorkspaceContext): void {
   async function queues() {
-    const configured = new Set(house.configuration().targets.map(target => target.settings.id));
+    const configured = new Set(context.configuration().targets.map(target => target.settings.id));
     const byTarget = new Map<string, { count: number; oldest: number }>();
-    for (const { target, count, oldest } of await house.stores.deliveries.waitingByTarget()) {
-      const name = configured.has(target) ? target : FORMER;
+    for (const { target, count, oldest } of await context.stores.deliveries.waitingByTarget()) {
+      const name = configured.has(target) ? target : REMOVED;
       const before = byTarget.get(name) ?? { count: 0, oldest };
       byTarget.set(name, { count: before.count + count, oldest: Math.min(before.oldest, oldest) });
     }
     for (const id of configured)
-      if (!byTarget.has(id)) byTarget.set(id, { count: 0, oldest: house.clock.now() });
+      if (!byTarget.has(id)) byTarget.set(id, { count: 0, oldest: context.clock.now() });
     return byTarget;
   }
   metrics.gauge(
@@ -104,7 +104,7 @@ function describeQueues(metrics: Metrics, house: House): void {
       labels: ['target'],
     },
     async set => {
-      const now = house.clock.now();
+      const now = context.clock.now();
       for (const [target, { oldest }] of await queues()) set({ target }, Math.max(0, now - oldest) / 1000);
     },
   );

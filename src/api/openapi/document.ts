@@ -1,16 +1,14 @@
+import { STATUS_CODES } from 'node:http';
 import * as z from 'zod';
 import type { PlainMap } from '../../config/plain.ts';
-import type { ErrorCode } from '../../lib/errors.ts';
+import { ERROR_CODES, type ErrorCode } from '../../lib/errors.ts';
 import { STATUS } from '../errors.ts';
-import type { Operation } from '../operation.ts';
-import { PREFIX } from '../operations.ts';
-import { type Components, createComponents } from './components.ts';
-import { ENVELOPES } from './envelopes.ts';
-import { jsonSchemaOf } from './json-schema.ts';
-import { ERROR, refusalName, refusals, refusalsOf } from './refusals.ts';
+import type { AnswerKind, Operation } from '../operation.ts';
+import { API_PREFIX } from '../v1/index.ts';
+import { createSchemaComponents, jsonSchemaOf, type SchemaComponents } from './schemas.ts';
 
 /** What was asked to show an operation, and what the product answered. */
-export interface Recorded {
+export interface RecordedExample {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -31,10 +29,10 @@ const SECURITY_SCHEMES = {
 /** The API as OpenAPI 3.1. `recorded` is by operation id. */
 export function openApiDocument(
   operations: readonly Operation[],
-  recorded: ReadonlyMap<string, Recorded>,
+  recorded: ReadonlyMap<string, RecordedExample>,
   version: string,
 ): PlainMap {
-  const components = createComponents();
+  const components = createSchemaComponents();
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     const path = operation.path.replace(/:(\w+)/g, '{$1}');
@@ -50,7 +48,7 @@ export function openApiDocument(
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: PREFIX }],
+    servers: [{ url: API_PREFIX }],
     security: [{ bearer: [] }],
     tags: [...new Set(operations.map(nounOf))].map(name => ({ name })),
     paths,
@@ -64,7 +62,11 @@ export function openApiDocument(
 
 const nounOf = ({ id }: Operation): string => id.split('.')[0] ?? id;
 
-function described(operation: Operation, components: Components, recorded: Recorded | undefined): PlainMap {
+function described(
+  operation: Operation,
+  components: SchemaComponents,
+  recorded: RecordedExample | undefined,
+): PlainMap {
   const { id, summary, description, access, answer } = operation;
   return {
     operationId: id,
@@ -84,7 +86,7 @@ function described(operation: Operation, components: Components, recorded: Recor
 
 function parametersOf(
   { params, query, takesIfMatch }: Operation,
-  recorded: Recorded | undefined,
+  recorded: RecordedExample | undefined,
 ): PlainMap[] {
   const named = (place: 'path' | 'query', shape: z.core.$ZodShape): PlainMap[] =>
     Object.entries(shape).map(([name, schema]) => {
@@ -111,8 +113,8 @@ function parametersOf(
 
 function bodyOf(
   { kind, types: own, shape, isRequired }: NonNullable<Operation['body']>,
-  components: Components,
-  recorded: Recorded | undefined,
+  components: SchemaComponents,
+  recorded: RecordedExample | undefined,
 ): PlainMap {
   const schema = components.refer(shape, kind === 'text' ? 'whole' : kind);
   const example = recorded?.body === undefined ? {} : { example: recorded.body };
@@ -123,7 +125,11 @@ function bodyOf(
   };
 }
 
-function responsesOf(operation: Operation, components: Components, recorded: Recorded | undefined): PlainMap {
+function responsesOf(
+  operation: Operation,
+  components: SchemaComponents,
+  recorded: RecordedExample | undefined,
+): PlainMap {
   const { answer, hasEtag } = operation;
   const type = answer.kind === 'stream' ? 'text/event-stream' : JSON_TYPE;
   const schema = ENVELOPES[answer.kind](components.refer(answer.shape, 'answer'));
@@ -141,3 +147,84 @@ const refusedOf = (codes: readonly ErrorCode[]): PlainMap =>
   Object.fromEntries(
     codes.map(code => [STATUS[code], { $ref: `#/components/responses/${refusalName(STATUS[code])}` }]),
   );
+
+const count = { type: 'integer', minimum: 0 };
+
+const envelope = (items: PlainMap, more: PlainMap = {}): PlainMap => ({
+  type: 'object',
+  properties: { items: { type: 'array', ...items }, count, ...more },
+  required: ['items', 'count'],
+});
+
+/** The schema of an answer by that of its one object. */
+const ENVELOPES: Readonly<Record<AnswerKind, (one: PlainMap) => PlainMap>> = {
+  list: one => envelope({ items: one }, { offset: count, limit: count, totalCount: count }),
+  item: one => envelope({ items: one, minItems: 1, maxItems: 1 }),
+  optional: one => envelope({ items: one, maxItems: 1 }),
+  object: one => one,
+  stream: one => one,
+};
+
+/** The body of every refusal. */
+const ERROR = {
+  type: 'object',
+  properties: {
+    status: { type: 'string', const: 'error' },
+    message: { type: 'string', description: 'For people; names the place and the remedy.' },
+    code: { type: 'string', enum: Object.keys(ERROR_CODES) },
+    requestId: { type: 'string', description: 'Stands in the log and in the header X-Request-Id as well.' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { path: { type: 'string' }, message: { type: 'string' } },
+        required: ['path', 'message'],
+      },
+    },
+  },
+  required: ['status', 'message', 'code', 'requestId'],
+};
+
+/** A refusal is called as its status is: `NotFound`. */
+const refusalName = (status: number): string => (STATUS_CODES[status] ?? String(status)).replaceAll(' ', '');
+
+/** One response for each status, with what its codes mean. */
+function refusals(): PlainMap {
+  const codes = Object.entries(STATUS);
+  const statuses = [...new Set(codes.map(([, status]) => status))];
+  return Object.fromEntries(
+    statuses.map(status => [
+      refusalName(status),
+      {
+        description: codes
+          .filter(([, one]) => one === status)
+          .map(([code]) => `\`${code}\`: ${MEANINGS.get(code)}`)
+          .join(' '),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    ]),
+  );
+}
+
+const MEANINGS: ReadonlyMap<string, string> = new Map(Object.entries(ERROR_CODES));
+
+/** Everything an operation can refuse with: what follows from its row, and what the row says itself. */
+function refusalsOf(operation: Operation): readonly ErrorCode[] {
+  const { access, params, query, body, takesIfMatch, answer, errors } = operation;
+  const isScoped = Object.keys(params).length > 0;
+  const found: readonly (ErrorCode | false)[] = [
+    (isScoped || Object.keys(query).length > 0 || body !== undefined) && 'invalid-request',
+    access !== 'public' && 'unauthenticated',
+    access !== 'public' && 'rate-limited',
+    access !== 'public' && 'forbidden',
+    access !== 'public' && access !== 'pipeline' && 'password-change-required',
+    isScoped && (answer.kind !== 'optional' || 'group' in params) && 'not-found',
+    takesIfMatch && 'precondition-failed',
+    body !== undefined && 'body-too-large',
+    body !== undefined && 'unsupported-media-type',
+    ...errors,
+    'unavailable',
+    'internal',
+  ];
+  return [...new Set(found.filter(code => code !== false))];
+}

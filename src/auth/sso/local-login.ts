@@ -1,9 +1,9 @@
 import { AppError } from '../../lib/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
-import type { AuthSettings } from './settings.ts';
+import type { AuthSettings } from '../settings.ts';
 
 /** The issuer by which an admin has signed in, as the last one did. */
-const PROVEN = 'sso_proven_issuer';
+const ADMIN_SIGN_IN_ISSUER = 'sso_proven_issuer';
 
 /** `kept`: on although the settings say off, as no admin has come in by the provider yet. */
 export type LocalLoginState = 'on' | 'off' | 'kept';
@@ -17,9 +17,9 @@ export interface LocalLogin {
   /** Throws `local-login-disabled` while it is off. */
   assertAllowed(): Promise<void>;
   /** Throws `conflict` when the next settings would switch it off and nobody has shown that there is another way. */
-  assertMayBecome(next: AuthSettings, now: AuthSettings): Promise<void>;
+  assertCanApply(next: AuthSettings, now: AuthSettings): Promise<void>;
   /** Books that an admin has signed in by the provider. */
-  prove(issuer: string): Promise<void>;
+  recordAdminSignIn(issuer: string): Promise<void>;
 }
 
 export function createLocalLogin(options: {
@@ -29,13 +29,13 @@ export function createLocalLogin(options: {
 }): LocalLogin {
   const { storage, settings } = options;
 
-  const isProven = async (issuer: string | undefined): Promise<boolean> =>
-    issuer !== undefined && (await storage.instanceValue(PROVEN)) === issuer;
+  const hasAdminSignedIn = async (issuer: string | undefined): Promise<boolean> =>
+    issuer !== undefined && (await storage.instanceValue(ADMIN_SIGN_IN_ISSUER)) === issuer;
 
   async function state(): Promise<LocalLoginState> {
     const auth = settings();
-    if (!saysOff(auth)) return 'on';
-    return (await isProven(auth.openid?.issuer)) ? 'off' : 'kept';
+    if (!isDisabledIn(auth)) return 'on';
+    return (await hasAdminSignedIn(auth.openid?.issuer)) ? 'off' : 'kept';
   }
 
   return {
@@ -46,22 +46,23 @@ export function createLocalLogin(options: {
         throw new AppError('local-login-disabled', 'Local users cannot log in here; use single sign-on');
     },
 
-    async assertMayBecome(next, now) {
-      if (!saysOff(next)) return;
+    async assertCanApply(next, now) {
+      if (!isDisabledIn(next)) return;
       const issuer = next.openid?.issuer;
-      const isSaidAlready = saysOff(now) && now.openid?.issuer === issuer;
-      if (isSaidAlready || (await isProven(issuer))) return;
+      const isAlreadyDisabled = isDisabledIn(now) && now.openid?.issuer === issuer;
+      if (isAlreadyDisabled || (await hasAdminSignedIn(issuer))) return;
       throw new AppError(
         'conflict',
         'auth.fallback can be switched off once an admin has signed in by this provider; nobody could come in otherwise',
       );
     },
 
-    async prove(issuer) {
-      if (!(await isProven(issuer))) await storage.transaction(tx => tx.setInstanceValue(PROVEN, issuer));
+    async recordAdminSignIn(issuer) {
+      if (!(await hasAdminSignedIn(issuer)))
+        await storage.transaction(tx => tx.setInstanceValue(ADMIN_SIGN_IN_ISSUER, issuer));
     },
   };
 }
 
 /** Without a provider there is nothing else to come in by. */
-const saysOff = ({ type, fallback }: AuthSettings): boolean => type === 'openid' && !fallback;
+const isDisabledIn = ({ type, fallback }: AuthSettings): boolean => type === 'openid' && !fallback;

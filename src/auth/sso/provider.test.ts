@@ -4,11 +4,11 @@ import { afterEach, expect, test } from 'vitest';
 import { listenLocally } from '../../../test/acceptance/listen-locally.ts';
 import { testClock } from '../../../test/helpers/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { type HttpClient, HttpFailure } from '../../lib/http.ts';
-import { createHttpClient } from '../../lib/http-client.ts';
-import { newAttempt } from './attempt.ts';
+import { createHttpClient, type HttpClient } from '../../lib/http/client.ts';
+import { HttpFailure } from '../../lib/http/failure.ts';
+import { authSchema } from '../settings.ts';
+import { newAuthorizationRequest } from './authorization-request.ts';
 import { createProvider } from './provider.ts';
-import { authSchema } from './settings.ts';
 
 const REDIRECT_URI = 'https://headgate.example/session/callback';
 const CLIENT = 'headgate';
@@ -87,7 +87,7 @@ async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo
   if (openid === undefined) throw new Error('the settings have no provider');
   const clock = testClock();
   const provider = createProvider(openid, { http: noting, clock });
-  const attempt = newAttempt({ issuer: url, returnTo: '/', now: 0 });
+  const attempt = newAuthorizationRequest({ issuer: url, returnTo: '/', now: 0 });
   nonce = attempt.nonce;
   return {
     url,

@@ -1,15 +1,16 @@
+import type { CustomFetch } from 'openid-client';
 import * as openid from 'openid-client';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
-import { type HttpClient, HttpFailure } from '../../lib/http.ts';
-import type { Attempt } from './attempt.ts';
-import { fetchOver } from './http-fetch.ts';
-import type { OpenidSettings } from './settings.ts';
+import type { HttpClient } from '../../lib/http/client.ts';
+import { HttpFailure } from '../../lib/http/failure.ts';
+import type { OpenidSettings } from '../settings.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
 
 /** What the provider publishes of itself is asked for again after so long. */
-const KNOWN_MS = 3_600_000;
+const CACHE_MS = 3_600_000;
 /** Whoever cannot be reached is not asked again for each that would sign in. */
-const FAILED_MS = 5000;
+const RETRY_AFTER_FAILURE_MS = 5000;
 
 /** Why the provider could not be used: it cannot be reached, it said no, or what it said does not hold. */
 export class ProviderFailure extends Error {
@@ -22,9 +23,9 @@ export class ProviderFailure extends Error {
   }
 }
 
-export type Claims = Readonly<Record<string, unknown>>;
+export type ProviderClaims = Readonly<Record<string, unknown>>;
 
-interface Redeemed {
+interface RedeemedIdentity {
   readonly idToken: string;
   readonly issuer: string;
   readonly subject: string;
@@ -32,7 +33,7 @@ interface Redeemed {
    * Of the ID token, with those of the userinfo endpoint where the token lacks one that was wanted; `email` and
    * `email_verified` are of the same one.
    */
-  readonly claims: Claims;
+  readonly claims: ProviderClaims;
 }
 
 /** The OpenID Connect provider of the settings. All throw `ProviderFailure`. */
@@ -40,14 +41,18 @@ export interface Provider {
   /** Throws when it cannot be reached or calls itself by another name. */
   discover(): Promise<void>;
   /** Where the browser goes. */
-  authorizationUrl(attempt: Attempt, redirectUri: string): Promise<string>;
+  authorizationUrl(request: AuthorizationRequest, redirectUri: string): Promise<string>;
   /** Changes the code of the answer for what the provider says of the user. */
-  redeem(answer: URL, attempt: Attempt, wanted: readonly string[]): Promise<Redeemed>;
+  redeem(
+    answer: URL,
+    request: AuthorizationRequest,
+    requiredClaims: readonly string[],
+  ): Promise<RedeemedIdentity>;
   /** Where the browser goes to end the session there too; undefined when the provider has no such place. */
   endSessionUrl(idToken: string, returnTo: string): Promise<string | undefined>;
 }
 
-interface Known {
+interface CachedConfiguration {
   readonly configuration: openid.Configuration;
   readonly at: number;
 }
@@ -56,36 +61,36 @@ export function createProvider(
   settings: OpenidSettings,
   { http, clock }: { readonly http: HttpClient; readonly clock: Pick<Clock, 'monotonic'> },
 ): Provider {
-  let known: Known | undefined;
+  let cached: CachedConfiguration | undefined;
   let failed: { readonly failure: ProviderFailure; readonly at: number } | undefined;
-  let asking: Promise<openid.Configuration> | undefined;
+  let discovering: Promise<openid.Configuration> | undefined;
 
-  async function ask(): Promise<openid.Configuration> {
+  async function discoverOnce(): Promise<openid.Configuration> {
     try {
-      const configuration = await discovered(settings, http);
-      known = { configuration, at: clock.monotonic() };
+      const configuration = await discoverConfiguration(settings, http);
+      cached = { configuration, at: clock.monotonic() };
       failed = undefined;
       return configuration;
     } catch (error) {
       const failure = failureOf(error);
       failed = { failure, at: clock.monotonic() };
       // What was known an hour ago is better than nobody coming in.
-      if (known !== undefined && failure.kind === 'unreachable') return known.configuration;
+      if (cached !== undefined && failure.kind === 'unreachable') return cached.configuration;
       throw failure;
     }
   }
 
   async function current(): Promise<openid.Configuration> {
     const now = clock.monotonic();
-    if (known !== undefined && now - known.at < KNOWN_MS) return known.configuration;
-    if (failed !== undefined && now - failed.at < FAILED_MS) {
-      if (known !== undefined) return known.configuration;
+    if (cached !== undefined && now - cached.at < CACHE_MS) return cached.configuration;
+    if (failed !== undefined && now - failed.at < RETRY_AFTER_FAILURE_MS) {
+      if (cached !== undefined) return cached.configuration;
       throw failed.failure;
     }
-    asking ??= ask().finally(() => {
-      asking = undefined;
+    discovering ??= discoverOnce().finally(() => {
+      discovering = undefined;
     });
-    return asking;
+    return discovering;
   }
 
   return {
@@ -107,7 +112,7 @@ export function createProvider(
       }).href;
     },
 
-    async redeem(answer, { state, nonce, verifier }, wanted) {
+    async redeem(answer, { state, nonce, verifier }, requiredClaims) {
       const configuration = await current();
       try {
         const tokens = await openid.authorizationCodeGrant(configuration, answer, {
@@ -119,16 +124,16 @@ export function createProvider(
         const claims = tokens.claims();
         if (claims === undefined || tokens.id_token === undefined)
           throw new ProviderFailure('invalid', 'the provider sent no ID token');
-        const isLacking = wanted.some(name => claims[name] === undefined);
+        const isLacking = requiredClaims.some(name => claims[name] === undefined);
         const isAsked = isLacking && configuration.serverMetadata().userinfo_endpoint !== undefined;
-        const more = isAsked
+        const userInfo = isAsked
           ? await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)
           : {};
         return {
           idToken: tokens.id_token,
           issuer: claims.iss,
           subject: claims.sub,
-          claims: { ...more, ...claims, ...addressIn(claims, more) },
+          claims: { ...userInfo, ...claims, ...emailClaims(claims, userInfo) },
         };
       } catch (error) {
         throw failureOf(error);
@@ -147,14 +152,17 @@ export function createProvider(
 }
 
 /** What is said of an address is said of the one beside it: an answer without a word does not borrow the other's. */
-function addressIn(token: Claims, more: Claims): Claims {
+function emailClaims(token: ProviderClaims, userInfo: ProviderClaims): ProviderClaims {
   const isTold =
-    token.email !== undefined && (token.email_verified !== undefined || token.email !== more.email);
-  const { email, email_verified } = isTold ? token : more;
+    token.email !== undefined && (token.email_verified !== undefined || token.email !== userInfo.email);
+  const { email, email_verified } = isTold ? token : userInfo;
   return { email, email_verified };
 }
 
-async function discovered(settings: OpenidSettings, http: HttpClient): Promise<openid.Configuration> {
+async function discoverConfiguration(
+  settings: OpenidSettings,
+  http: HttpClient,
+): Promise<openid.Configuration> {
   const { client_id, client_secret } = settings;
   const issuer = new URL(settings.issuer);
   const fetch = fetchOver(http);
@@ -196,7 +204,7 @@ function failureOf(error: unknown): ProviderFailure {
   const denied = chain.find(one => one instanceof openid.AuthorizationResponseError);
   if (denied !== undefined)
     return new ProviderFailure('denied', `the provider answered '${denied.error}'`, error);
-  const refused = chain.map(refusalIn).find(code => code !== undefined);
+  const refused = chain.map(oauthErrorCode).find(code => code !== undefined);
   if (refused !== undefined)
     return new ProviderFailure('invalid', `the provider answered '${refused}'`, error);
   const status = chain.find(one => one instanceof Response)?.status ?? 0;
@@ -206,7 +214,7 @@ function failureOf(error: unknown): ProviderFailure {
 }
 
 /** The error code of RFC 6749 section 5.2, in the body or the header of an answer. */
-function refusalIn(error: unknown): string | undefined {
+function oauthErrorCode(error: unknown): string | undefined {
   if (error instanceof openid.ResponseBodyError) return error.error;
   if (error instanceof openid.WWWAuthenticateChallengeError) return error.cause[0]?.parameters.error;
   return undefined;
@@ -219,3 +227,34 @@ function causesOf(error: unknown): readonly unknown[] {
     chain.push(at);
   return chain;
 }
+
+const TIMEOUT_MS = 10_000;
+const LARGEST_ANSWER = 1024 * 1024;
+const WITHOUT_BODY = [204, 205, 304];
+
+/** The one way out over HTTP, in the form of `fetch`: what may be connected to is judged there. */
+const fetchOver =
+  (http: Pick<HttpClient, 'request'>): CustomFetch =>
+  async (url, { method, headers, body, signal }) => {
+    const sent = body instanceof URLSearchParams ? body.toString() : body;
+    const answer = await http.request({
+      url,
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers,
+      ...(typeof sent === 'string' && { body: sent }),
+      ...(signal !== undefined && { signal }),
+      timeoutMs: TIMEOUT_MS,
+      maxAnswerBytes: LARGEST_ANSWER,
+    });
+    if (answer.truncated) throw new Error(`an answer of the provider is over ${LARGEST_ANSWER} bytes`);
+    return new Response(WITHOUT_BODY.includes(answer.status) ? null : new Uint8Array(answer.body), {
+      status: answer.status,
+      headers: withoutEncoding(answer.headers),
+    });
+  };
+
+/** The body is decoded by now. */
+const withoutEncoding = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !['content-encoding', 'content-length'].includes(name)),
+  );

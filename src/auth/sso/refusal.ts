@@ -28,7 +28,7 @@ export class SignInRefused extends Error {
 }
 
 /** Answers as `work` does, and has its refusal say where somebody was on the way to. */
-export async function onTheWayTo<Result>(returnTo: string, work: () => Promise<Result>): Promise<Result> {
+export async function withReturnTo<Result>(returnTo: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

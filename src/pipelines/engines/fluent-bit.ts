@@ -1,17 +1,17 @@
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
-const input = (name: string, means: Meaning): Rule => ({
+const input = (name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^fluentbit_input_${name}$`),
   kind: 'input',
   id: 'name',
-  means,
+  meaning,
 });
 
-const output = (name: string, means: Meaning): Rule => ({
+const output = (name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^fluentbit_output_${name}$`),
   kind: 'output',
   id: 'name',
-  means,
+  meaning,
 });
 
 /**
@@ -19,7 +19,7 @@ const output = (name: string, means: Meaning): Rule => ({
  * and only retries tell, so all three are errors. A plugin without alias is named `type.N`. What a full
  * ring buffer loses is counted in bytes, which are no events: it shows as blocked.
  */
-export const fluentBit: Profile = {
+export const fluentBit: EngineProfile = {
   engine: 'fluent-bit',
   typeOf: id => /^(.+)\.\d+$/.exec(id)?.[1],
   ignores: /^(storage_backlog|fluentbit_metrics)\.\d+$/,

@@ -1,18 +1,18 @@
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
-const plugin = (kind: 'input' | 'output', name: string, means: Meaning): Rule => ({
+const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^fluentd_${kind}_status_${name}$`),
   kind,
   id: 'plugin_id',
   type: 'type',
-  means,
+  meaning,
 });
 
 /**
  * Fluentd by fluent-plugin-prometheus. What it emits is what went into a buffer: it counts nothing as delivered. A
  * plugin without `@id` has another id after each start.
  */
-export const fluentdPrometheus: Profile = {
+export const fluentdPrometheus: EngineProfile = {
   engine: 'fluentd-prometheus',
   rules: [
     plugin('input', 'num_records_total', counter('in_events')),

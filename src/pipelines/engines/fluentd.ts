@@ -1,13 +1,13 @@
-import { type FluentdPlugin, readFluentd } from '../formats/fluentd.ts';
-import { addStat, type Stat, type Stats } from '../formats/stats.ts';
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import * as z from 'zod';
+import { addStat, notThat, readPage, type Stat, type Stats } from '../parsers/json-page.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
-const plugin = (kind: 'input' | 'output', name: string, means: Meaning): Rule => ({
+const pluginRule = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^${kind}\\.${name}$`),
   kind,
   id: 'plugin_id',
   type: 'type',
-  means,
+  meaning,
 });
 
 const SPACE = 'buffer_available_buffer_space_ratios';
@@ -16,23 +16,23 @@ const SPACE = 'buffer_available_buffer_space_ratios';
  * Fluentd by its monitor_agent. `delivered_*` is what an output emitted, held back while it only fails: Fluentd counts
  * nothing as delivered. What it drops it counts in chunks. A plugin without `@id` has another id after each start.
  */
-export const fluentd: Profile = {
+export const fluentd: EngineProfile = {
   engine: 'fluentd',
   rules: [
-    plugin('input', 'emit_records', counter('in_events')),
-    plugin('input', 'emit_size', counter('in_bytes')),
-    plugin('output', 'delivered_records', counter('out_events')),
-    plugin('output', 'delivered_size', counter('out_bytes')),
-    plugin('output', 'retry_count', counter('errors')),
-    plugin('output', 'drop_oldest_chunk_count', counter('dropped')),
-    plugin('output', 'retrying', gauge('up', 'last', { scale: -1, offset: 1 })),
-    plugin('output', SPACE, gauge('queue_size', 'last', { scale: -1, offset: 100 })),
-    plugin('output', SPACE, gauge('queue_capacity', 'last', { scale: 0, offset: 100 })),
+    pluginRule('input', 'emit_records', counter('in_events')),
+    pluginRule('input', 'emit_size', counter('in_bytes')),
+    pluginRule('output', 'delivered_records', counter('out_events')),
+    pluginRule('output', 'delivered_size', counter('out_bytes')),
+    pluginRule('output', 'retry_count', counter('errors')),
+    pluginRule('output', 'drop_oldest_chunk_count', counter('dropped')),
+    pluginRule('output', 'retrying', gauge('up', 'last', { scale: -1, offset: 1 })),
+    pluginRule('output', SPACE, gauge('queue_size', 'last', { scale: -1, offset: 100 })),
+    pluginRule('output', SPACE, gauge('queue_capacity', 'last', { scale: 0, offset: 100 })),
   ],
 };
 
 /** What is remembered of a plugin from one page to the next. */
-interface Known {
+interface PluginState {
   readonly records: number;
   readonly size: number;
   readonly rollbacks: number;
@@ -42,7 +42,7 @@ interface Known {
   readonly deliveredSize: number;
 }
 
-const AT_START: Known = {
+const INITIAL_STATE: PluginState = {
   records: 0,
   size: 0,
   rollbacks: 0,
@@ -53,31 +53,31 @@ const AT_START: Known = {
 
 /** Reads the pages of one Fluentd process, one after the other. Throws `invalid-request` for a page that is none. */
 export function createFluentdReader(): (text: string) => Stats & { readonly restarted: boolean } {
-  let known = new Map<string, Known>();
+  let states = new Map<string, PluginState>();
 
   return text => {
     const { plugins, bad } = readFluentd(text);
     // All counters are of one process, so when one fell all of them began anew.
-    const restarted = plugins.some(one => fell(one, known.get(one.plugin_id)));
+    const restarted = plugins.some(one => hasReset(one, states.get(one.plugin_id)));
     // What cannot be read now may be one that is known.
-    const next = new Map(bad > 0 ? known : []);
+    const next = new Map(bad > 0 ? states : []);
     const stats: Stat[] = [];
     for (const one of plugins) {
-      const before = known.get(one.plugin_id);
-      const now = knownOf(one, before && restarted ? AT_START : before);
+      const before = states.get(one.plugin_id);
+      const now = nextState(one, before && restarted ? INITIAL_STATE : before);
       next.set(one.plugin_id, now);
       addPlugin(stats, one, now);
     }
-    known = next;
+    states = next;
     return { stats, bad, restarted };
   };
 }
 
-const fell = (one: FluentdPlugin, before: Known | undefined): boolean =>
+const hasReset = (one: FluentdPlugin, before: PluginState | undefined): boolean =>
   before !== undefined &&
   ((one.emit_records ?? 0) < before.records || (one.rollback_count ?? 0) < before.rollbacks);
 
-function knownOf(one: FluentdPlugin, before: Known | undefined): Known {
+function nextState(one: FluentdPlugin, before: PluginState | undefined): PluginState {
   const records = one.emit_records ?? 0;
   const size = one.emit_size ?? 0;
   const rollbacks = one.rollback_count ?? 0;
@@ -95,16 +95,16 @@ function knownOf(one: FluentdPlugin, before: Known | undefined): Known {
 }
 
 /** With `include_retry false` the page does not say whether it retries. */
-const isFailing = (one: FluentdPlugin, before: Known): boolean =>
+const isFailing = (one: FluentdPlugin, before: PluginState): boolean =>
   one.retry ? (one.retry.steps ?? 0) > 0 : (one.rollback_count ?? 0) > before.rollbacks;
 
-function addPlugin(stats: Stat[], one: FluentdPlugin, now: Known): void {
+function addPlugin(stats: Stat[], one: FluentdPlugin, now: PluginState): void {
   const of = {
     labels: new Map([
       ['plugin_id', one.plugin_id],
       ['type', one.type],
     ]),
-    life: '',
+    incarnation: '',
   };
   if (one.plugin_category === 'input') {
     addStat(stats, 'input.emit_records', now.records, of);
@@ -121,3 +121,58 @@ function addPlugin(stats: Stat[], one: FluentdPlugin, now: Known): void {
 
 /** Without `enable_size_metrics` sizes stay 0, which is no measure of anything. */
 const sizeOf = (size: number): number | undefined => (size > 0 ? size : undefined);
+
+const EXPECTED = "the page of Fluentd's monitor_agent";
+const MOST_PLUGINS = 20_000;
+/** Inputs have some that are null. */
+const count = z.number().min(0).nullish();
+const name = z.string().min(1).max(512);
+
+const plugin = z.object({
+  plugin_id: name,
+  plugin_category: z.string(),
+  type: name,
+  emit_records: z.number().min(0).optional(),
+  emit_size: z.number().min(0).optional(),
+  write_count: count,
+  rollback_count: count,
+  retry_count: count,
+  drop_oldest_chunk_count: count,
+  buffer_available_buffer_space_ratios: count,
+  retry: z.object({ steps: count }).nullish(),
+});
+
+/** A plugin as the page tells of it. */
+export type FluentdPlugin = z.output<typeof plugin>;
+
+const page = z.object({ plugins: z.array(z.unknown()).max(MOST_PLUGINS) });
+
+/**
+ * Fluentd's `/api/plugins.json`: the inputs and outputs that count what they emit. An output such as `copy` counts
+ * nothing, and filters move nothing. Throws `invalid-request` for a page that is something else.
+ */
+export function readFluentd(text: string): {
+  readonly plugins: readonly FluentdPlugin[];
+  /** Plugins that cannot be read and are skipped. */
+  readonly bad: number;
+} {
+  const found = page.safeParse(readPage(text, EXPECTED));
+  if (!found.success)
+    throw notThat(
+      EXPECTED,
+      `it lists no plugins, or more than ${MOST_PLUGINS}; set url to …/api/plugins.json`,
+    );
+  const plugins: FluentdPlugin[] = [];
+  let bad = 0;
+  for (const value of found.data.plugins) {
+    const one = plugin.safeParse(value);
+    if (!one.success) bad++;
+    else if (counts(one.data)) plugins.push(one.data);
+  }
+  if (plugins.length === 0 && bad > 0) throw notThat(EXPECTED, 'none of its plugins can be read');
+  return { plugins, bad };
+}
+
+/** The agent that serves the page is an input itself, which nobody waits for. */
+const counts = ({ plugin_category: category, type, emit_records: records }: FluentdPlugin): boolean =>
+  (category === 'input' || category === 'output') && type !== 'monitor_agent' && typeof records === 'number';

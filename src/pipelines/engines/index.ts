@@ -5,7 +5,7 @@ import { fluentd } from './fluentd.ts';
 import { fluentdPrometheus } from './fluentd-prometheus.ts';
 import { logstash } from './logstash.ts';
 import { otelcol } from './otelcol.ts';
-import type { Profile } from './profile.ts';
+import type { EngineProfile } from './profile.ts';
 import { prometheus } from './prometheus.ts';
 import { redpandaConnect } from './redpanda-connect.ts';
 import { telegraf } from './telegraf.ts';
@@ -24,5 +24,5 @@ const PROFILES = {
 } as const;
 
 /** How to read the pages of a pipeline. */
-export const profileOf = (settings: ProfiledSettings): Profile =>
+export const profileOf = (settings: ProfiledSettings): EngineProfile =>
   settings.engine === 'custom' ? customProfile(settings.rules ?? []) : PROFILES[settings.engine];

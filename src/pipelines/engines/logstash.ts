@@ -1,19 +1,21 @@
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import * as z from 'zod';
+import { addStat, assertStatsFit, notThat, readPage, type Stat, type Stats } from '../parsers/json-page.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
-const plugin = (kind: 'input' | 'output', place: string, means: Meaning): Rule => ({
+const pluginRule = (kind: 'input' | 'output', place: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^${kind}s\\.${place}$`),
   kind,
   id: 'id',
   within: 'pipeline',
   type: 'name',
-  means,
+  meaning,
 });
 
 /** A pipeline has one queue, between its inputs and its outputs: it tells of both. */
-const queue = (kind: 'input' | 'output'): Rule[] => [
-  plugin(kind, 'queue\\.queue_size_in_bytes', gauge('queue_bytes', 'last')),
-  plugin(kind, 'queue\\.max_queue_size_in_bytes', gauge('queue_capacity_bytes', 'last')),
-  plugin(kind, 'status', gauge('up', 'last')),
+const queueRules = (kind: 'input' | 'output'): ProfileRule[] => [
+  pluginRule(kind, 'queue\\.queue_size_in_bytes', gauge('queue_bytes', 'last')),
+  pluginRule(kind, 'queue\\.max_queue_size_in_bytes', gauge('queue_capacity_bytes', 'last')),
+  pluginRule(kind, 'status', gauge('up', 'last')),
 ];
 
 /**
@@ -21,17 +23,155 @@ const queue = (kind: 'input' | 'output'): Rule[] => [
  * that is stuck counts nothing but what it holds. There are no bytes, and a plugin without `id` has another one after
  * each change of its pipeline.
  */
-export const logstash: Profile = {
+export const logstash: EngineProfile = {
   engine: 'logstash',
   rules: [
-    plugin('input', 'events\\.out', counter('in_events')),
-    plugin('input', 'events\\.queue_push_duration_in_millis', gauge('blocked', 'max', { reads: 'share' })),
-    ...queue('input'),
-    plugin('output', 'events\\.out', counter('out_events')),
-    plugin('output', 'events\\.pending', gauge('queue_size', 'last')),
-    plugin('output', 'documents\\.non_retryable_failures', counter('errors')),
-    plugin('output', 'bulk_requests\\.failures', counter('errors')),
-    plugin('output', 'dead_letter_queue\\.dropped_events', counter('dropped')),
-    ...queue('output'),
+    pluginRule('input', 'events\\.out', counter('in_events')),
+    pluginRule(
+      'input',
+      'events\\.queue_push_duration_in_millis',
+      gauge('blocked', 'max', { reads: 'share' }),
+    ),
+    ...queueRules('input'),
+    pluginRule('output', 'events\\.out', counter('out_events')),
+    pluginRule('output', 'events\\.pending', gauge('queue_size', 'last')),
+    pluginRule('output', 'documents\\.non_retryable_failures', counter('errors')),
+    pluginRule('output', 'bulk_requests\\.failures', counter('errors')),
+    pluginRule('output', 'dead_letter_queue\\.dropped_events', counter('dropped')),
+    ...queueRules('output'),
   ],
 };
+
+const EXPECTED = "Logstash's node stats";
+const count = z.number().min(0).optional();
+const name = z.string().min(1).max(512);
+
+const events = z.object({ in: count, out: count, queue_push_duration_in_millis: count });
+const plugin = z.object({
+  id: name,
+  name,
+  events: events.nullish(),
+  documents: z.object({ non_retryable_failures: count }).nullish(),
+  bulk_requests: z.object({ failures: count }).nullish(),
+});
+type Plugin = z.output<typeof plugin>;
+
+const pipeline = z.object({
+  ephemeral_id: z.string().max(128).nullish(),
+  plugins: z.object({ inputs: z.array(z.unknown()).nullish(), outputs: z.array(z.unknown()).nullish() }),
+  queue: z.object({ queue_size_in_bytes: count, max_queue_size_in_bytes: count }).nullish(),
+  dead_letter_queue: z.object({ dropped_events: count }).nullish(),
+});
+type Pipeline = z.output<typeof pipeline>;
+
+const page = z.object({
+  status: z.string().nullish(),
+  ephemeral_id: z.string().max(128).nullish(),
+  pipelines: z.record(name, z.unknown()),
+});
+
+/**
+ * Logstash's `/_node/stats` or `/_node/stats/pipelines`: `inputs.*` and `outputs.*` with the labels `pipeline`, `id` and
+ * `name`, each named by its place in a plugin. A pipeline's queue and what its dead letter queue dropped are told of its
+ * plugins, which have none of their own. A reloaded pipeline has another `ephemeral_id`, so its counters have another
+ * life. Throws `invalid-request` for a page that is something else.
+ */
+export function readLogstash(text: string): Stats {
+  const found = page.safeParse(readPage(text, EXPECTED));
+  if (!found.success) throw notThat(EXPECTED, 'it lists no pipelines; set url to …/_node/stats');
+  const { pipelines, status, ephemeral_id: node } = found.data;
+  const own = Object.entries(pipelines).filter(([id, value]) => !id.startsWith('.') && isPresent(value));
+  // The status is that of the node: it blames one pipeline only where there is no other.
+  const up = own.length === 1 && status === 'red' ? 0 : undefined;
+  const stats: Stat[] = [];
+  let bad = 0;
+  for (const [id, value] of own) {
+    const one = pipeline.safeParse(value);
+    if (one.success)
+      bad += addPipeline(stats, { id, up, life: one.data.ephemeral_id ?? node ?? '' }, one.data);
+    else bad++;
+    assertStatsFit(stats);
+  }
+  if (stats.length === 0 && bad > 0) throw notThat(EXPECTED, 'none of its plugins can be read');
+  return { stats, bad };
+}
+
+/** A pipeline that has ended may be listed without anything in it. */
+const isPresent = (value: unknown): boolean =>
+  typeof value !== 'object' || (value !== null && Object.keys(value).length > 0);
+
+interface PluginContext {
+  readonly id: string;
+  readonly up: number | undefined;
+  readonly life: string;
+}
+
+/** Says how many plugins cannot be read. */
+function addPipeline(stats: Stat[], { id, up, life }: PluginContext, parsed: Pipeline): number {
+  let bad = 0;
+  const each = (
+    plugins: readonly unknown[],
+    add: (one: Plugin, of: Pick<Stat, 'labels' | 'incarnation'>) => void,
+  ): void => {
+    for (const value of plugins) {
+      const one = plugin.safeParse(value);
+      if (!one.success) {
+        bad++;
+        continue;
+      }
+      const labels = new Map([
+        ['pipeline', id],
+        ['id', one.data.id],
+        ['name', one.data.name],
+      ]);
+      add(one.data, { labels, incarnation: life });
+    }
+  };
+  each(parsed.plugins.inputs ?? [], (one, of) => {
+    addStat(stats, 'inputs.events.out', one.events?.out, of);
+    addStat(
+      stats,
+      'inputs.events.queue_push_duration_in_millis',
+      one.events?.queue_push_duration_in_millis,
+      of,
+    );
+    addQueue(stats, 'inputs', parsed, of);
+    addStat(stats, 'inputs.status', up, of);
+  });
+  each(parsed.plugins.outputs ?? [], (one, of) => {
+    addStat(stats, 'outputs.events.out', one.events?.out, of);
+    addStat(stats, 'outputs.events.pending', pendingIn(one), of);
+    addStat(stats, 'outputs.documents.non_retryable_failures', one.documents?.non_retryable_failures, of);
+    addStat(stats, 'outputs.bulk_requests.failures', one.bulk_requests?.failures, of);
+    // Only outputs that index documents write to the dead letter queue.
+    if (one.documents)
+      addStat(
+        stats,
+        'outputs.dead_letter_queue.dropped_events',
+        parsed.dead_letter_queue?.dropped_events,
+        of,
+      );
+    addQueue(stats, 'outputs', parsed, of);
+    addStat(stats, 'outputs.status', up, of);
+  });
+  return bad;
+}
+
+/** What went in and did not come out: an output that is stuck holds a batch, and counts nothing else. */
+function pendingIn({ events }: Plugin): number | undefined {
+  const { in: taken, out } = events ?? {};
+  return typeof taken === 'number' && typeof out === 'number' ? Math.max(0, taken - out) : undefined;
+}
+
+/** A queue in memory tells no size, and says that its most is 0. */
+function addQueue(
+  stats: Stat[],
+  kind: 'inputs' | 'outputs',
+  { queue }: Pipeline,
+  of: Pick<Stat, 'labels' | 'incarnation'>,
+): void {
+  const most = queue?.max_queue_size_in_bytes ?? 0;
+  if (most <= 0) return;
+  addStat(stats, `${kind}.queue.queue_size_in_bytes`, queue?.queue_size_in_bytes, of);
+  addStat(stats, `${kind}.queue.max_queue_size_in_bytes`, most, of);
+}

@@ -1,28 +1,28 @@
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const SIGNAL = '(?:log_records|metric_points|spans|profile_samples)';
 /** The unit and `_total` come and go with the version and the reader's configuration. */
 const SUFFIX = '(?:__\\w+_)?(?:_total)?$';
 
-const receiver = (verb: string, means: Meaning): Rule => ({
+const receiver = (verb: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^otelcol_receiver_${verb}_${SIGNAL}${SUFFIX}`),
   kind: 'input',
   id: 'receiver',
-  means,
+  meaning,
 });
 
-const exporter = (verb: string, means: Meaning): Rule => ({
+const exporter = (verb: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^otelcol_exporter_${verb}_${SIGNAL}${SUFFIX}`),
   kind: 'output',
   id: 'exporter',
-  means,
+  meaning,
 });
 
 /**
  * The collector's own telemetry, one family per signal, added up. The queue is the fullest one over
  * `data_type`: their sum would hide a full one.
  */
-export const otelcol: Profile = {
+export const otelcol: EngineProfile = {
   engine: 'otelcol',
   typeOf: id => id.split('/')[0],
   rules: [
@@ -33,7 +33,7 @@ export const otelcol: Profile = {
       match: new RegExp(`^otelcol_scraper_errored_${SIGNAL}${SUFFIX}`),
       kind: 'input',
       id: 'receiver',
-      means: counter('errors'),
+      meaning: counter('errors'),
     },
     exporter('sent', counter('out_events')),
     exporter('send_failed', counter('errors')),
@@ -42,13 +42,13 @@ export const otelcol: Profile = {
       match: /^otelcol_exporter_queue_size(?:__\w+_)?$/,
       kind: 'output',
       id: 'exporter',
-      means: gauge('queue_size', 'max'),
+      meaning: gauge('queue_size', 'max'),
     },
     {
       match: /^otelcol_exporter_queue_capacity(?:__\w+_)?$/,
       kind: 'output',
       id: 'exporter',
-      means: gauge('queue_capacity', 'max'),
+      meaning: gauge('queue_capacity', 'max'),
     },
   ],
 };

@@ -1,7 +1,7 @@
-import { unsliced } from '../../lib/unsliced.ts';
-import type { ComponentKind } from '../component.ts';
+import { copyText } from '../../lib/text.ts';
+import type { ComponentKind } from '../components/component.ts';
 import type { Counter, Gauge } from '../metric.ts';
-import { LONGEST_NAME } from '../pattern.ts';
+import { LONGEST_NAME } from '../metric-pattern.ts';
 
 /** Some engines bound one queue by events and another by bytes; the pair in bytes is kept apart until both are known. */
 export type RuleGauge = Gauge | 'queue_bytes' | 'queue_capacity_bytes';
@@ -61,7 +61,7 @@ export const gauge = (
 });
 
 /** Which series says it, and of which component. */
-export interface Rule {
+export interface ProfileRule {
   readonly match: RegExp;
   /** Labels and the values they must have. */
   readonly where?: Readonly<Record<string, string>>;
@@ -74,13 +74,13 @@ export interface Rule {
   readonly type?: string;
   /** Only adds to a component that other series named: this one does not know its type. */
   readonly joins?: true;
-  readonly means: Meaning;
+  readonly meaning: Meaning;
 }
 
 /** How to read one engine. */
-export interface Profile {
+export interface EngineProfile {
   readonly engine: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly ProfileRule[];
   /** The type inside an id, for engines whose ids hold it. */
   readonly typeOf?: (id: string) => string | undefined;
   /** Ids of what the engine counts and nobody configured. */
@@ -88,62 +88,62 @@ export interface Profile {
 }
 
 /** One thing a series says. */
-export interface Statement {
+export interface SeriesMapping {
   readonly kind: ComponentKind;
   /** Undefined joins whichever component of this kind and id exists. */
   readonly type: string | undefined;
   readonly engineId: string;
-  readonly means: Meaning;
+  readonly meaning: Meaning;
 }
 
 /** Names whose rules are remembered; a sender with more pays for each series. */
-const MOST_NAMES = 10_000;
+const MAX_NAMES = 10_000;
 
 /**
  * Finds the rules that could say something about a series of a name, for one who asks about the same names again and
  * again. Long names match nothing: patterns were judged for short ones.
  */
-export function ruleLookup(profile: Profile): (name: string) => readonly Rule[] {
-  const remembered = new Map<string, readonly Rule[]>();
+export function ruleLookup(profile: EngineProfile): (name: string) => readonly ProfileRule[] {
+  const remembered = new Map<string, readonly ProfileRule[]>();
   return name => {
     if (name.length > LONGEST_NAME) return [];
     const known = remembered.get(name);
     if (known !== undefined) return known;
     const rules = profile.rules.filter(rule => rule.match.test(name));
-    if (remembered.size < MOST_NAMES) remembered.set(unsliced(name), rules);
+    if (remembered.size < MAX_NAMES) remembered.set(copyText(name), rules);
     return rules;
   };
 }
 
 /** What a series says under the given rules of the profile. */
-export function statementsOf(
-  profile: Profile,
-  rules: readonly Rule[],
+export function mapSeries(
+  profile: EngineProfile,
+  rules: readonly ProfileRule[],
   labels: ReadonlyMap<string, string>,
-): Statement[] {
-  const statements: Statement[] = [];
+): SeriesMapping[] {
+  const mappings: SeriesMapping[] = [];
   for (const rule of rules) {
     const engineId = idFor(rule, labels);
     if (!engineId || profile.ignores?.test(engineId) || !meets(rule, labels)) continue;
     const type = rule.joins ? undefined : typeFor(profile, rule, engineId, labels);
-    statements.push({ kind: rule.kind, type, engineId, means: rule.means });
+    mappings.push({ kind: rule.kind, type, engineId, meaning: rule.meaning });
   }
-  return statements;
+  return mappings;
 }
 
-function idFor({ id, within }: Rule, labels: ReadonlyMap<string, string>): string | undefined {
+function idFor({ id, within }: ProfileRule, labels: ReadonlyMap<string, string>): string | undefined {
   const own = typeof id === 'string' ? labels.get(id) : id.map(name => labels.get(name)).find(Boolean);
   const outer = within === undefined ? undefined : labels.get(within);
   return own && outer ? `${outer}/${own}` : own;
 }
 
-function meets(rule: Rule, labels: ReadonlyMap<string, string>): boolean {
+function meets(rule: ProfileRule, labels: ReadonlyMap<string, string>): boolean {
   return Object.entries(rule.where ?? {}).every(([name, value]) => labels.get(name) === value);
 }
 
 function typeFor(
-  profile: Profile,
-  rule: Rule,
+  profile: EngineProfile,
+  rule: ProfileRule,
   engineId: string,
   labels: ReadonlyMap<string, string>,
 ): string {

@@ -1,26 +1,26 @@
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
-const remote = (name: string, means: Meaning): Rule => ({
+const remote = (name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^prometheus_remote_storage_${name}$`),
   kind: 'output',
   id: 'remote_name',
-  means,
+  meaning,
 });
 
 /**
  * Prometheus and its agents: jobs by `/federate`, remote writes by their own page. `samples_total`
  * counts attempts, so what was delivered is it less the retried and the failed ones.
  */
-export const prometheus: Profile = {
+export const prometheus: EngineProfile = {
   engine: 'prometheus',
   rules: [
     {
       match: /^scrape_samples_scraped$/,
       kind: 'input',
       id: 'job',
-      means: counter('in_events', { reads: 'amount' }),
+      meaning: counter('in_events', { reads: 'amount' }),
     },
-    { match: /^up$/, kind: 'input', id: 'job', means: gauge('up', 'last') },
+    { match: /^up$/, kind: 'input', id: 'job', meaning: gauge('up', 'last') },
     remote('samples_total', counter('out_events')),
     remote('samples_(?:retried|failed)_total', counter('out_events', { scale: -1 })),
     remote('samples_(?:retried|failed)_total', counter('errors')),

@@ -1,16 +1,16 @@
-import { counter, type Meaning, type Profile, type Rule } from './profile.ts';
+import { counter, type EngineProfile, type Meaning, type ProfileRule } from './profile.ts';
 
 /** A component without a label is known by its path; in streams mode both are unique within a stream only. */
-const component = (kind: 'input' | 'output', name: string, means: Meaning): Rule => ({
+const component = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^${kind}_${name}(?:_total)?$`),
   kind,
   id: ['label', 'path'],
   within: 'stream',
-  means,
+  meaning,
 });
 
 /** Redpanda Connect, that was Benthos, at `/metrics`. It has neither bytes nor queues. */
-export const redpandaConnect: Profile = {
+export const redpandaConnect: EngineProfile = {
   engine: 'redpanda-connect',
   rules: [
     component('input', 'received', counter('in_events')),

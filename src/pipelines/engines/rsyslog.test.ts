@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sample } from '../../../test/helpers/pages.ts';
-import { parseImpstats, type StatsObject } from '../formats/impstats.ts';
+import { parseImpstats, type StatsObject } from '../parsers/impstats.ts';
 import { createRsyslogReader } from './rsyslog.ts';
 
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -18,9 +18,7 @@ describe('createRsyslogReader', () => {
   it('knows inputs, actions with their queues, and forwarders; the rest is ignored', () => {
     const [round = []] = parseImpstats(sample('rsyslog-8.2302-impstats-json.txt')).rounds;
     const { stats, known } = createRsyslogReader().read(round, NONE);
-    const named = stats.flatMap(stat =>
-      stat.statements.map(one => `${one.kind} ${one.type}:${one.engineId}`),
-    );
+    const named = stats.flatMap(stat => stat.mappings.map(one => `${one.kind} ${one.type}:${one.engineId}`));
     expect([...new Set(named)].sort()).toEqual([
       'input imtcp:tcp_in(10514)',
       'input imudp:udp_in(127.0.0.1/10515/IPv4)',
@@ -33,7 +31,7 @@ describe('createRsyslogReader', () => {
 
   it('tells the type of an action nobody named', () => {
     const object = { name: 'action-3-builtin:omfwd', origin: 'core.action', values: { processed: 1 } };
-    expect(createRsyslogReader().read([object], NONE).stats[0]?.statements[0]?.type).toBe('omfwd');
+    expect(createRsyslogReader().read([object], NONE).stats[0]?.mappings[0]?.type).toBe('omfwd');
   });
 
   it('holds an action back until its queues have come, however the lines are cut', () => {
@@ -59,7 +57,7 @@ describe('createRsyslogReader', () => {
     const told = (capacities: ReadonlyMap<string, number>): number[] =>
       createRsyslogReader()
         .read([action(5), queue(5)], capacities)
-        .stats.filter(({ statements }) => statements.some(({ means }) => means.metric === 'queue_capacity'))
+        .stats.filter(({ mappings }) => mappings.some(({ meaning }) => meaning.metric === 'queue_capacity'))
         .map(({ value }) => value);
     expect(told(new Map([['out', 100]]))).toEqual([100]);
     expect(told(new Map([['other', 100]]))).toEqual([]);

@@ -1,5 +1,5 @@
-import type { StatsObject } from '../formats/impstats.ts';
-import { counter, gauge, type Meaning, type Statement } from './profile.ts';
+import type { StatsObject } from '../parsers/impstats.ts';
+import { counter, gauge, type Meaning, type SeriesMapping } from './profile.ts';
 
 type Meanings = Readonly<Record<string, readonly Meaning[]>>;
 
@@ -8,7 +8,7 @@ const INPUT: Meanings = {
   'bytes.received': [counter('in_bytes')],
 };
 
-const lost: readonly Meaning[] = [counter('dropped'), counter('out_events', { scale: -1 })];
+const DROPPED: readonly Meaning[] = [counter('dropped'), counter('out_events', { scale: -1 })];
 
 /** `processed` counts entry to the action's queue: it grows while the destination is down. */
 const ACTION: Meanings = {
@@ -20,8 +20,8 @@ const ACTION: Meanings = {
 const QUEUE: Meanings = {
   size: [gauge('queue_size', 'sum'), counter('out_events', { reads: 'level', scale: -1 })],
   full: [gauge('blocked', 'max', { reads: 'grew' })],
-  'discarded.full': lost,
-  'discarded.nf': lost,
+  'discarded.full': DROPPED,
+  'discarded.nf': DROPPED,
 };
 
 /** Not among the statistics: whoever configured the queue knows it. */
@@ -30,10 +30,10 @@ const CAPACITY = gauge('queue_capacity', 'last');
 const FORWARD: Meanings = { 'bytes.sent': [counter('out_bytes')] };
 
 /** One counter of one object: what it is called, what it says, its value. */
-interface Stat {
+interface RsyslogStat {
   /** The same for the same counter of the same object. */
   readonly series: string;
-  readonly statements: readonly Statement[];
+  readonly mappings: readonly SeriesMapping[];
   readonly value: number;
 }
 
@@ -50,7 +50,7 @@ export interface RsyslogReader {
   read(
     objects: readonly StatsObject[],
     capacities: ReadonlyMap<string, number>,
-  ): { readonly stats: readonly Stat[]; readonly known: number };
+  ): { readonly stats: readonly RsyslogStat[]; readonly known: number };
 }
 
 const MOST_ACTIONS = 10_000;
@@ -58,7 +58,7 @@ const MOST_ACTIONS = 10_000;
 type Part = 'action' | 'queue' | 'queue[DA]';
 
 interface Reading {
-  readonly stats: Stat[];
+  readonly stats: RsyslogStat[];
   readonly capacities: ReadonlyMap<string, number>;
 }
 
@@ -80,13 +80,13 @@ export function createRsyslogReader(): RsyslogReader {
     if (value !== undefined)
       stats.push({
         series: `capacity\n${action}`,
-        statements: [{ ...actionIdentity(action), means: CAPACITY }],
+        mappings: [{ ...actionIdentity(action), meaning: CAPACITY }],
         value,
       });
   }
 
   /** An action that speaks again before its queues did has lost them: what came before stands alone. */
-  function hold(action: string, part: Part, object: StatsObject, reading: Reading): void {
+  function buffer(action: string, part: Part, object: StatsObject, reading: Reading): void {
     const before = pending.get(action);
     if (before?.parts.has(part)) {
       expected.set(action, new Set(before.parts.keys()));
@@ -102,7 +102,7 @@ export function createRsyslogReader(): RsyslogReader {
 
   return {
     read(objects, capacities) {
-      const stats: Stat[] = [];
+      const stats: RsyslogStat[] = [];
       const reading = { stats, capacities };
       let known = 0;
       // A queue may stand before its action.
@@ -116,7 +116,7 @@ export function createRsyslogReader(): RsyslogReader {
           stats.push(...own);
           known += own.length > 0 ? 1 : 0;
         } else if (expected.has(place.action)) {
-          hold(place.action, place.part, object, reading);
+          buffer(place.action, place.part, object, reading);
           known++;
         }
       }
@@ -137,23 +137,27 @@ function placeOf({ origin, name }: StatsObject): { action: string; part: Part } 
 }
 
 /** An action without a name is called after its module; one with a name does not tell it. */
-function actionIdentity(action: string): Omit<Statement, 'means'> {
+function actionIdentity(action: string): Omit<SeriesMapping, 'meaning'> {
   const module = /^action-\d+-(?:builtin:)?(\w+)$/.exec(action)?.[1];
   return { kind: 'output', type: module ?? 'core.action', engineId: action };
 }
 
-function ownStats(object: StatsObject): Stat[] {
+function ownStats(object: StatsObject): RsyslogStat[] {
   const { origin, name } = object;
   if (origin === 'omfwd') return statsOf(object, FORWARD, { kind: 'output', type: origin, engineId: name });
   if (!origin.startsWith('im') || origin === 'impstats' || object.values.submitted === undefined) return [];
   return statsOf(object, INPUT, { kind: 'input', type: origin, engineId: name });
 }
 
-function statsOf(object: StatsObject, meanings: Meanings, identity: Omit<Statement, 'means'>): Stat[] {
-  return Object.entries(meanings).flatMap(([key, means]) => {
+function statsOf(
+  object: StatsObject,
+  meanings: Meanings,
+  identity: Omit<SeriesMapping, 'meaning'>,
+): RsyslogStat[] {
+  return Object.entries(meanings).flatMap(([key, meaning]) => {
     const value = object.values[key];
     if (value === undefined) return [];
-    const statements = means.map(meaning => ({ ...identity, means: meaning }));
-    return [{ series: `${object.origin}\n${object.name}\n${key}`, statements, value }];
+    const mappings = meaning.map(meaning => ({ ...identity, meaning: meaning }));
+    return [{ series: `${object.origin}\n${object.name}\n${key}`, mappings, value }];
   });
 }

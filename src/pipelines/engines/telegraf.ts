@@ -1,12 +1,12 @@
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 /** Of several plugins of one type only those with an alias are told apart. */
-const plugin = (kind: 'input' | 'output', name: string, means: Meaning): Rule => ({
+const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^internal_${name}$`),
   kind,
   id: ['alias', kind],
   type: kind,
-  means,
+  meaning,
 });
 
 /**
@@ -14,7 +14,7 @@ const plugin = (kind: 'input' | 'output', name: string, means: Meaning): Rule =>
  * What overflows its buffer Telegraf drops without an error. `errors` tells of every plugin; `gather_errors` and
  * `write_errors`, since 1.39, of the same trouble once more, so they are left out.
  */
-export const telegraf: Profile = {
+export const telegraf: EngineProfile = {
   engine: 'telegraf',
   rules: [
     plugin('input', 'gather_metrics_gathered', counter('in_events')),

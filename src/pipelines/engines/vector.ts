@@ -1,4 +1,4 @@
-import { counter, gauge, type Meaning, type Profile, type Rule } from './profile.ts';
+import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const source = {
   kind: 'input',
@@ -17,41 +17,41 @@ const sink = {
  * Both names of each gauge are accepted: 0.53 renamed them and emits both for now. The stages of a
  * buffer are not added: one full stage blocks.
  */
-const buffer = (match: RegExp, means: Meaning): Rule[] => [
-  { ...sink, match, means },
-  { match, kind: 'output', id: 'buffer_id', joins: true, means },
+const buffer = (match: RegExp, meaning: Meaning): ProfileRule[] => [
+  { ...sink, match, meaning },
+  { match, kind: 'output', id: 'buffer_id', joins: true, meaning },
 ];
 
 /**
  * Vector's `internal_metrics`. A filter discards on purpose (`intentional="true"`), which is no loss.
  * Idle series expire after 300 s since 0.43 and start again at 0.
  */
-export const vector: Profile = {
+export const vector: EngineProfile = {
   engine: 'vector',
   rules: [
-    { ...source, match: /^vector_component_received_events_total$/, means: counter('in_events') },
-    { ...source, match: /^vector_component_received_bytes_total$/, means: counter('in_bytes') },
-    { ...source, match: /^vector_component_errors_total$/, means: counter('errors') },
+    { ...source, match: /^vector_component_received_events_total$/, meaning: counter('in_events') },
+    { ...source, match: /^vector_component_received_bytes_total$/, meaning: counter('in_bytes') },
+    { ...source, match: /^vector_component_errors_total$/, meaning: counter('errors') },
     {
       ...source,
       match: /^vector_component_discarded_events_total$/,
       where: { ...source.where, intentional: 'false' },
-      means: counter('dropped'),
+      meaning: counter('dropped'),
     },
-    { ...sink, match: /^vector_component_sent_events_total$/, means: counter('out_events') },
-    { ...sink, match: /^vector_component_sent_bytes_total$/, means: counter('out_bytes') },
-    { ...sink, match: /^vector_component_errors_total$/, means: counter('errors') },
+    { ...sink, match: /^vector_component_sent_events_total$/, meaning: counter('out_events') },
+    { ...sink, match: /^vector_component_sent_bytes_total$/, meaning: counter('out_bytes') },
+    { ...sink, match: /^vector_component_errors_total$/, meaning: counter('errors') },
     {
       ...sink,
       match: /^vector_component_discarded_events_total$/,
       where: { ...sink.where, intentional: 'false' },
-      means: counter('dropped'),
+      meaning: counter('dropped'),
     },
     {
       ...sink,
       match: /^vector_buffer_discarded_events_total$/,
       where: { ...sink.where, intentional: 'false' },
-      means: counter('dropped'),
+      meaning: counter('dropped'),
     },
     ...buffer(/^vector_buffer_(size_)?events$/, gauge('queue_size', 'max')),
     ...buffer(/^vector_buffer_max_(size_events|event_size)$/, gauge('queue_capacity', 'max')),

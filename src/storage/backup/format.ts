@@ -1,5 +1,8 @@
+import { type Kysely, sql } from 'kysely';
 import * as z from 'zod';
-import type { Row } from '../view.ts';
+import { MIGRATION_TABLES } from '../migrations/migrate.ts';
+import type { Database } from '../tables.ts';
+import type { DatabaseRow } from '../view.ts';
 
 /** Of the file; a version of headgate that changes it can still read the older ones. */
 export const FORMAT = 1;
@@ -17,7 +20,7 @@ export const headerSchema = z.object({
   createdAt: z.number(),
   migrations: z.array(z.string()),
 });
-export type Header = z.infer<typeof headerSchema>;
+export type BackupHeader = z.infer<typeof headerSchema>;
 
 const value = z.union([z.string(), z.number(), z.null(), z.object({ base64: z.string() })]);
 
@@ -34,14 +37,14 @@ export const lineSchema = z.union([
     sha256: z.string(),
   }),
 ]);
-type Written = z.infer<typeof value>;
+type EncodedValue = z.infer<typeof value>;
 type Value = string | number | null | Uint8Array;
 
 /** What a restore puts into a table. */
 export type TableRow = readonly Value[];
 
 /** Throws for a value that is neither text nor number nor bytes: no column may hold one. */
-export function written(row: Row, columns: readonly string[]): readonly Written[] {
+export function encodeRow(row: DatabaseRow, columns: readonly string[]): readonly EncodedValue[] {
   return columns.map(column => {
     const found = row[column];
     if (typeof found === 'string' || typeof found === 'number' || found === null) return found;
@@ -50,5 +53,29 @@ export function written(row: Row, columns: readonly string[]): readonly Written[
   });
 }
 
-export const read = (values: readonly Written[]): TableRow =>
+export const decodeRow = (values: readonly EncodedValue[]): TableRow =>
   values.map(one => (typeof one === 'object' && one !== null ? Buffer.from(one.base64, 'base64') : one));
+
+/** A table that a backup holds. */
+export interface BackupTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** Every table of the database, as it is now, that is not volatile. */
+export async function backupTables(
+  db: Kysely<Database>,
+  isPostgres: boolean,
+): Promise<readonly BackupTable[]> {
+  const schema = isPostgres ? await currentSchema(db) : undefined;
+  const tables = await db.introspection.getTables();
+  return tables
+    .filter(table => !table.isView && table.schema === schema)
+    .filter(({ name }) => !VOLATILE_TABLES.includes(name) && !MIGRATION_TABLES.includes(name))
+    .map(({ name, columns }) => ({ name, columns: columns.map(column => column.name) }));
+}
+
+async function currentSchema(db: Kysely<Database>): Promise<string | undefined> {
+  const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(db);
+  return rows[0]?.schema;
+}

@@ -2,14 +2,13 @@ import { rm } from 'node:fs/promises';
 import { type Kysely, type Migration, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
 import { restoreKeyRing } from '../../lib/keyring.ts';
-import { migrateWithin, migrationsRun, prepareMigrations } from '../migrate.ts';
 import { MIGRATIONS } from '../migrations/index.ts';
+import { createMigrationTables, migrateWithin, migrationsRun } from '../migrations/migrate.ts';
 import { openBackend, type StorageOptions } from '../open.ts';
-import { placeOf } from '../place.ts';
+import { parseStorageUrl } from '../storage-url.ts';
 import type { Database } from '../tables.ts';
-import type { Header, TableRow } from './format.ts';
+import { type BackupHeader, backupTables, type TableRow } from './format.ts';
 import { readBackup } from './read.ts';
-import { keptTables } from './tables.ts';
 
 export interface RestoreOptions extends StorageOptions {
   /** The backup. */
@@ -20,7 +19,7 @@ export interface RestoreOptions extends StorageOptions {
   readonly migrations?: Readonly<Record<string, Migration>>;
 }
 
-export interface RestoreFacts {
+export interface RestoreResult {
   /** Of the program that wrote the backup. */
   readonly version: string;
   /** Epoch ms. */
@@ -32,32 +31,32 @@ export interface RestoreFacts {
 }
 
 /** What a whole reading of the file has found. */
-interface Checked {
-  readonly header: Header;
+interface CheckedBackup {
+  readonly header: BackupHeader;
   readonly rows: Readonly<Record<string, number>>;
   readonly keyRing: string | null;
 }
 
 /** The variables of a statement are bounded, on SQLite by 32,766. */
-const MOST_VALUES = 8_000;
-const MOST_LENGTH = 1_000_000;
+const MAX_VALUES = 8_000;
+const MAX_LENGTH = 1_000_000;
 
 /**
  * Puts a backup into a store that holds nothing yet: all of it or nothing, and nothing before the whole file was found
  * whole. Rejects with `conflict` when something is in the store, a server holds it, the backup is of a newer version
  * or another key ring is there; with what `readBackup` and `openStorage` reject with.
  */
-export async function restoreBackup(options: RestoreOptions): Promise<RestoreFacts> {
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { from, keyRing: ringPath, migrations = MIGRATIONS, clock } = options;
   const checked = await check(from, migrations);
   const { header, rows, keyRing } = checked;
-  const isPostgres = placeOf(options.url).kind === 'postgres';
+  const isPostgres = parseStorageUrl(options.url).kind === 'postgres';
   const backend = await openBackend(options);
   let ownsRing = false;
   let migrated: readonly string[] = [];
   try {
-    await backend.migrating(async db => {
-      await prepareMigrations(db);
+    await backend.withMigrationLock(async db => {
+      await createMigrationTables(db);
       const transaction = await db.startTransaction().execute();
       try {
         await assertEmpty(transaction, { header, isPostgres });
@@ -83,8 +82,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreFac
   return { version, createdAt, rows, migrated, hasKeyRing: keyRing !== null };
 }
 
-async function check(file: string, migrations: Readonly<Record<string, Migration>>): Promise<Checked> {
-  let header: Header | undefined;
+async function check(file: string, migrations: Readonly<Record<string, Migration>>): Promise<CheckedBackup> {
+  let header: BackupHeader | undefined;
   let keyRing: string | null = null;
   let rows: Readonly<Record<string, number>> = {};
   for await (const part of readBackup(file)) {
@@ -105,7 +104,7 @@ async function check(file: string, migrations: Readonly<Record<string, Migration
 
 async function assertEmpty(
   db: Kysely<Database>,
-  { header, isPostgres }: { readonly header: Header; readonly isPostgres: boolean },
+  { header, isPostgres }: { readonly header: BackupHeader; readonly isPostgres: boolean },
 ): Promise<void> {
   const ran = await migrationsRun(db);
   if (ran.some(name => !header.migrations.includes(name)))
@@ -114,7 +113,7 @@ async function assertEmpty(
       'the store has tables of a newer version than the backup; name an empty data directory with --data, or an ' +
         'empty database in storage.url',
     );
-  for (const { name } of await keptTables(db, isPostgres)) {
+  for (const { name } of await backupTables(db, isPostgres)) {
     const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db);
     if (rows.length > 0)
       throw new AppError(
@@ -144,7 +143,7 @@ async function fill(db: Kysely<Database>, file: string): Promise<void> {
     if (part.kind === 'row') {
       waiting.push(part.row);
       for (const value of part.row) if (typeof value === 'string') length += value.length;
-      if ((waiting.length + 1) * columns.length > MOST_VALUES || length > MOST_LENGTH) await flush();
+      if ((waiting.length + 1) * columns.length > MAX_VALUES || length > MAX_LENGTH) await flush();
     } else {
       await flush();
       if (part.kind === 'table') ({ table, columns } = part);

@@ -1,0 +1,194 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import { externalEventsSchema } from '../../notifications/external-events.ts';
+import { samplesSchema } from '../../pipelines/parsers/samples.ts';
+import { ingestEvents, ingestImpstats, ingestSamples, senderOf } from '../../resources/ingest.ts';
+import type { CallLimits } from '../call-limits.ts';
+import { asAppError } from '../errors.ts';
+import { bearerToken, type Forwarding, forwardToLeader, readJsonBodies, readTextBodies } from '../hooks.ts';
+import type { Operation } from '../operation.ts';
+import { ingestEndpointOf, type ServedWorkspace, type WorkspaceOf } from '../served-workspace.ts';
+import { addPointRoutes, otlpOperation, remoteWriteOperation } from './points.ts';
+
+export const INGEST_PREFIX = '/ingest';
+
+const accepted = z.int().min(0).describe('How many were taken. They are in memory, not on disk.');
+const ingestRoute = {
+  method: 'POST',
+  access: 'pipeline',
+  params: {},
+  takesIfMatch: false,
+  hasEtag: false,
+  errors: [],
+} as const;
+
+const samplesOperation: Operation = {
+  ...ingestRoute,
+  id: 'ingest.samples',
+  path: '/ingest/samples',
+  summary: 'Take samples of a custom pipeline that pushes; all of them or none',
+  query: {},
+  body: { kind: 'whole', shape: { name: 'Samples', schema: samplesSchema }, isRequired: true },
+  answer: { kind: 'object', shape: { name: 'SamplesTaken', schema: z.object({ accepted }) } },
+  example: {
+    body: {
+      instance: 'edge-1',
+      temporality: 'delta',
+      samples: [
+        { kind: 'input', type: 'syslog', id: 'app', metric: 'in_events', value: 1840 },
+        { kind: 'input', type: 'syslog', id: 'app', metric: 'in_bytes', value: 262_144 },
+        { kind: 'output', type: 's3', id: 'lake', metric: 'out_events', value: 1838 },
+      ],
+    },
+  },
+};
+
+const impstatsOperation: Operation = {
+  ...ingestRoute,
+  id: 'ingest.impstats',
+  path: '/ingest/impstats',
+  summary: 'Take statistics of an rsyslog pipeline, as rsyslog writes them',
+  query: { instance: z.string().optional().describe('Which host they are of.') },
+  body: {
+    kind: 'text',
+    shape: {
+      name: 'Impstats',
+      schema: z.string().describe('Lines of JSON, text before the first { is cut.'),
+    },
+    isRequired: true,
+  },
+  answer: {
+    kind: 'object',
+    shape: {
+      name: 'ImpstatsTaken',
+      schema: z.object({
+        accepted,
+        ignored: z.int().min(0).describe('Lines and objects that tell nothing of an input or output.'),
+      }),
+    },
+  },
+  example: {
+    query: { instance: 'log-1' },
+    body: '{"name":"imtcp(514)","origin":"imtcp","submitted":1200}',
+  },
+};
+
+const eventsOperation: Operation = {
+  ...ingestRoute,
+  id: 'ingest.events',
+  path: '/ingest/events',
+  summary: 'Take events of posted conditions; all of them or none, answered when what follows is on disk',
+  query: {},
+  body: { kind: 'whole', shape: { name: 'PostedEvents', schema: externalEventsSchema }, isRequired: true },
+  answer: {
+    kind: 'object',
+    shape: {
+      name: 'EventsTaken',
+      schema: z.object({
+        accepted: z.int().min(0).describe('How many were taken. What follows from them is on disk.'),
+      }),
+    },
+  },
+  errors: ['unprocessable'],
+  example: {
+    body: {
+      condition: 'search',
+      key: 'failed_logins/web1',
+      state: 'ALARM',
+      fields: { count: 42 },
+      id: 'run-1840',
+    },
+  },
+};
+
+export const ingestOperations: readonly Operation[] = [
+  samplesOperation,
+  impstatsOperation,
+  remoteWriteOperation,
+  otlpOperation,
+  eventsOperation,
+];
+
+const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } } as const;
+
+interface IngestOptions {
+  readonly tenantOf: WorkspaceOf;
+  readonly forwarding: Forwarding;
+  readonly limits: Pick<CallLimits, 'countUnauthenticated'>;
+}
+
+/** Stands for senders without a token that is known. */
+const UNKNOWN_SENDER = '(unknown)';
+
+/** Where engines that push send their statistics, each with its pipeline's token. */
+export async function addIngest(
+  scope: FastifyInstance,
+  { tenantOf, forwarding, limits }: IngestOptions,
+): Promise<void> {
+  const senders = new WeakMap<FastifyRequest, string>();
+
+  /** Undefined for a host that is none of a workspace. */
+  function tenantIn(request: FastifyRequest): ServedWorkspace | undefined {
+    try {
+      return tenantOf(request);
+    } catch {
+      return undefined;
+    }
+  }
+
+  function assertKnownSender(request: FastifyRequest): void {
+    const tenant = tenantOf(request);
+    try {
+      senders.set(request, senderOf(ingestEndpointOf(tenant), bearerToken(request)).id);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'unauthenticated') {
+        const { ip: address, id: requestId } = request;
+        const { audit } = tenant.context;
+        audit.refused({ actor: '', action: 'ingest.token', reason: error.message, address, requestId });
+        limits.countUnauthenticated(address);
+      }
+      throw error;
+    }
+  }
+
+  scope.addHook('onError', async (request, _reply, error) =>
+    tenantIn(request)?.ingestRefused(senders.get(request) ?? UNKNOWN_SENDER, asAppError(error).code),
+  );
+  forwardToLeader(scope, forwarding);
+  // Before the body is read: nobody unknown makes us parse megabytes.
+  scope.addHook('onRequest', async request => {
+    if (!request.is404) assertKnownSender(request);
+  });
+  await scope.register(async json => {
+    readJsonBodies(json);
+    json.post(below(samplesOperation), OPTIONS, async request =>
+      ingestSamples(ingestEndpointOf(tenantOf(request)), bearerToken(request), request.body),
+    );
+    json.post(below(eventsOperation), OPTIONS, async request => {
+      const tenant = tenantOf(request);
+      return ingestEvents(ingestEndpointOf(tenant), tenant.postEvents, bearerToken(request), request.body);
+    });
+  });
+  await scope.register(points => addPointRoutes(points, { tenantOf, below, config: OPTIONS.config }));
+  await scope.register(async text => {
+    readTextBodies(text);
+    text.post<{ Querystring: { instance?: string | string[] } }>(
+      below(impstatsOperation),
+      OPTIONS,
+      async request => {
+        const { instance } = request.query;
+        const body = typeof request.body === 'string' ? request.body : '';
+        return ingestImpstats(
+          ingestEndpointOf(tenantOf(request)),
+          bearerToken(request),
+          typeof instance === 'string' ? instance : undefined,
+          body,
+        );
+      },
+    );
+  });
+}
+
+/** The scope stands at the first part of the path. */
+const below = ({ path }: Operation): string => path.replace(INGEST_PREFIX, '');

@@ -1,0 +1,165 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import * as z from 'zod';
+import { AppError } from '../../lib/errors.ts';
+import { parseJson } from '../../lib/json.ts';
+import { readOtlpJson, readOtlpProtobuf } from '../../pipelines/parsers/otlp.ts';
+import type { Point } from '../../pipelines/parsers/point.ts';
+import { readWriteRequest, unpackSnappy } from '../../pipelines/parsers/remote-write.ts';
+import { ingestPoints } from '../../resources/ingest.ts';
+import { bearerToken, readBinaryBodies } from '../hooks.ts';
+import type { Operation } from '../operation.ts';
+import { ingestEndpointOf, type WorkspaceOf } from '../served-workspace.ts';
+
+const PROTOBUF = 'application/x-protobuf';
+/** What remote write 2.0 calls itself; a sender that is refused with 415 falls back to 1.0. */
+const SECOND_VERSION = 'io.prometheus.write.v2.request';
+const MOST_BYTES = 16 * 1024 * 1024;
+
+const pointsRoute = {
+  method: 'POST',
+  access: 'pipeline',
+  params: {},
+  query: { instance: z.string().optional().describe('Which sender it is, where its series do not say.') },
+  takesIfMatch: false,
+  hasEtag: false,
+  errors: ['body-too-large'],
+} as const;
+
+export const remoteWriteOperation: Operation = {
+  ...pointsRoute,
+  id: 'ingest.remoteWrite',
+  path: '/ingest/prometheus/write',
+  summary: 'Take series by Prometheus remote write 1.0, of a pipeline that pushes',
+  body: {
+    kind: 'text',
+    types: [PROTOBUF],
+    shape: { name: 'WriteRequest', schema: z.string().describe('A WriteRequest, packed with Snappy.') },
+    isRequired: false,
+  },
+  answer: {
+    kind: 'object',
+    shape: {
+      name: 'PointsTaken',
+      schema: z.object({
+        accepted: z.int().min(0).describe('How many were taken. They are in memory, not on disk.'),
+        ignored: z.int().min(0).describe('How many tell nothing of an input or output.'),
+      }),
+    },
+  },
+  example: { query: { instance: 'edge-1' } },
+};
+
+export const otlpOperation: Operation = {
+  ...pointsRoute,
+  id: 'ingest.otlp',
+  path: '/ingest/otlp/v1/metrics',
+  summary: 'Take metrics by OTLP over HTTP, of a pipeline that pushes; JSON or protobuf, gzip or not',
+  body: {
+    kind: 'text',
+    types: ['application/json', PROTOBUF],
+    shape: {
+      name: 'ExportMetricsRequest',
+      schema: z.looseObject({}).describe('An ExportMetricsServiceRequest.'),
+    },
+    isRequired: true,
+  },
+  answer: {
+    kind: 'object',
+    shape: { name: 'ExportMetricsAnswer', schema: z.object({}).describe('Everything was taken.') },
+  },
+  example: {
+    body: {
+      resourceMetrics: [
+        {
+          resource: { attributes: [{ key: 'service.instance.id', value: { stringValue: 'edge-1' } }] },
+          scopeMetrics: [
+            {
+              metrics: [
+                {
+                  name: 'otelcol_receiver_accepted_log_records',
+                  sum: {
+                    aggregationTemporality: 2,
+                    isMonotonic: true,
+                    dataPoints: [
+                      {
+                        attributes: [{ key: 'receiver', value: { stringValue: 'syslog/app' } }],
+                        timeUnixNano: '1767225600000000000',
+                        asInt: '1200',
+                      },
+                    ],
+                  },
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+};
+
+interface PointsOptions {
+  readonly tenantOf: WorkspaceOf;
+  /** The path below the scope. */
+  readonly below: (operation: Operation) => string;
+  readonly config: { readonly isLive: true };
+}
+
+type PointsRequest = FastifyRequest<{ Querystring: { instance?: string | string[] } }>;
+
+/** Where senders of Prometheus and OpenTelemetry push. */
+export async function addPointRoutes(
+  scope: FastifyInstance,
+  { tenantOf, below, config }: PointsOptions,
+): Promise<void> {
+  const options = { bodyLimit: MOST_BYTES, config };
+  const take = (request: PointsRequest, points: readonly Point[]): object => {
+    const { instance } = request.query;
+    const sender = typeof instance === 'string' && instance !== '' ? instance : undefined;
+    return ingestPoints(ingestEndpointOf(tenantOf(request)), bearerToken(request), sender, points);
+  };
+  readBinaryBodies(scope, ['application/json', PROTOBUF]);
+
+  scope.post(below(remoteWriteOperation), options, async (request: PointsRequest) => {
+    const type = (request.headers['content-type'] ?? PROTOBUF).toLowerCase();
+    if (!type.startsWith(PROTOBUF) || type.includes(SECOND_VERSION))
+      throw new AppError(
+        'unsupported-media-type',
+        `The body must be a WriteRequest of remote write 1.0, ${PROTOBUF}`,
+      );
+    const body = bodyOf(request);
+    return take(request, body.length === 0 ? [] : readWriteRequest(unpackSnappy(body, MOST_BYTES)));
+  });
+
+  scope.post(below(otlpOperation), options, async (request: PointsRequest, reply) => {
+    const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().startsWith(PROTOBUF);
+    const body = await decompress(bodyOf(request), request.headers['content-encoding']);
+    take(request, isProtobuf ? readOtlpProtobuf(body) : readOtlpJson(parseJson(body.toString())));
+    return isProtobuf ? reply.type(PROTOBUF).send(Buffer.alloc(0)) : {};
+  });
+}
+
+const bodyOf = ({ body }: PointsRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+
+const gunzipAsync = promisify(gunzip);
+
+/** Throws `body-too-large` before more than the limit has been unpacked. */
+async function decompress(body: Buffer, encoding: string | undefined): Promise<Buffer> {
+  if (encoding === undefined || encoding === 'identity') return body;
+  if (encoding !== 'gzip')
+    throw new AppError(
+      'unsupported-media-type',
+      `Content-Encoding '${encoding}' is not accepted here; use gzip`,
+    );
+  try {
+    return await gunzipAsync(body, { maxOutputLength: MOST_BYTES });
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new AppError('body-too-large', `The body is over the limit of ${MOST_BYTES} bytes unpacked`);
+    throw new AppError('invalid-request', 'The body is not gzip, as its Content-Encoding says', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,152 @@
+import * as z from 'zod';
+import { isMap, type PlainMap } from '../../config/plain.ts';
+import type { Shape } from '../operation.ts';
+
+/** The schemas that a document describes under a name, gathered while its operations are. */
+export interface SchemaComponents {
+  /** Describes the shape if that was not done yet, and refers to it. */
+  refer(shape: Shape, view: SchemaView): PlainMap;
+  /** By name, in alphabetical order. */
+  all(): PlainMap;
+}
+
+export function createSchemaComponents(): SchemaComponents {
+  const schemas = new Map<string, PlainMap>();
+  /** What stands behind each name: two shapes under one name would be a lie about one of them. */
+  const origins = new Map<string, Shape['schema']>();
+
+  function add(name: string, shape: Shape, make: () => PlainMap): PlainMap {
+    const known = origins.get(name);
+    if (known !== undefined && known !== shape.schema)
+      throw new Error(`two different shapes are called ${name}`);
+    if (known === undefined) {
+      origins.set(name, shape.schema);
+      schemas.set(name, make());
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  function refer(shape: Shape, view: SchemaView): PlainMap {
+    const { variants: kinds } = shape;
+    if (kinds === undefined) return add(nameOf(shape, view), shape, () => described(shape, view));
+    const references = kinds.map(kind => refer(kind, view));
+    return add(nameOf(shape, view), shape, () =>
+      // A part need not say its type, so that nothing tells the kinds apart.
+      view === 'part'
+        ? { anyOf: references }
+        : { oneOf: references, discriminator: { propertyName: 'type', mapping: mappingOf(kinds, view) } },
+    );
+  }
+
+  return {
+    refer,
+    all: () => Object.fromEntries([...schemas].sort(([one], [other]) => (one < other ? -1 : 1))),
+  };
+}
+
+/** What is sent of a shape that is answered as well is something else: it says no defaults. */
+function nameOf({ name, sentAs = name }: Shape, view: SchemaView): string {
+  if (view === 'answer') return name;
+  return view === 'part' ? `${name}Change` : sentAs;
+}
+
+const mappingOf = (kinds: readonly Shape[], view: SchemaView): PlainMap =>
+  Object.fromEntries(kinds.map(kind => [typeOf(kind), `#/components/schemas/${nameOf(kind, view)}`]));
+
+function typeOf({ name, schema }: Shape): string {
+  const { properties } = jsonSchemaOf(schema, 'whole');
+  const type = isMap(properties) ? properties.type : undefined;
+  if (isMap(type) && typeof type.const === 'string') return type.const;
+  throw new Error(`${name} does not say its type`);
+}
+
+function described(
+  { schema, aliases: also = {}, answerFields: adds = {} }: Shape,
+  view: SchemaView,
+): PlainMap {
+  const plain = jsonSchemaOf(schema, view);
+  if (view !== 'answer' || !isMap(plain.properties)) return plain;
+  const { properties } = plain;
+  const others = Object.entries(also).map(([name, key]) => {
+    const same = isMap(properties[key]) ? properties[key] : {};
+    return [name, { ...same, description: `The same as ${key}, for clients of the family.` }];
+  });
+  const added = Object.entries(adds).map(([name, own]) => [name, jsonSchemaOf(own, view)]);
+  return { ...plain, properties: { ...properties, ...Object.fromEntries([...others, ...added]) } };
+}
+
+/** Who looks at a schema: one who sends a whole object or a part of one, or one who is answered. */
+export type SchemaView = 'whole' | 'part' | 'answer';
+
+/** Formats of ours are no formats of JSON Schema's: there a duration is `PT30S`. */
+const FORMATS: PlainMap = {
+  duration: { pattern: '^[0-9]+(ms|s|m|h|d)$', examples: ['30s'] },
+  rate: { pattern: '^[0-9]+/(second|minute|hour|day)$', examples: ['2/second'] },
+};
+/** Marks for those who draw forms; what else our schemas are marked with concerns nobody outside. */
+const MARKS: PlainMap = { aliases: 'x-aliases' };
+const INTERNAL_KEYWORDS = new Set([
+  '$schema',
+  'secret',
+  'secretWhen',
+  'destination',
+  'template',
+  'propertyNames',
+]);
+
+/** The schema as JSON Schema 2020-12, which OpenAPI 3.1 speaks. */
+export function jsonSchemaOf(schema: z.core.$ZodType, view: SchemaView): PlainMap {
+  return schemaSeenAs({ ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) }, view);
+}
+
+function schemaSeenAs(schema: PlainMap, view: SchemaView): PlainMap {
+  const entries = Object.entries(schema).flatMap(([key, value]) => keywordsOf(key, value, view));
+  const seen: PlainMap = Object.fromEntries(entries);
+  if (schema.secret === true) return { ...seen, format: 'password' };
+  if (view === 'answer') return isMap(schema.properties) ? answered(seen, schema.properties) : seen;
+  return view === 'part' && isMap(schema.properties) ? partial(seen) : seen;
+}
+
+function keywordsOf(key: string, value: unknown, view: SchemaView): [string, unknown][] {
+  const mark = MARKS[key];
+  if (typeof mark === 'string') return [[mark, value]];
+  if (INTERNAL_KEYWORDS.has(key) || (key === 'maximum' && value === Number.MAX_SAFE_INTEGER)) return [];
+  // Who is answered must expect keys that later versions add.
+  if (view === 'answer' && key === 'additionalProperties' && value === false) return [];
+  if (key === 'format' && typeof value === 'string' && isMap(FORMATS[value]))
+    return Object.entries(FORMATS[value]);
+  if (key === 'properties' && isMap(value)) return [[key, mapValues(value, view)]];
+  // The items of a list are whole even in a part: lists are replaced.
+  const inner = key === 'items' && view === 'part' ? 'whole' : view;
+  if ((key === 'items' || key === 'additionalProperties') && isMap(value))
+    return [[key, schemaSeenAs(value, inner)]];
+  if ((key === 'oneOf' || key === 'anyOf' || key === 'allOf') && Array.isArray(value))
+    return [[key, value.map(one => (isMap(one) ? schemaSeenAs(one, view) : one))]];
+  return key === 'default' && view === 'part' ? [] : [[key, value]];
+}
+
+const mapValues = (properties: PlainMap, view: SchemaView): PlainMap =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, one]) => [name, isMap(one) ? schemaSeenAs(one, view) : one]),
+  );
+
+/** An answer says every default. */
+function answered(seen: PlainMap, properties: PlainMap): PlainMap {
+  const given = Array.isArray(seen.required) ? seen.required : [];
+  const said = Object.entries(properties).flatMap(([name, one]) =>
+    isMap(one) && 'default' in one ? [name] : [],
+  );
+  const required = [...new Set([...given, ...said])];
+  return required.length === 0 ? seen : { ...seen, required };
+}
+
+/** Nothing of a part is required, and null takes a key away. */
+function partial({ required: _, ...seen }: PlainMap): PlainMap {
+  const properties = isMap(seen.properties) ? seen.properties : {};
+  return {
+    ...seen,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, one]) => [name, { anyOf: [one, { type: 'null' }] }]),
+    ),
+  };
+}

@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import { auditIn, auditQuery, listAudit } from '../../resources/audit.ts';
+import type { AuditRow } from '../../storage/stores/audit.ts';
+import { isoTime, list } from '../envelope.ts';
+import type { Shape } from '../operation.ts';
+import { type Route, route } from '../route.ts';
+import { type OrganizationOperation, operation } from './organization-operation.ts';
+
+const entrySchema = z.object({
+  id: z.string(),
+  time: z.iso.datetime(),
+  actor: z.string().describe('Name of whoever did it; empty when nobody knows.'),
+  action: z.string().describe('The operation, as in `users.update`.'),
+  target: z.string().describe('Id or name of what it was done to; empty for none.'),
+  result: z.enum(['ok', 'refused']),
+  reason: z.string().describe('What was changed, or why it was refused.'),
+  address: z.string(),
+  requestId: z.string(),
+  count: z.int().describe('How often it was refused in the minute before `time`; 1 for what was done.'),
+});
+const auditShape: Shape = { name: 'AuditEntry', schema: entrySchema };
+
+const wireAudit = (row: AuditRow): z.output<typeof entrySchema> => ({
+  id: row.id,
+  time: isoTime(row.created_at),
+  actor: row.actor,
+  action: row.action,
+  target: row.target,
+  result: row.result,
+  reason: row.reason,
+  address: row.address,
+  requestId: row.request_id,
+  count: row.count,
+});
+
+export const auditRoutes: readonly Route[] = [
+  route({
+    id: 'audit.list',
+    isLive: false,
+    method: 'GET',
+    path: '/audit',
+    summary: 'List who did what and what was refused, newest first',
+    verb: listAudit,
+    answer: list(auditShape, wireAudit),
+    example: { query: { action: 'users.update', limit: '10' } },
+  }),
+];
+
+const answer = list(auditShape, wireAudit);
+
+export const auditOperations: readonly OrganizationOperation[] = [
+  operation(
+    { id: 'audit.list', method: 'GET', path: '/audit', status: 200 },
+    async ({ manager, organizations, query }) =>
+      answer.make(await auditIn(organizations.auditOf(manager.organization), auditQuery.parse(query))),
+  ),
+];

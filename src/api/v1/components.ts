@@ -1,0 +1,214 @@
+import * as z from 'zod';
+import { declaredSchema } from '../../config/read/declared.ts';
+import {
+  createInput,
+  createOutput,
+  type DescribedComponent,
+  getInput,
+  getOutput,
+  listInputs,
+  listOutputs,
+  removeInput,
+  removeOutput,
+  updateInput,
+  updateOutput,
+} from '../../resources/components.ts';
+import { etagOf } from '../../resources/etag.ts';
+import { isoTimeOrNull, item, list } from '../envelope.ts';
+import type { Shape } from '../operation.ts';
+import { type Route, route, WRITE_ERRORS } from '../route.ts';
+
+/** An object that documents describe once, under that name. */
+const referenceTo = (name: string) => z.custom<object>().meta({ $ref: `#/components/schemas/${name}` });
+
+const count = z.int().min(0);
+
+const status = z.object({
+  health: z.enum(['Green', 'Yellow', 'Red', 'Unknown']),
+  healthCounts: z
+    .object({ Green: count, Yellow: count, Red: count, Unknown: count })
+    .describe('Replicas by health.'),
+  timestamp: z
+    .number()
+    .describe(
+      'Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only.',
+    ),
+  metrics: z
+    .record(z.string(), z.number())
+    .describe('Totals since it was first seen, and gauges as they are now.'),
+  error: z.object({ message: z.string() }).optional().describe('Why it is not Green.'),
+});
+
+const component = declaredSchema.extend({
+  status,
+  notifications: z.array(referenceTo('Notification')).readonly().describe('The notifications that watch it.'),
+  headgate: z
+    .object({
+      pipeline: z.string().optional().describe('The pipeline it was seen in.'),
+      engine: z.string().optional(),
+      engineId: z.string().optional().describe('What the engine calls it.'),
+      declared: z.boolean().describe('Whether a file declares it.'),
+      replicas: count.describe('How many instances of the pipeline have it.'),
+      lastDataAt: z.iso.datetime().nullable().describe('When it last had data; null when none was seen.'),
+    })
+    .describe('What Headgate knows of it.'),
+});
+const componentStatus = component.pick({ id: true, type: true, status: true });
+
+/** What a body may say of one; whatever else it holds is kept. */
+const declaredShape = (noun: 'input' | 'output'): Shape => ({
+  name: noun === 'input' ? 'Input' : 'Output',
+  sentAs: noun === 'input' ? 'InputSettings' : 'OutputSettings',
+  schema: declaredSchema,
+});
+
+const inputShape: Shape = { name: 'Input', schema: component };
+const outputShape: Shape = { name: 'Output', schema: component };
+const inputStatusShape: Shape = { name: 'InputStatus', schema: componentStatus };
+const outputStatusShape: Shape = { name: 'OutputStatus', schema: componentStatus };
+
+/** A component's status in the family's form: times in epoch ms, healthCounts by colour. */
+const wireStatus = ({ status: now }: DescribedComponent): z.output<typeof status> => ({
+  health: now.health,
+  healthCounts: now.healthCounts,
+  timestamp: now.timestamp ?? 0,
+  metrics: now.metrics,
+  error: now.error === null ? undefined : { message: now.error },
+});
+
+/** What is undefined is not sent. Lists of thousands are made of these, and keys behind a spread cost 25 times as much. */
+const joined = (settings: object, facts: object): object => Object.assign({}, settings, facts);
+
+/** An item of `/system/inputs` and `/system/outputs`; our own facts sit under `headgate`. */
+export function wireComponent(described: DescribedComponent): object {
+  const { settings, component: seen, isDeclared, status: now } = described;
+  const facts: Pick<z.output<typeof component>, 'status' | 'notifications' | 'headgate'> = {
+    status: wireStatus(described),
+    notifications: described.notifications,
+    headgate: {
+      pipeline: seen?.pipeline,
+      engine: seen?.engine,
+      engineId: seen?.engineId,
+      declared: isDeclared,
+      replicas: now.replicas,
+      lastDataAt: isoTimeOrNull(now.lastDataAt),
+    },
+  };
+  return joined(settings, facts);
+}
+
+/** An item of `/system/status/inputs` and `/system/status/outputs`. */
+export const wireComponentStatus = (described: DescribedComponent): object => ({
+  id: described.settings.id,
+  type: described.settings.type,
+  status: wireStatus(described),
+});
+
+const KINDS = [
+  {
+    noun: 'input',
+    shape: inputShape,
+    statusShape: inputStatusShape,
+    verbs: { list: listInputs, get: getInput, create: createInput, update: updateInput, remove: removeInput },
+    example: { id: 'app', type: 'syslog', added: { id: 'shop', type: 'http' } },
+  },
+  {
+    noun: 'output',
+    shape: outputShape,
+    statusShape: outputStatusShape,
+    verbs: {
+      list: listOutputs,
+      get: getOutput,
+      create: createOutput,
+      update: updateOutput,
+      remove: removeOutput,
+    },
+    example: { id: 'lake', type: 's3', added: { id: 'archive', type: 's3' } },
+  },
+] as const;
+
+export const componentRoutes: readonly Route[] = KINDS.flatMap(
+  ({ noun, shape, statusShape, verbs, example }) => {
+    const path = `/system/${noun}s`;
+    const params = { id: example.id };
+    const added = { params: { id: example.added.id } };
+    const one = {
+      grouped: true,
+      answer: item(shape, wireComponent),
+      etag: ({ settings }: DescribedComponent) => etagOf(settings),
+    };
+    return [
+      route({
+        id: `${noun}s.list`,
+        method: 'GET',
+        path,
+        summary: `List the ${noun}s that were seen or are declared`,
+        grouped: true,
+        verb: verbs.list,
+        answer: list(shape, wireComponent),
+        example: { query: { type: example.type, limit: '10' } },
+      }),
+      route({
+        ...one,
+        id: `${noun}s.create`,
+        method: 'POST',
+        path,
+        summary: `Declare an ${noun}`,
+        verb: verbs.create,
+        takes: { shape: declaredShape(noun) },
+        errors: WRITE_ERRORS,
+        example: { body: { ...example.added, description: 'Keys of your own are kept.' } },
+      }),
+      route({
+        ...one,
+        id: `${noun}s.get`,
+        method: 'GET',
+        path: `${path}/:id`,
+        summary: `Get an ${noun}`,
+        verb: verbs.get,
+        example: { params },
+      }),
+      route({
+        ...one,
+        id: `${noun}s.update`,
+        method: 'PATCH',
+        path: `${path}/:id`,
+        summary: `Change what is declared of an ${noun}`,
+        description: 'The first change of one that was only seen declares it.',
+        verb: verbs.update,
+        takes: { shape: declaredShape(noun), kind: 'part' },
+        errors: WRITE_ERRORS,
+        example: { ...added, body: { disabled: true } },
+      }),
+      route({
+        ...one,
+        id: `${noun}s.remove`,
+        method: 'DELETE',
+        path: `${path}/:id`,
+        summary: `Remove the declaration of an ${noun}`,
+        verb: verbs.remove,
+        errors: WRITE_ERRORS,
+        example: added,
+      }),
+      route({
+        id: `${noun}s.listStatus`,
+        method: 'GET',
+        path: `/system/status/${noun}s`,
+        summary: `List the health of ${noun}s`,
+        grouped: true,
+        verb: verbs.list,
+        answer: list(statusShape, wireComponentStatus),
+      }),
+      route({
+        id: `${noun}s.getStatus`,
+        method: 'GET',
+        path: `/system/status/${noun}s/:id`,
+        summary: `Get the health of an ${noun}`,
+        grouped: true,
+        verb: verbs.get,
+        answer: item(statusShape, wireComponentStatus),
+        example: { params },
+      }),
+    ];
+  },
+);

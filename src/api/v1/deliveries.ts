@@ -1,0 +1,163 @@
+import * as z from 'zod';
+import { withoutInternal } from '../../events/system-fields.ts';
+import {
+  type DescribedDelivery,
+  getDelivery,
+  listDeliveries,
+  replayDeliveries,
+  retryDelivery,
+} from '../../resources/deliveries.ts';
+import type { AttemptRow } from '../../storage/stores/deliveries.ts';
+import type { EventRow } from '../../storage/stores/events.ts';
+import { DELIVERY_STATES } from '../../storage/tables.ts';
+import { isoTime, item, list } from '../envelope.ts';
+import type { Shape } from '../operation.ts';
+import { type Route, route } from '../route.ts';
+
+const time = z.iso.datetime();
+
+const delivery = z.object({
+  id: z.string().describe('Sent with every attempt: receivers drop repeats by it.'),
+  target: z.string(),
+  notification: z.string(),
+  subject: z.string().describe('What the incident is about.'),
+  incidentId: z.string(),
+  eventId: z.string(),
+  status: z.enum(['ALARM', 'OK']).describe('Whether it tells the alarm or its end.'),
+  state: z.enum(DELIVERY_STATES),
+  attempts: z.int().min(0),
+  nextAt: time.optional().describe('When it is tried again.'),
+  lastStatus: z.int().optional().describe('HTTP status of the last attempt, if there was an answer.'),
+  lastError: z.string().optional(),
+  createdAt: time,
+  heldBecause: z.string().optional().describe('Why it waits, when that is not for its next attempt.'),
+  retriedAt: time.optional().describe('When it was last put back into the queue.'),
+  insteadOf: z.string().optional().describe('The target whose fallback this one is.'),
+  batch: z
+    .string()
+    .optional()
+    .describe('Sent with the attempts in place of its id: it travels together with others.'),
+  settledAt: time.optional().describe('When it was sent or given up.'),
+});
+const deliveryShape: Shape = { name: 'Delivery', schema: delivery };
+
+export const wireDelivery = ({ row, heldBecause }: DescribedDelivery): z.output<typeof delivery> => ({
+  id: row.id,
+  target: row.target,
+  notification: row.notification,
+  subject: row.subject,
+  incidentId: row.incident_id,
+  eventId: row.event_id,
+  status: row.status,
+  state: row.state,
+  attempts: row.attempts,
+  ...(row.next_at !== null && { nextAt: isoTime(row.next_at) }),
+  ...(row.last_status !== null && { lastStatus: row.last_status }),
+  ...(row.last_error !== null && { lastError: row.last_error }),
+  createdAt: isoTime(row.created_at),
+  ...(heldBecause !== undefined && { heldBecause }),
+  ...(row.retried_at !== null && { retriedAt: isoTime(row.retried_at) }),
+  ...(row.instead_of !== null && { insteadOf: row.instead_of }),
+  ...(row.batch !== null && { batch: row.batch }),
+  ...(row.settled_at !== null && { settledAt: isoTime(row.settled_at) }),
+});
+
+const detail = delivery.extend({
+  log: z
+    .array(
+      z.object({
+        number: z.int().min(1),
+        startedAt: time,
+        durationMs: z.number(),
+        outcome: z.enum(['sent', 'retry', 'refused']),
+        status: z.int().optional(),
+        reason: z.string().optional(),
+        answer: z.string().optional().describe('The first 2 KB of the answer, secrets masked.'),
+      }),
+    )
+    .describe('Its attempts; a success at the first is not listed.'),
+  event: z.looseObject({}).optional().describe('What is sent, without the fields that targets attach.'),
+});
+const deliveryDetailShape: Shape = { name: 'DeliveryDetail', schema: detail };
+
+interface DeliveryDetail extends DescribedDelivery {
+  readonly attempts: readonly AttemptRow[];
+  readonly event: EventRow | undefined;
+}
+
+/** The event as receivers see it, but for the system fields, which each target attaches for itself. */
+const outside = (row: EventRow): Record<string, unknown> => ({ ...withoutInternal(JSON.parse(row.body)) });
+
+const wireDeliveryDetail = (found: DeliveryDetail): z.output<typeof detail> => ({
+  ...wireDelivery(found),
+  log: found.attempts.map(attempt => ({
+    number: attempt.number,
+    startedAt: isoTime(attempt.started_at),
+    durationMs: attempt.duration_ms,
+    outcome: attempt.outcome,
+    ...(attempt.http_status !== null && { status: attempt.http_status }),
+    ...(attempt.reason !== null && { reason: attempt.reason }),
+    ...(attempt.answer !== null && { answer: attempt.answer }),
+  })),
+  ...(found.event && { event: outside(found.event) }),
+});
+
+const replayed = z.object({
+  requeued: z
+    .int()
+    .min(0)
+    .describe('How many wait again; the ends that were skipped for their sake among them.'),
+  overtaken: z
+    .int()
+    .min(0)
+    .describe('How many were left alone: their target has got later news of the incident since.'),
+});
+const replayShape: Shape = { name: 'Replay', schema: replayed };
+const replayRequestShape: Omit<Shape, 'schema'> = { name: 'ReplayRequest' };
+
+const wireReplay = (answer: z.output<typeof replayed>): z.output<typeof replayed> => answer;
+
+export const deliveryRoutes: readonly Route[] = [
+  route({
+    id: 'deliveries.list',
+    isLive: false,
+    method: 'GET',
+    path: '/deliveries',
+    summary: 'List deliveries, newest first',
+    verb: listDeliveries,
+    answer: list(deliveryShape, wireDelivery),
+    example: { query: { target: 'log', limit: '1' } },
+  }),
+  route({
+    id: 'deliveries.get',
+    isLive: false,
+    method: 'GET',
+    path: '/deliveries/:id',
+    summary: 'Get a delivery with its attempts and its event',
+    verb: getDelivery,
+    answer: item(deliveryDetailShape, wireDeliveryDetail),
+    example: { params: { id: '{delivery}' } },
+  }),
+  route({
+    id: 'deliveries.retry',
+    method: 'POST',
+    path: '/deliveries/:id/retry',
+    summary: 'Try a delivery at once, also one that was given up',
+    description:
+      'Its schedule begins anew. The end of the incident, if it was skipped because the alarm had not arrived, follows.',
+    verb: retryDelivery,
+    answer: item(deliveryShape, wireDelivery),
+    errors: ['conflict'],
+    example: { params: { id: '{waiting}' } },
+  }),
+  route({
+    id: 'deliveries.replay',
+    method: 'POST',
+    path: '/deliveries/replay',
+    summary: 'Put what was given up in a range of time back into the queue',
+    verb: replayDeliveries,
+    takes: { shape: replayRequestShape },
+    answer: item(replayShape, wireReplay),
+    example: { body: { since: '2026-01-01T00:00:00Z', target: 'log' } },
+  }),
+];

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import type { PipelineGroup } from '../../resources/context.ts';
+import { getGroup, listGroups } from '../../resources/groups.ts';
+import { list, optional } from '../envelope.ts';
+import type { Shape } from '../operation.ts';
+import { type Route, route } from '../route.ts';
+
+const groupSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: z.literal('stream'),
+  isFleet: z.literal(false),
+  headgate: z.object({ pipelines: z.array(z.string()).readonly() }).describe('What Headgate knows of it.'),
+});
+const groupShape: Shape = { name: 'Group', schema: groupSchema };
+
+/** A group as the family's clients know groups of workers; our own facts sit under `headgate`. */
+const wireGroup = ({ id, pipelines }: PipelineGroup): z.output<typeof groupSchema> => ({
+  id,
+  name: id,
+  type: 'stream',
+  isFleet: false,
+  headgate: { pipelines },
+});
+
+/** The family has had both paths, and asks of each product for itself. */
+const PLACES = [
+  { path: '/master/groups', suffix: '', params: {} },
+  { path: '/products/:product/groups', suffix: 'OfProduct', params: { product: 'stream' } },
+] as const;
+
+export const groupRoutes: readonly Route[] = PLACES.flatMap(({ path, suffix, params }) => [
+  route({
+    id: `groups.list${suffix}`,
+    method: 'GET',
+    path,
+    summary: 'List the groups',
+    verb: listGroups,
+    answer: list(groupShape, wireGroup),
+    example: { params },
+  }),
+  route({
+    id: `groups.get${suffix}`,
+    method: 'GET',
+    path: `${path}/:id`,
+    summary: 'Get a group; no items when there is none',
+    verb: getGroup,
+    answer: optional(groupShape, wireGroup),
+    example: { params: { ...params, id: 'default' } },
+  }),
+]);

@@ -1,0 +1,65 @@
+import * as z from 'zod';
+import { getIncident, listIncidents } from '../../resources/incidents.ts';
+import type { IncidentRow } from '../../storage/stores/incidents.ts';
+import { isoTime, item, list } from '../envelope.ts';
+import type { Shape } from '../operation.ts';
+import { type Route, route } from '../route.ts';
+
+const incident = z.object({
+  id: z.string(),
+  notification: z.string(),
+  condition: z.string(),
+  subject: z.string().describe('What it is about, such as an input.'),
+  state: z.enum(['open', 'closed']),
+  seq: z.int().min(1).describe('Grows with each change.'),
+  openedAt: z.iso.datetime(),
+  closedAt: z.iso.datetime().optional(),
+  closeReason: z.string().optional().describe('Why it was closed without its condition having ended.'),
+  severity: z.string(),
+  text: z.string().describe('What people were told last.'),
+  heldBy: z
+    .string()
+    .optional()
+    .describe(
+      'The incident on its pipeline whose targets were told nothing of this one as long as it was open.',
+    ),
+});
+const incidentShape: Shape = { name: 'Incident', schema: incident };
+
+export const wireIncident = (row: IncidentRow): z.output<typeof incident> => ({
+  id: row.id,
+  notification: row.notification,
+  condition: row.condition,
+  subject: row.subject,
+  state: row.state,
+  seq: row.seq,
+  openedAt: isoTime(row.opened_at),
+  ...(row.closed_at !== null && { closedAt: isoTime(row.closed_at) }),
+  ...(row.close_reason !== null && { closeReason: row.close_reason }),
+  severity: row.severity,
+  text: row.text,
+  ...(row.held_by !== null && { heldBy: row.held_by }),
+});
+
+export const incidentRoutes: readonly Route[] = [
+  route({
+    id: 'incidents.list',
+    isLive: false,
+    method: 'GET',
+    path: '/incidents',
+    summary: 'List incidents, newest first',
+    verb: listIncidents,
+    answer: list(incidentShape, wireIncident),
+    example: { query: { state: 'open' } },
+  }),
+  route({
+    id: 'incidents.get',
+    isLive: false,
+    method: 'GET',
+    path: '/incidents/:id',
+    summary: 'Get an incident',
+    verb: getIncident,
+    answer: item(incidentShape, wireIncident),
+    example: { params: { id: '{incident}' } },
+  }),
+];

@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import { ingestOperations } from '../ingest/ingest.ts';
+import type { Operation } from '../operation.ts';
+import type { Route } from '../route.ts';
+import { auditRoutes } from './audit.ts';
+import { authRoutes, loginOperation } from './auth.ts';
+import { componentRoutes } from './components.ts';
+import { conditionRoutes } from './conditions.ts';
+import { deliveryRoutes } from './deliveries.ts';
+import { groupRoutes } from './groups.ts';
+import { healthOperation } from './health.ts';
+import { incidentRoutes } from './incidents.ts';
+import { ingestTokenRoutes } from './ingest-tokens.ts';
+import { keyRoutes } from './keys.ts';
+import { messageRoutes } from './messages.ts';
+import { metricRoutes } from './metrics.ts';
+import { notificationRoutes } from './notifications.ts';
+import { secretRoutes } from './secrets.ts';
+import { streamOperation } from './stream.ts';
+import { systemRoutes } from './system.ts';
+import { targetRoutes } from './targets.ts';
+import { userRoutes } from './users.ts';
+import { versionRoutes } from './versions.ts';
+
+/** Everything below `/api/v1` that needs a token. */
+export const routes: readonly Route[] = [
+  ...authRoutes,
+  ...componentRoutes,
+  ...metricRoutes,
+  ...notificationRoutes,
+  ...conditionRoutes,
+  ...targetRoutes,
+  ...incidentRoutes,
+  ...deliveryRoutes,
+  ...messageRoutes,
+  ...groupRoutes,
+  ...secretRoutes,
+  ...ingestTokenRoutes,
+  ...userRoutes,
+  ...keyRoutes,
+  ...auditRoutes,
+  ...versionRoutes,
+  ...systemRoutes,
+];
+
+/** Below which the management API stands. */
+export const API_PREFIX = '/api/v1';
+
+const group = z.string().describe('The group the call is about.');
+
+/** The same below `/m/{group}`, for that group only. */
+const groupRoute = (route: Route): Route => ({
+  ...route,
+  id: `${route.id}InGroup`,
+  path: `/m/:group${route.path}`,
+  summary: `${route.summary}, in a group`,
+  params: { group, ...route.params },
+  example: { ...route.example, params: { group: 'default', ...route.example.params } },
+});
+
+/** Every path of the management API that needs a token. */
+export const servedRoutes: readonly Route[] = routes.flatMap(route =>
+  route.grouped ? [route, groupRoute(route)] : [route],
+);
+
+/** Everything that can be asked of the server, but for the page, the metrics and documents. */
+export const operations: readonly Operation[] = [
+  loginOperation,
+  healthOperation,
+  streamOperation,
+  ...servedRoutes,
+  ...ingestOperations,
+];

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import type { SecretMetadata } from '../../config/secrets/store.ts';
+import { getSecret, listSecrets, putSecret, removeSecret } from '../../resources/secrets.ts';
+import { isoTime, item, list } from '../envelope.ts';
+import type { Shape } from '../operation.ts';
+import { type Route, route } from '../route.ts';
+
+const secret = z.object({
+  name: z.string(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  updatedBy: z.string(),
+});
+/** What is known of a stored secret; never its value. */
+const secretShape: Shape = { name: 'Secret', schema: secret };
+
+export const wireSecret = (facts: SecretMetadata): z.output<typeof secret> => ({
+  name: facts.name,
+  createdAt: isoTime(facts.createdAt),
+  updatedAt: isoTime(facts.updatedAt),
+  updatedBy: facts.updatedBy,
+});
+
+const secretRoute = { path: '/system/secrets/:name', answer: item(secretShape, wireSecret) };
+const example = { params: { name: 'ops_hook' } };
+
+export const secretRoutes: readonly Route[] = [
+  route({
+    ...secretRoute,
+    id: 'secrets.put',
+    method: 'PUT',
+    summary: 'Store a secret of 1 byte to 64 KB, in place of the one of that name',
+    description: 'The configuration refers to it as `${secret:name}`.',
+    verb: putSecret,
+    takes: { shape: { name: 'SecretValue' } },
+    errors: ['conflict', 'unprocessable'],
+    example: { ...example, body: { value: 'kept encrypted, never answered' } },
+  }),
+  route({
+    id: 'secrets.list',
+    method: 'GET',
+    path: '/system/secrets',
+    summary: 'List the names and times of the stored secrets, never values',
+    verb: listSecrets,
+    answer: list(secretShape, wireSecret),
+  }),
+  route({
+    ...secretRoute,
+    id: 'secrets.get',
+    method: 'GET',
+    summary: 'Get the times of a stored secret',
+    verb: getSecret,
+    example,
+  }),
+  route({
+    ...secretRoute,
+    id: 'secrets.remove',
+    method: 'DELETE',
+    summary: 'Remove a stored secret that the configuration does not refer to',
+    verb: removeSecret,
+    errors: ['conflict'],
+    example,
+  }),
+];

@@ -1,0 +1,158 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import { type AuthSettings, authSchema } from '../../auth/settings.ts';
+import { isMap, type PlainMap, plainCopy } from '../../config/plain.ts';
+import { type Settings, settingsSchema } from '../../config/settings.ts';
+import { AppError, type Problem } from '../../lib/errors.ts';
+import type { SettingsView } from '../../resources/settings.ts';
+import type { Call } from '../../resources/verb.ts';
+import type { Shape } from '../operation.ts';
+
+const note = z.object({
+  path: z.string().describe('Of the setting, as in `api.port`.'),
+  message: z.string().describe('For a person.'),
+});
+
+/** What is said beside settings: which wait for a restart, and which the file does not decide. */
+const notesFields = {
+  headgate: z
+    .object({
+      notes: z.array(note).describe('Settings that are in force otherwise than the file says, and why.'),
+    })
+    .describe('May be sent back and is ignored.'),
+};
+
+const wireNotes = (notes: readonly Problem[]): object => ({ headgate: { notes } });
+
+/** A body without what is said beside settings, which no write means. */
+function withoutNotes(body: unknown): unknown {
+  if (!isMap(body)) return body;
+  const { headgate: _, ...settings } = body;
+  return settings;
+}
+
+/** Refuses a change of what is only answered because clients of the family ask for it. */
+function unchangeable(path: string): AppError {
+  const message = 'is answered for other programs and cannot be changed on this server';
+  return new AppError('invalid-request', `${path}: ${message}`, { problems: [{ path, message }] });
+}
+
+/** Sections the family's clients insist on, and what is true of this server where they ask it. */
+const CRIBL_SECTIONS: Readonly<Record<string, PlainMap>> = {
+  system: { upgrade: 'false', intercom: false },
+  workers: { count: 1, minimum: 1, memory: 0 },
+  proxy: { useEnvVars: false },
+  shutdown: { drainTimeout: 10_000 },
+  apps: { enabled: false },
+  sni: {},
+  pii: {},
+  upgradeSettings: {},
+  upgradeGroupSettings: {},
+  backups: {},
+  rollback: {},
+};
+
+/** What their `api` holds beside ours, and their `tls`: ours is `api.tls`. */
+function criblSettingsOf({ api: { tls } }: Settings): {
+  readonly sections: PlainMap;
+  readonly api: PlainMap;
+} {
+  const { certPath = '', privKeyPath = '', caPath = '', passphrase = '' } = tls ?? {};
+  const ssl = { disabled: tls === undefined, privKeyPath, passphrase, certPath, caPath };
+  const { minVersion, maxVersion } = tls ?? {};
+  const sections = { ...CRIBL_SECTIONS, tls: plainCopy({ minVersion, maxVersion }) };
+  return { sections, api: plainCopy({ disabled: false, ssl }) };
+}
+
+const { api } = settingsSchema.shape;
+const disabled = z.literal(false).default(false).describe('For clients of the family: always false.');
+const criblSettings = (value: PlainMap) =>
+  z
+    .looseObject({})
+    .default({ ...value })
+    .describe('For clients of the family; cannot be changed here.');
+
+export const settingsShape: Shape = {
+  name: 'Settings',
+  schema: z.strictObject({
+    ...settingsSchema.shape,
+    api: api
+      .unwrap()
+      .extend({ disabled, ssl: criblSettings({ disabled: true }) })
+      .prefault({})
+      .describe(api.description ?? ''),
+    ...Object.fromEntries(
+      Object.entries({ ...CRIBL_SECTIONS, tls: {} }).map(([name, value]) => [name, criblSettings(value)]),
+    ),
+  }),
+  answerFields: notesFields,
+};
+
+/** `/system/settings/conf`: our settings under our names beside the family's. */
+export function wireSettings({ settings, notes }: SettingsView<Settings>): object {
+  const { sections, api: ours } = criblSettingsOf(settings);
+  return { ...sections, ...settings, api: { ...settings.api, ...ours }, ...wireNotes(notes) };
+}
+
+/** A body without what is the family's alone, which may be sent back in part or whole and not changed. */
+export function sentSettings(sent: unknown, { context }: Pick<Call, 'context'>): unknown {
+  const body = withoutNotes(sent);
+  if (!isMap(body)) return body;
+  const criblSettings = criblSettingsOf(context.configuration().settings);
+  const sections = withoutCribl(criblSettings.sections, '', body);
+  return isMap(sections.api)
+    ? { ...sections, api: withoutCribl(criblSettings.api, 'api.', sections.api) }
+    : sections;
+}
+
+function withoutCribl(criblSettings: PlainMap, prefix: string, sent: PlainMap): PlainMap {
+  const own = Object.entries(sent).filter(([key, value]) => {
+    if (!Object.hasOwn(criblSettings, key)) return true;
+    if (!isPartOf(value, criblSettings[key])) throw unchangeable(`${prefix}${key}`);
+    return false;
+  });
+  return Object.fromEntries(own);
+}
+
+const isPartOf = (sent: unknown, answered: unknown): boolean =>
+  isMap(sent) && isMap(answered)
+    ? Object.entries(sent).every(([key, value]) => isDeepStrictEqual(value, answered[key]))
+    : isDeepStrictEqual(sent, answered);
+
+const forCriblClients = (what: string): string => `For clients of the family: ${what}`;
+
+/** Members the family's clients insist on, for kinds of provider that this server does not have. */
+const criblAuthSchema = z.object({
+  fallbackBadLogin: z
+    .literal(false)
+    .default(false)
+    .describe(forCriblClients('a wrong password is never tried elsewhere.')),
+  host: z.literal('').default('').describe(forCriblClients('no directory is asked.')),
+  port: z.literal(0).default(0).describe(forCriblClients('no directory is asked.')),
+  ssl: z.literal(false).default(false).describe(forCriblClients('no directory is asked.')),
+  filter_type: z.literal('').default('').describe(forCriblClients('nobody is filtered but by groups.')),
+});
+const CRIBL_AUTH_FIELDS = criblAuthSchema.parse({});
+
+export const authSettingsShape: Shape = {
+  name: 'AuthSettings',
+  schema: z.strictObject({ ...criblAuthSchema.shape, ...authSchema.shape }),
+  answerFields: notesFields,
+};
+
+/** `/system/settings/auth`: the section `auth` beside the family's members. */
+export const wireAuthSettings = ({ settings, notes }: SettingsView<AuthSettings>): object => ({
+  ...CRIBL_AUTH_FIELDS,
+  ...settings,
+  ...wireNotes(notes),
+});
+
+/** A body without what is the family's alone, which may be sent back and not changed. */
+export function sentAuthSettings(sent: unknown): unknown {
+  const body = withoutNotes(sent);
+  if (!isMap(body)) return body;
+  const entries = Object.entries(body).filter(([key]) => !Object.hasOwn(CRIBL_AUTH_FIELDS, key));
+  for (const [key, value] of Object.entries(CRIBL_AUTH_FIELDS))
+    if (Object.hasOwn(body, key) && body[key] !== value) throw unchangeable(key);
+  return Object.fromEntries(entries);
+}

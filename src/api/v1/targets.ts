@@ -1,0 +1,225 @@
+import * as z from 'zod';
+import { isMap, type PlainMap } from '../../config/plain.ts';
+import type { TestResult } from '../../delivery/test-send.ts';
+import { resolveAliases } from '../../lib/aliases.ts';
+import { etagOf } from '../../resources/etag.ts';
+import { itemBody } from '../../resources/item-writes.ts';
+import {
+  createTarget,
+  type DescribedTarget,
+  getTarget,
+  listTargets,
+  removeTarget,
+  testTarget,
+  updateTarget,
+} from '../../resources/targets.ts';
+import type { Call } from '../../resources/verb.ts';
+import type { IncidentRow } from '../../storage/stores/incidents.ts';
+import { findTargetType, targetTypes } from '../../targets/index.ts';
+import type { CommonSettings } from '../../targets/target.ts';
+import { isoTime, item, list } from '../envelope.ts';
+import type { Shape } from '../operation.ts';
+import { type Route, route, WRITE_ERRORS } from '../route.ts';
+
+/** Names by which public clients of the family read a setting, beside its own name. */
+const READ_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  slack: { url: 'slackUrl' },
+  smtp: { username: 'smtpUsername', password: 'smtpPassword' },
+  router: { rules: 'routes' },
+  sns: { allowlist: 'allowList' },
+};
+
+/** `pager_duty` is PagerDuty: a kind of target by its type's words. */
+const kindName = (type: string): string =>
+  `${type
+    .split('_')
+    .map(word => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')}Target`;
+
+const status = z.object({
+  health: z.enum(['Green', 'Red']).describe('Red while deliveries to it fail.'),
+  since: z.iso.datetime().optional().describe('Since when it fails.'),
+  error: z.string().optional().describe('What its last failure was.'),
+  heldBecause: z.string().optional().describe('Why what is due for it waits its turn, while it does.'),
+});
+
+/** One shape for each type of target, told apart by `type`. */
+const targetShape: Shape = {
+  name: 'Target',
+  sentAs: 'TargetSettings',
+  schema: z.unknown(),
+  variants: targetTypes.map(({ type, schema }) => ({
+    name: kindName(type),
+    sentAs: `${kindName(type)}Settings`,
+    schema,
+    ...(READ_ALIASES[type] && { aliases: READ_ALIASES[type] }),
+    answerFields: { status },
+  })),
+};
+
+/** A target as the API answers it: effective settings, secrets masked when they are serialised. */
+export function wireTarget({ settings, failure, heldBecause }: DescribedTarget): object {
+  const others = Object.entries(READ_ALIASES[settings.type] ?? {}).map(([name, key]) => [
+    name,
+    Reflect.get(settings, key),
+  ]);
+  return {
+    ...settings,
+    ...Object.fromEntries(others),
+    status: { ...wireHealth(failure), ...(heldBecause !== undefined && { heldBecause }) },
+  };
+}
+
+const wireHealth = (failure: IncidentRow | undefined): z.output<typeof status> =>
+  failure === undefined
+    ? { health: 'Green' }
+    : { health: 'Red', since: isoTime(failure.opened_at), error: failure.text };
+
+/**
+ * A body under the settings' own names, as `underOwnNames` says. `present` is what the client may have read; undefined
+ * for a target that is new.
+ */
+export function sentTarget(sent: object, present: CommonSettings | undefined): object {
+  const type: unknown = Reflect.get(sent, 'type') ?? present?.type;
+  const schema = typeof type === 'string' ? findTargetType(type)?.schema : undefined;
+  if (schema === undefined) return sent;
+  const readable: object | undefined = present && JSON.parse(JSON.stringify(present));
+  return resolveAliases(schema, sent, readable);
+}
+
+const headers = z.record(z.string(), z.string()).describe('Values of headers that may be secret are masked.');
+
+const testFields = {
+  target: z.string().describe('Id of the target that was sent to.'),
+  success: z.boolean().describe('Whether it arrived.'),
+  verdict: z
+    .enum(['sent', 'retry', 'refused'])
+    .describe('What a delivery would do now: it has arrived, is tried again, or is given up.'),
+  reason: z.string().optional().describe('Why it did not arrive; of one that did, what it does not show.'),
+  request: z
+    .union([
+      z.object({ method: z.string(), url: z.string(), headers, body: z.string() }),
+      z.object({ event: z.record(z.string(), z.unknown()) }),
+    ])
+    .describe('The request over HTTP, or the event for what goes another way; secrets are masked.'),
+  response: z
+    .object({ status: z.int().optional(), headers: headers.optional(), body: z.string() })
+    .nullable()
+    .describe('What was answered, up to 2 KB; null when nothing was.'),
+};
+const testResultSchema = z.object({
+  ...testFields,
+  outputs: z
+    .array(z.object(testFields))
+    .optional()
+    .describe('Of a router: what came of it at each target it led to.'),
+});
+const testResultShape: Shape = { name: 'TargetTest', schema: testResultSchema };
+
+const wireTestResult = ({ outputs, ...one }: TestResult): z.output<typeof testResultSchema> => ({
+  ...wireTest(one),
+  ...(outputs && { outputs: outputs.map(wireTest) }),
+});
+
+function wireTest({ outputs: _, ...one }: TestResult): Omit<z.output<typeof testResultSchema>, 'outputs'> {
+  const { request } = one;
+  return { ...one, request: 'event' in request ? { event: { ...request.event } } : request };
+}
+
+const testRequestShape: Shape = {
+  name: 'TargetTestRequest',
+  schema: z.object({
+    testEmails: z.array(z.string()).optional().describe('Who gets the test of an smtp target.'),
+    target: itemBody.optional(),
+  }),
+};
+
+const PATH = '/notification-targets';
+const targetRoute = {
+  path: `${PATH}/:id`,
+  answer: item(targetShape, wireTarget),
+  etag: ({ settings }: DescribedTarget) => etagOf(settings),
+};
+const example = { params: { id: 'shop_hook' } };
+
+const acceptTarget = (body: unknown, { context: house }: Call, { id }: PlainMap): unknown =>
+  isMap(body)
+    ? sentTarget(body, house.configuration().targets.find(({ settings }) => settings.id === id)?.settings)
+    : body;
+
+export const targetRoutes: readonly Route[] = [
+  route({
+    id: 'targets.list',
+    method: 'GET',
+    path: PATH,
+    summary: 'List the targets with every default, secrets masked',
+    verb: listTargets,
+    answer: list(targetShape, wireTarget),
+    example: { query: { limit: '1' } },
+  }),
+  route({
+    ...targetRoute,
+    id: 'targets.create',
+    method: 'POST',
+    path: PATH,
+    summary: 'Add a target',
+    description: 'Secrets of the body go to the encrypted store, references to them into the file.',
+    verb: createTarget,
+    takes: { shape: targetShape },
+    accept: body => (isMap(body) ? sentTarget(body, undefined) : body),
+    errors: WRITE_ERRORS,
+    example: {
+      body: {
+        id: 'shop_hook',
+        type: 'webhook',
+        url: 'https://hooks.example/shop',
+        authType: 'token',
+        token: 'from-the-receiver',
+      },
+    },
+  }),
+  route({
+    ...targetRoute,
+    id: 'targets.get',
+    method: 'GET',
+    summary: 'Get a target',
+    verb: getTarget,
+    example: { params: { id: 'log' } },
+  }),
+  route({
+    ...targetRoute,
+    id: 'targets.update',
+    method: 'PATCH',
+    summary: 'Change a target',
+    description: 'Another destination must bring its secrets anew. `********` keeps what is stored.',
+    verb: updateTarget,
+    takes: { shape: targetShape, kind: 'part' },
+    accept: acceptTarget,
+    errors: WRITE_ERRORS,
+    example: { ...example, body: { description: 'The team of the shop.' } },
+  }),
+  route({
+    ...targetRoute,
+    id: 'targets.remove',
+    method: 'DELETE',
+    summary: 'Remove a target that nothing sends to',
+    verb: removeTarget,
+    errors: WRITE_ERRORS,
+    example,
+  }),
+  route({
+    id: 'targets.test',
+    method: 'POST',
+    path: `${PATH}/:id/test`,
+    summary: 'Send a test to a target as deliveries are sent to it',
+    description:
+      'The answer is 200 whatever came of it: `success` says whether it arrived. Of a router `outputs` says it for each target the test was routed to. With `target` in the body those settings are tested and not kept.',
+    verb: testTarget,
+    takes: { shape: testRequestShape },
+    accept: (body, call, input) =>
+      isMap(body) && isMap(body.target) ? { ...body, target: acceptTarget(body.target, call, input) } : body,
+    answer: item(testResultShape, wireTestResult),
+    errors: ['rate-limited', 'unprocessable', 'configuration-broken', 'conflict'],
+    example: { params: { id: 'log' }, body: {} },
+  }),
+];

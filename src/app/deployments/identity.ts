@@ -1,0 +1,27 @@
+import type { OrganizationAudits } from '../../auth/audit.ts';
+import { createIdentity, type Identity } from '../../auth/identity.ts';
+import { createMemberLinking } from '../../auth/sso/account-linking.ts';
+import type { HostedSettings, Settings } from '../../config/settings.ts';
+import { identitySettings } from './self-managed.ts';
+
+type IdentityOptions = Parameters<typeof createIdentity>[0];
+
+interface HostedIdentityOptions extends Omit<IdentityOptions, 'audit' | 'settings' | 'accountLinking'> {
+  readonly audits: OrganizationAudits;
+  readonly hosted: Pick<HostedSettings, 'authUrl'>;
+  /** Of the installation; asked at each call. */
+  readonly settings: () => Settings;
+}
+
+/** Who comes in to a hosted installation: members of its organizations, at the login service. Throws as `createIdentity`. */
+export function createHostedIdentity(options: HostedIdentityOptions): Promise<Identity> {
+  const { audits, hosted, settings, ...rest } = options;
+  const { storage, clock } = rest;
+  return createIdentity({
+    ...rest,
+    audit: audits.forOrganization(undefined),
+    settings: () => ({ ...identitySettings(settings()), externalUrl: hosted.authUrl }),
+    accountLinking: (feed, logger) =>
+      createMemberLinking({ storage, feed, clock, auditOf: audits.forOrganization, logger }),
+  });
+}

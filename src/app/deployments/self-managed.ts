@@ -1,0 +1,55 @@
+import { describeWorkspace } from '../../api/metrics/workspace.ts';
+import { createIdentity, type Identity, type IdentitySettings } from '../../auth/identity.ts';
+import type { Settings } from '../../config/settings.ts';
+import { signingKey } from '../expiry-facts.ts';
+import { createMeters, meteredIdentity } from '../meters.ts';
+import { sweepSessions } from '../sweeps.ts';
+import { startWorkspace } from '../workspace.ts';
+import type { WorkspaceConfiguration } from '../workspace-configuration.ts';
+import type { DeploymentOptions, Serving } from './deployment.ts';
+
+/** The deployment that customers manage themselves: users of its own, and one workspace, whose configuration is held. */
+export async function startSelfManaged(
+  options: DeploymentOptions & { readonly workspaceConfiguration: WorkspaceConfiguration },
+): Promise<Serving> {
+  const { shared, workspaceConfiguration, audit, metrics, settings, firstPassword, teardown } = options;
+  const { storage, isShared, keyRing, dataFolder, clock, ids, logger } = shared;
+  const { http, dial, node, facts } = options;
+  const identity: Identity = meteredIdentity(
+    await createIdentity({
+      ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
+      settings: () => identitySettings(settings()),
+    }),
+    metrics,
+  );
+  teardown.add('identity', identity.stop);
+  const generatedPassword = await identity.ensureFirstAdmin({ dataFolder, password: firstPassword });
+  identity.keys.start();
+  teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
+  const workspace = await startWorkspace(shared, {
+    ...{ workspaceConfiguration, node, http, dial, meters: createMeters(metrics, clock) },
+    facts: now => [...facts(now), ...signingKey(identity.keys)],
+    authenticate: identity.authenticate,
+    common: { users: identity.users, keys: identity.keys },
+  });
+  teardown.add('workspace', workspace.stop);
+  describeWorkspace(metrics, workspace.served.context);
+  return {
+    identity,
+    signInOf: () => identity,
+    assertMayBecome: (next, now) => identity.localLogin.assertCanApply(next.auth, now.auth),
+    tenantOf: () => workspace.served,
+    isWorkspaceHost: () => false,
+    isHosted: false,
+    generatedPassword,
+    follow: workspace.follow,
+    checkSettings: identity.checkSettings,
+  };
+}
+
+export const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
+  ...api,
+  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
+  auth,
+  externalUrl: instance.externalUrl,
+});

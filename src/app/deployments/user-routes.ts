@@ -1,0 +1,86 @@
+import type { UserRoutesOptions } from '../../api/login-service/user-routes.ts';
+import type { OrganizationAudits } from '../../auth/audit.ts';
+import type { Identity } from '../../auth/identity.ts';
+import { createCredentials } from '../../auth/organizations/credentials.ts';
+import { createMembers } from '../../auth/organizations/members.ts';
+import type { WorkspaceAccess } from '../../auth/organizations/workspace-access.ts';
+import { createWorkspaces } from '../../auth/organizations/workspaces.ts';
+import { issueLoginCode } from '../../auth/sso/login-service-sign-on.ts';
+import { organizationKey, parseLabel } from '../../auth/tenant-name.ts';
+import type { IssuedSecrets } from '../../auth/tokens/issued-secrets.ts';
+import type { HostedSettings } from '../../config/settings.ts';
+import { AppError, notFound } from '../../lib/errors.ts';
+import type { SharedServices } from '../workspace-configuration.ts';
+
+/** What members of organizations do at the login service. */
+export function userRoutesOf({
+  shared,
+  identity,
+  access,
+  secrets,
+  audits,
+  hosted,
+  externalUrl,
+}: {
+  readonly shared: Pick<SharedServices, 'storage' | 'keyRing' | 'clock' | 'ids'>;
+  readonly identity: Identity;
+  readonly access: WorkspaceAccess;
+  readonly secrets: IssuedSecrets;
+  readonly audits: OrganizationAudits;
+  readonly hosted: HostedSettings;
+  /** Of the installation. */
+  readonly externalUrl: string | undefined;
+}): Omit<UserRoutesOptions, 'limits'> {
+  const { storage, keyRing, clock, ids } = shared;
+  const { feed, passwords, users, sessions } = identity;
+  const parts = { storage, feed, clock, ids };
+  return {
+    signIn: identity,
+    login: identity.login,
+    async loginWithNewPassword({ newPassword, ...request }) {
+      const { token } = await identity.login(request);
+      const actor = await identity.authenticate(token);
+      const change = { password: newPassword, currentPassword: request.password };
+      const changed = await users.updateProfile(actor, change, request.address);
+      return { token: changed.token ?? token, forcePasswordChange: false };
+    },
+    async redirectToWorkspace({ user }, workspace, state) {
+      if (user.force_password_change === 1)
+        throw new AppError('password-change-required', 'The password must be changed first');
+      if (parseLabel(workspace) === undefined || !(await access.hasAccess(workspace, user.id)))
+        throw notFound('workspace', workspace);
+      const code = issueLoginCode({ user, workspace, state }, { keyRing, clock });
+      const query = new URLSearchParams({ code, state });
+      return `${tenantUrlOf(workspace, hosted, externalUrl)}/session/callback?${query}`;
+    },
+    async changePassword({ user, method }, { currentPassword, password, address }) {
+      const actor = { kind: 'user', id: user.id, name: user.username, role: 'user' } as const;
+      await users.updateProfile(actor, { currentPassword, password }, address);
+      const now = await storage.users.byId(user.id);
+      if (now === undefined) throw notFound('user', user.id);
+      return sessions.begin({ user: now, method });
+    },
+    organizations: {
+      organizations: {
+        credentials: createCredentials({ ...parts, secrets }),
+        members: createMembers({ ...parts, passwords }),
+        workspaces: createWorkspaces(parts),
+        auditOf: organization => storage.in(organizationKey(organization)).audit,
+      },
+      managerOf: access.organizationActorOf,
+      cloudDomain: () => hosted.cloudDomain,
+      audit: audits.forOrganization,
+    },
+    externalUrl: hosted.authUrl,
+  };
+}
+
+/** Where a workspace is reached: by https, unless `instance.externalUrl` says another scheme or port for trials. */
+export function tenantUrlOf(
+  label: string,
+  { cloudDomain }: Pick<HostedSettings, 'cloudDomain'>,
+  externalUrl: string | undefined,
+): string {
+  const { protocol, port } = new URL(externalUrl ?? `https://${cloudDomain}`);
+  return `${protocol}//${label}.${cloudDomain}${port === '' ? '' : `:${port}`}`;
+}

@@ -1,0 +1,65 @@
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Components } from '../../pipelines/components/component.ts';
+import type { MinuteRecorder } from '../../pipelines/history/recorder.ts';
+import type { Storage } from '../../storage/storage.ts';
+
+/** What a process answers that asks for what only the leading one has; its callers come back in a moment. */
+export const notLeading = (): AppError =>
+  new AppError('unavailable', 'this process does not lead, and the one that does cannot be asked', {
+    retryAfterSeconds: 1,
+  });
+
+/** What a process that reads no pipeline knows of inputs and outputs. */
+export const NO_COMPONENTS: Components = {
+  revision: 0,
+  all: () => [],
+  status() {
+    throw notLeading();
+  },
+  silentMs: () => 0,
+  lastDataAt: () => null,
+  hasMetric: () => false,
+  measure: () => undefined,
+  queueUsage: () => undefined,
+  pipeline: () => undefined,
+  pipelines: () => [],
+};
+
+/** It records none either. */
+export const NO_MINUTES: Pick<MinuteRecorder, 'last' | 'recordedCount'> = {
+  last: () => undefined,
+  recordedCount: () => 0,
+};
+
+export interface LeaderUrlOptions {
+  readonly storage: Pick<Storage, 'leases' | 'nodes'>;
+  readonly lease: string;
+  /** Id of this process. */
+  readonly node: string;
+  readonly isLeading: () => boolean;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** A leader that has changed is noticed after so long at the latest. */
+const KNOWN_MS = 500;
+
+/** Address of the process that leads; undefined when this one does. Throws `unavailable` when nobody is known to. */
+export function leaderUrl({ storage, lease, node, isLeading, clock }: LeaderUrlOptions) {
+  let cached: { readonly url: Promise<string | undefined>; readonly askedAt: number } | undefined;
+
+  async function ask(): Promise<string | undefined> {
+    const holder = await storage.leases.holder(lease);
+    if (holder === undefined || holder.owner === node) return undefined;
+    return (await storage.nodes.get(holder.owner))?.url;
+  }
+
+  return async (): Promise<string | undefined> => {
+    if (isLeading()) return undefined;
+    if (cached === undefined || clock.monotonic() - cached.askedAt > KNOWN_MS)
+      cached = { url: ask(), askedAt: clock.monotonic() };
+    const url = await cached.url;
+    if (url === undefined) throw notLeading();
+    return url;
+  };
+}

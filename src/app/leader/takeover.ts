@@ -1,0 +1,35 @@
+import { readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { MonotonicIds } from '../../lib/ids.ts';
+import { stagePrivateFile } from '../../lib/private-file.ts';
+import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeat.ts';
+import { SNAPSHOT_FILE } from '../../pipelines/monitor.ts';
+import type { WorkspaceStorage } from '../../storage/storage.ts';
+
+/**
+ * Deliveries of a subject go out in the order of their ids, and the last version of the configuration is the one with
+ * the greatest id, so those of this process must follow all that are stored.
+ */
+export async function continueIds(
+  ids: MonotonicIds,
+  { deliveries, incidents, versions }: WorkspaceStorage,
+): Promise<void> {
+  const newest = { offset: 0, limit: 1 };
+  const pages = [deliveries.list({}, newest), incidents.list({}, newest), versions.list(newest)];
+  for (const { rows } of await Promise.all(pages)) for (const { id } of rows) ids.advancePast(id);
+}
+
+/** Holds the epoch in which the process of this data folder led last. */
+const EPOCH_FILE = 'last-epoch';
+
+/**
+ * The snapshot of a data folder is good for the process that leads next after it was written. When another has led
+ * meanwhile, its counters and silences are of long ago: then counting begins anew, as at a first start.
+ */
+export async function dropStaleSnapshot(dataFolder: string, epoch: number): Promise<void> {
+  const path = join(dataFolder, EPOCH_FILE);
+  const last = Number(await readFile(path, 'utf8').catch(() => String(epoch - 1)));
+  if (last !== epoch && last !== epoch - 1)
+    for (const file of [SNAPSHOT_FILE, HEARTBEATS_FILE]) await rm(join(dataFolder, file), { force: true });
+  await rename(await stagePrivateFile(path, `${epoch}\n`), path);
+}

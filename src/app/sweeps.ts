@@ -1,0 +1,146 @@
+import type { BrowserSessions } from '../auth/sessions/sessions.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createCountedLog } from '../lib/counted-log.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createRepeat } from '../lib/repeat.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { RetentionKind } from '../storage/stores/retention.ts';
+
+/** How long each kind is kept, in milliseconds. */
+export type RetentionPeriods = Readonly<Record<Exclude<RetentionKind, 'events'>, number>>;
+
+export const retentionOf = (settings: Settings['retention']): RetentionPeriods => ({
+  deliveries: settings.deliveries.ms,
+  incidents: settings.incidents.ms,
+  versions: settings.versions.ms,
+  messages: settings.messages.ms,
+  audit: settings.audit.ms,
+  minutes: settings.minutes.ms,
+});
+
+export interface SweepOptions {
+  /** Asked at each sweep. */
+  readonly workspaces: () => Promise<readonly string[]>;
+  /** Of them, what grows old there; everything when left out. */
+  readonly kinds?: readonly RetentionKind[];
+  readonly storage: Pick<Storage, 'in' | 'transaction'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Read at each sweep, so that a reload counts for the next. */
+  readonly retention: () => RetentionPeriods;
+  /** Told how many rows each batch removed. */
+  readonly removed: (kind: RetentionKind, count: number) => void;
+}
+
+/** Removes what is over for longer than it is kept. */
+export interface RetentionSweep {
+  start(): void;
+  /** Begins no further batch and waits for the one under way. */
+  stop(): Promise<void>;
+}
+
+/** A start has more urgent things to do. */
+const FIRST_AFTER_MS = 60_000;
+const EVERY_MS = 600_000;
+/** Rows of a batch: what is removed in one transaction, while nothing else is written. */
+const BATCH = 250;
+/** Between two batches, for whoever waits for the writer or the processor. */
+const PAUSE_MS = 10;
+
+/** Deliveries before the events they hold on to, and incidents last, when nothing refers to them any more. */
+const ORDER: readonly RetentionKind[] = [
+  'deliveries',
+  'events',
+  'incidents',
+  'versions',
+  'messages',
+  'audit',
+  'minutes',
+];
+
+export function createRetentionSweep(options: SweepOptions): RetentionSweep {
+  const { clock, logger, storage, kinds = ORDER } = options;
+  const abort = new AbortController();
+  const faults = createCountedLog(logger, {
+    fields: {},
+    message: 'what is old cannot be removed',
+    over: 'what is old is removed again',
+  });
+  const sweeping = createRepeat({
+    clock,
+    firstAfterMs: FIRST_AFTER_MS,
+    interval: EVERY_MS,
+    work: sweepOnce,
+    faults,
+  });
+
+  async function removeAll(workspace: string, kind: RetentionKind, before: number): Promise<number> {
+    let total = 0;
+    let after: string | undefined = '';
+    while (after !== undefined && !abort.signal.aborted) {
+      const { ids, next } = await storage
+        .in(workspace)
+        .retention.findExpired(kind, { before, after, limit: BATCH });
+      if (ids.length > 0) {
+        const count = await storage.transaction(tx => tx.in(workspace).removeExpired(kind, before, ids));
+        options.removed(kind, count);
+        total += count;
+      }
+      after = next;
+      if (after !== undefined) await clock.sleep(PAUSE_MS, abort.signal);
+    }
+    return total;
+  }
+
+  async function sweepOnce(): Promise<void> {
+    const now = clock.now();
+    const counts: Partial<Record<RetentionKind, number>> = {};
+    for (const workspace of await options.workspaces())
+      for (const kind of kinds) {
+        const count = await removeAll(workspace, kind, now - retentionMs(kind, options.retention()));
+        if (count > 0) counts[kind] = (counts[kind] ?? 0) + count;
+      }
+    if (Object.keys(counts).length > 0)
+      logger.info(counts, 'removed what is over for longer than it is kept');
+  }
+
+  return {
+    start: () => sweeping.start(),
+    async stop() {
+      abort.abort();
+      await sweeping.stop();
+    },
+  };
+}
+
+/** Events go with the deliveries that carried them, and an incident never before its events. */
+function retentionMs(kind: RetentionKind, retention: RetentionPeriods): number {
+  if (kind === 'events') return retention.deliveries;
+  return kind === 'incidents' ? Math.max(retention.incidents, retention.deliveries) : retention[kind];
+}
+
+const SESSIONS_EVERY_MS = 600_000;
+
+/** Removes from time to time the sessions that are over. The answer ends it, after the sweep under way. */
+export function sweepSessions(
+  sessions: Pick<BrowserSessions, 'sweep'>,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): () => Promise<void> {
+  const faults = createCountedLog(logger, {
+    fields: {},
+    message: 'sessions that are over cannot be removed',
+    over: 'sessions that are over are removed again',
+  });
+
+  const sweeping = createRepeat({
+    clock,
+    interval: SESSIONS_EVERY_MS,
+    work: async () => {
+      await sessions.sweep();
+    },
+    faults,
+  });
+  sweeping.start();
+  return () => sweeping.stop();
+}

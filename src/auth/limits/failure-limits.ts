@@ -1,0 +1,205 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { createLru } from '../../lib/lru.ts';
+
+/** How a key stands, going by its failures alone. */
+interface Availability {
+  /** Milliseconds until the next attempt may be made; 0 when one may now. */
+  readonly waitMs: number;
+  /** How many attempts may be under way at once, as each of them may fail. */
+  readonly available: number;
+}
+
+/** What is known of failures, by key. */
+interface FailureStore<Limit> {
+  check(key: string, limit: Limit): Promise<Availability> | Availability;
+  /** Has booked the failure for whoever looks after the call, be it before it resolves. */
+  record(key: string, limit: Limit): Promise<void> | void;
+}
+
+/**
+ * Failures by key. An attempt is reserved before it is judged, so guesses made in parallel cannot pass the limit;
+ * whoever comes while the reserved ones could still use it up waits for their outcome, as they may all be right.
+ */
+export interface FailureLimiter<Limit> {
+  /**
+   * Answers 0 when the attempt may go on, and must then be released; else the milliseconds to wait.
+   * Throws `unavailable` when too many wait for the outcome of others.
+   */
+  reserve(key: string, limit: Limit): Promise<number>;
+  release(key: string): void;
+  /** Called before `release`, in the same turn. */
+  fail(key: string, limit: Limit): Promise<void>;
+}
+
+/** What is under way for one key. */
+interface KeyState {
+  /** Attempts in `reserve` or reserved: the gate is kept as long as there are any. */
+  users: number;
+  reserved: number;
+  /** How many were ever released, to see whether one was while the count was being read. */
+  releases: number;
+  waiting: (() => void)[];
+}
+
+const MOST_WAITING = 256;
+const RETRY_AFTER_SECONDS = 2;
+
+/** The limit comes with each call, so that a changed setting counts at once. */
+function createFailureLimiter<Limit>(
+  failures: FailureStore<Limit>,
+  mostWaiting = MOST_WAITING,
+): FailureLimiter<Limit> {
+  const states = new Map<string, KeyState>();
+  let waiting = 0;
+
+  function enter(key: string): KeyState {
+    const state = states.get(key) ?? { users: 0, reserved: 0, releases: 0, waiting: [] };
+    state.users += 1;
+    states.set(key, state);
+    return state;
+  }
+
+  function leave(key: string, state: KeyState): void {
+    state.users -= 1;
+    if (state.users === 0) states.delete(key);
+  }
+
+  async function nextRelease(state: KeyState): Promise<void> {
+    if (waiting >= mostWaiting)
+      throw new AppError('unavailable', 'Too many logins at once; try again shortly', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    waiting += 1;
+    await new Promise<void>(resolve => state.waiting.push(resolve));
+    waiting -= 1;
+  }
+
+  /** Milliseconds to wait; 0 once a place is taken. */
+  async function takePlace(state: KeyState, key: string, limit: Limit): Promise<number> {
+    for (;;) {
+      const { releases } = state;
+      const { waitMs, available } = await failures.check(key, limit);
+      // A failure booked meanwhile is not in what was read.
+      if (state.releases !== releases) continue;
+      if (waitMs > 0) return waitMs;
+      if (state.reserved < available) {
+        state.reserved += 1;
+        return 0;
+      }
+      await nextRelease(state);
+    }
+  }
+
+  return {
+    async reserve(key, limit) {
+      const state = enter(key);
+      let isReserved = false;
+      try {
+        const waitMs = await takePlace(state, key, limit);
+        isReserved = waitMs === 0;
+        return waitMs;
+      } finally {
+        if (!isReserved) leave(key, state);
+      }
+    },
+    release(key) {
+      const state = states.get(key);
+      if (state === undefined) return;
+      state.reserved -= 1;
+      state.releases += 1;
+      for (const wake of state.waiting.splice(0)) wake();
+      leave(key, state);
+    },
+    fail: async (key, limit) => failures.record(key, limit),
+  };
+}
+
+/** At most `count` failures in each span of `perMs`, which begins with the first of them. */
+export interface RateLimit {
+  readonly count: number;
+  readonly perMs: number;
+}
+
+export function createFailureWindow(mostKeys: number, mostWaiting?: number): FailureLimiter<RateLimit> {
+  const limiter = new RateLimiterMemory({ points: 1, duration: 1 });
+  /** The limiter's keys, to bound them: whoever has most addresses only pushes out the oldest counts. */
+  const counted = createLru<string, true>(mostKeys);
+  return createFailureLimiter(
+    {
+      async check(key, limit) {
+        const seen = await limiter.get(key);
+        const failures = seen !== null && seen.msBeforeNext > 0 ? seen.consumedPoints : 0;
+        const waitMs = failures >= limit.count ? Math.max(1, seen?.msBeforeNext ?? 1) : 0;
+        return { waitMs, available: limit.count - failures };
+      },
+      async record(key, limit) {
+        const recorded = limiter.penalty(key, 1, { customDuration: limit.perMs / 1000 });
+        const dropped = counted.set(key, true);
+        if (dropped !== undefined) await limiter.delete(dropped);
+        await recorded;
+      },
+    },
+    mostWaiting,
+  );
+}
+
+/** From the `after`th failure on, a wait after each: 1 s at first, twice as long each time, at most `longestMs`. */
+export interface BackOffPolicy {
+  /** 0 for never. */
+  readonly after: number;
+  readonly longestMs: number;
+}
+
+export interface FailureBackOff extends FailureLimiter<BackOffPolicy> {
+  /** Whether its failures make the key wait by now. */
+  isSlowed(key: string, limit: BackOffPolicy): boolean;
+  /** As if the key had never failed. */
+  forgive(key: string): void;
+}
+
+interface Failures {
+  readonly count: number;
+  /** Monotonic milliseconds. */
+  readonly lastAt: number;
+}
+
+const FIRST_WAIT_MS = 1000;
+const FORGOTTEN_MS = 3_600_000;
+/** Doubled more often than this, a second is longer than any setting. */
+const MOST_DOUBLED = 30;
+
+export function createFailureBackOff(clock: Pick<Clock, 'monotonic'>, mostKeys: number): FailureBackOff {
+  const known = createLru<string, Failures>(mostKeys);
+
+  function failuresOf(key: string): Failures {
+    const found = known.get(key);
+    const now = clock.monotonic();
+    return found === undefined || now - found.lastAt >= FORGOTTEN_MS ? { count: 0, lastAt: now } : found;
+  }
+
+  const isSlowed = (count: number, { after }: BackOffPolicy): boolean => after > 0 && count >= after;
+
+  function waitMsOf({ count, lastAt }: Failures, limit: BackOffPolicy): number {
+    if (!isSlowed(count, limit)) return 0;
+    const grownMs = FIRST_WAIT_MS * 2 ** Math.min(count - limit.after, MOST_DOUBLED);
+    return Math.max(0, lastAt + Math.min(grownMs, limit.longestMs) - clock.monotonic());
+  }
+
+  const limiter = createFailureLimiter<BackOffPolicy>({
+    check(key, limit) {
+      const failures = failuresOf(key);
+      const free = limit.after === 0 ? Number.POSITIVE_INFINITY : Math.max(1, limit.after - failures.count);
+      return { waitMs: waitMsOf(failures, limit), available: free };
+    },
+    record(key) {
+      known.set(key, { count: failuresOf(key).count + 1, lastAt: clock.monotonic() });
+    },
+  });
+  return {
+    ...limiter,
+    isSlowed: (key, limit) => isSlowed(failuresOf(key).count, limit),
+    forgive: known.delete,
+  };
+}

@@ -1,0 +1,247 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { CredentialSecretRow } from '../../storage/stores/credentials.ts';
+import type { Audit } from '../audit.ts';
+import type { ChangeFeed } from '../change-feed.ts';
+import type { TokenLimits } from '../limits/token-limits.ts';
+import type { Permission } from '../permissions.ts';
+import { ACCESS_TOKEN_SECONDS, type AccessTokens } from '../tokens/access-tokens.ts';
+import type { IssuedSecrets } from '../tokens/issued-secrets.ts';
+import type { LastUsed } from '../tokens/last-used.ts';
+import { assignmentsOf, isAllowedFrom, isSecretLive } from './credential.ts';
+import type { CredentialRecord, TenantDirectory } from './directory.ts';
+import { effectiveAssignments, formatScope, parseScope, permissionsGrantedBy } from './roles.ts';
+
+/** What a program says of itself to the login service. */
+interface ClientRequest {
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** Programs that ask the login service for something. */
+export interface ClientAuthentication {
+  /**
+   * The credential whose secret was shown; undefined for one that is unknown, wrong, disabled, deleted or expired, or that
+   * may not come from there: all cost the same work. Throws `rate-limited`, and `unavailable` while the store does not
+   * answer.
+   */
+  authenticate(request: ClientRequest): Promise<CredentialRecord | undefined>;
+}
+
+interface ClientDependencies {
+  readonly directory: TenantDirectory;
+  readonly secrets: IssuedSecrets;
+  readonly limits: TokenLimits;
+  readonly lastUsed: Pick<LastUsed, 'record'>;
+  /** Of an organization, or of none that is known. */
+  readonly auditOf: (organization: string | undefined) => Pick<Audit, 'refused'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const ACTION = 'tokens.issue';
+/** As client ids are made; what is asked with anything else has the store asked for nobody. */
+const CLIENT_ID = /^[0-9A-Za-z]{32}$/;
+
+const DUMMY_SECRET: CredentialSecretRow = {
+  id: '',
+  client_id: '',
+  hash: '_'.repeat(43),
+  created_at: 0,
+  not_after: null,
+  last_used_at: null,
+};
+
+export function createClientAuthentication(dependencies: ClientDependencies): ClientAuthentication {
+  const { directory, secrets, limits, lastUsed, auditOf, clock } = dependencies;
+
+  function checkSecret(
+    known: CredentialRecord | undefined,
+    digest: string,
+    address: string,
+  ): { readonly secret: CredentialSecretRow } | { readonly refused: string } {
+    const now = clock.now();
+    // Whoever has no secret is compared with one that nobody has.
+    const candidates = known === undefined || known.secrets.length === 0 ? [DUMMY_SECRET] : known.secrets;
+    const [secret] = candidates.filter(({ hash }) => isSameHash(hash, digest));
+    if (known === undefined) return { refused: 'unknown client' };
+    const { row } = known;
+    if (row.deleted_at !== null) return { refused: 'deleted' };
+    if (secret === undefined) return { refused: 'wrong secret' };
+    if (!isSecretLive(secret, now)) return { refused: 'secret over' };
+    if (row.enabled === 0) return { refused: 'disabled' };
+    if ((row.expires_at ?? Infinity) <= now) return { refused: 'expired' };
+    return isAllowedFrom(row.ip_allowlist, address) ? { secret } : { refused: 'address not allowed' };
+  }
+
+  return {
+    async authenticate({ clientId: said, clientSecret, address, requestId }) {
+      const clientId = CLIENT_ID.test(said) ? said : '';
+      const attempt = await limits.reserve(address, clientId);
+      let known: CredentialRecord | undefined;
+      let verdict: ReturnType<typeof checkSecret>;
+      try {
+        const isRemembered = directory.isCached(clientId);
+        known = await directory.credential(clientId);
+        verdict = checkSecret(known, secrets.digestOf(clientSecret.reveal()), address);
+        // Of an unknown one the store was asked just now: a known one must not be refused faster.
+        if ('refused' in verdict && isRemembered) await directory.readCredential(clientId);
+      } catch (error) {
+        attempt.abandoned();
+        throw error;
+      }
+      if ('refused' in verdict) {
+        await attempt.failed();
+        auditOf(known?.row.organization).refused({
+          actor: clientId,
+          action: ACTION,
+          reason: verdict.refused,
+          address,
+          requestId,
+        });
+        return undefined;
+      }
+      attempt.succeeded();
+      lastUsed.record(verdict.secret.id);
+      return known;
+    },
+  };
+}
+
+const isSameHash = (hash: string, digest: string): boolean =>
+  hash.length === digest.length && timingSafeEqual(Buffer.from(hash), Buffer.from(digest));
+
+interface GrantRequest extends ClientRequest {
+  /** Undefined when it was not named. */
+  readonly audience: string | undefined;
+  /** What is asked for, as `user:<action>:<resource>`; everything the client has when left out. */
+  readonly scope: string | undefined;
+}
+
+/** What a program is given for its secret (RFC 6749, section 4.4). */
+type Grant =
+  | {
+      readonly kind: 'granted';
+      readonly accessToken: string;
+      readonly scope: string;
+      readonly expiresIn: number;
+    }
+  | {
+      readonly kind: 'refused';
+      readonly reason: 'client' | 'audience-missing' | 'audience-unknown' | 'scope';
+    };
+
+/** Throws as `Clients.authenticate` does. */
+export type GrantToken = (request: GrantRequest) => Promise<Grant>;
+
+interface GrantDependencies {
+  readonly clients: ClientAuthentication;
+  readonly directory: Pick<TenantDirectory, 'organization'>;
+  readonly tokens: Pick<AccessTokens, 'issue'>;
+  readonly audience: readonly string[];
+  /** Of an organization. */
+  readonly auditOf: (organization: string) => Pick<Audit, 'record' | 'refused'>;
+}
+
+export function createClientGrant(dependencies: GrantDependencies): GrantToken {
+  const { clients, directory, tokens, audience: audiences, auditOf } = dependencies;
+
+  return async request => {
+    const client = await clients.authenticate(request);
+    const organization = client && (await directory.organization(client.row.organization));
+    if (client === undefined || organization === undefined) return refused('client');
+    const { row, roles } = client;
+    const { audience, address, requestId } = request;
+    const audit = auditOf(organization.id);
+    const entry = { actor: row.name, action: 'tokens.issue', target: row.client_id, address, requestId };
+    if (audience === undefined) return refused('audience-missing');
+    if (!audiences.includes(audience)) {
+      audit.refused({ ...entry, reason: 'audience' });
+      return refused('audience-unknown');
+    }
+    const assignments = effectiveAssignments(organization, assignmentsOf(row.organization_role, roles));
+    const permitted = permissionsGrantedBy(assignments);
+    const granted = narrowScope(permitted, request.scope);
+    if (granted === undefined) {
+      audit.refused({ ...entry, reason: 'scope' });
+      return refused('scope');
+    }
+    const scope = formatScope(granted);
+    const accessToken = await tokens.issue({
+      kind: 'credential',
+      subject: row.client_id,
+      version: row.version,
+      audience,
+      organization: organization.id,
+      role: assignments.role,
+      scope,
+      isNarrow: granted.size < permitted.size,
+      ttlSeconds: ACCESS_TOKEN_SECONDS,
+    });
+    await audit.record(entry);
+    return { kind: 'granted', accessToken, scope, expiresIn: ACCESS_TOKEN_SECONDS };
+  };
+}
+
+/** Less than is held is fine, more never; undefined for more. */
+function narrowScope(
+  permitted: ReadonlySet<Permission>,
+  scope: string | undefined,
+): ReadonlySet<Permission> | undefined {
+  const requested = scope === undefined || scope.trim() === '' ? permitted : parseScope(scope);
+  return requested !== undefined && [...requested].every(permission => permitted.has(permission))
+    ? requested
+    : undefined;
+}
+
+const refused = (reason: Extract<Grant, { kind: 'refused' }>['reason']): Grant => ({
+  kind: 'refused',
+  reason,
+});
+
+/**
+ * Ends one access token of the client that asks, in all processes before it resolves; what is no token of ours has ended
+ * already. Throws as `Clients.authenticate` does.
+ */
+export type RevokeToken = (
+  request: ClientRequest & { readonly token: string },
+) => Promise<'ended' | 'unknown-client' | 'of-another'>;
+
+interface RevocationDependencies {
+  readonly clients: ClientAuthentication;
+  readonly tokens: Pick<AccessTokens, 'verify'>;
+  readonly storage: Pick<Storage, 'transaction'>;
+  readonly feed: Pick<ChangeFeed, 'waitForPropagation'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Of an organization. */
+  readonly auditOf: (organization: string) => Pick<Audit, 'record'>;
+}
+
+export function createTokenRevocation(dependencies: RevocationDependencies): RevokeToken {
+  const { clients, tokens, storage, feed, clock, auditOf } = dependencies;
+  return async request => {
+    const client = await clients.authenticate(request);
+    if (client === undefined) return 'unknown-client';
+    const verified = await tokens.verify(request.token);
+    if (verified.kind === 'refused') return 'ended';
+    const { jti, exp, client_id: owner } = verified.claims;
+    if (owner !== client.row.client_id) return 'of-another';
+    await storage.transaction(async tx => {
+      await tx.incrementUserChanges();
+      await tx.revokeToken({ id: jti, expires_at: exp * 1000 }, clock.now());
+    });
+    await feed.waitForPropagation();
+    const { address, requestId } = request;
+    await auditOf(client.row.organization).record({
+      actor: client.row.name,
+      action: 'tokens.revoke',
+      target: client.row.client_id,
+      address,
+      requestId,
+    });
+    return 'ended';
+  };
+}

@@ -1,0 +1,80 @@
+import type { OrganizationRow, WorkspaceRoleRow } from '../../storage/stores/organizations.ts';
+import type { OrganizationRole } from '../../storage/tables.ts';
+import { isRole, type Permission, permissionsOf, RESOURCES, type Role } from '../permissions.ts';
+
+/** How somebody stands to an organization, and to its workspaces one by one. */
+export interface RoleAssignments {
+  readonly role: OrganizationRole;
+  readonly roles: readonly WorkspaceRoleRow[];
+}
+
+const RANKS: Readonly<Record<OrganizationRole, number>> = { user: 0, admin: 1, owner: 2 };
+
+/** Whether who holds `own` may give `given` to others. */
+export const canGrant = (grantor: OrganizationRole, granted: OrganizationRole): boolean =>
+  RANKS[grantor] >= RANKS[granted];
+
+/** Where the plan has no role selector every token of a credential is Admin, whatever the credential says. */
+export const effectiveAssignments = (
+  organization: Pick<OrganizationRow, 'role_selector'>,
+  assignments: RoleAssignments,
+): RoleAssignments => (organization.role_selector === 1 ? assignments : { role: 'admin', roles: [] });
+
+/** What it comes to in a workspace, by its id in the organization; undefined for no access. */
+export function roleInWorkspace({ role, roles }: RoleAssignments, workspace: string): Role | undefined {
+  if (role !== 'user') return 'admin';
+  const found = roles.find(row => row.workspace === workspace)?.role;
+  return found !== undefined && isRole(found) ? found : undefined;
+}
+
+/** What it comes to in all workspaces together. */
+export function permissionsGrantedBy({ role, roles }: RoleAssignments): ReadonlySet<Permission> {
+  if (role !== 'user') return permissionsOf('admin');
+  const granted = new Set<Permission>();
+  for (const { role: each } of roles)
+    if (isRole(each)) for (const permission of permissionsOf(each)) granted.add(permission);
+  return granted;
+}
+
+/** Whether anything of `before` is missing in `after`. */
+export function isReduced(after: RoleAssignments, before: RoleAssignments): boolean {
+  if (RANKS[after.role] < RANKS[before.role]) return true;
+  if (before.role !== 'user' || after.role !== 'user') return false;
+  return before.roles.some(({ workspace }) => {
+    const [now, then] = [roleInWorkspace(after, workspace), roleInWorkspace(before, workspace)];
+    return then !== undefined && (now === undefined || ![...permissionsOf(then)].every(isGrantedBy(now)));
+  });
+}
+
+const isGrantedBy =
+  (role: Role) =>
+  (permission: Permission): boolean =>
+    permissionsOf(role).has(permission);
+
+const SCOPE_PREFIX = 'user:';
+const asScope = (permission: Permission): string => `${SCOPE_PREFIX}${permission}`;
+const ALL: readonly Permission[] = RESOURCES.flatMap(resource => [
+  `read:${resource}` as const,
+  `update:${resource}` as const,
+]);
+
+/** The permissions as OAuth writes them: `user:<action>:<resource>`, separated by spaces (RFC 6749, section 3.3). */
+export const formatScope = (permissions: ReadonlySet<Permission>): string =>
+  ALL.filter(permission => permissions.has(permission))
+    .map(asScope)
+    .join(' ');
+
+const PERMISSIONS: ReadonlyMap<string, Permission> = new Map(
+  ALL.map(permission => [asScope(permission), permission]),
+);
+
+/** What a scope asks for; undefined when it names something that nobody has. */
+export function parseScope(scope: string): ReadonlySet<Permission> | undefined {
+  const found = new Set<Permission>();
+  for (const word of scope.split(' ')) {
+    const permission = PERMISSIONS.get(word);
+    if (permission !== undefined) found.add(permission);
+    else if (word !== '') return undefined;
+  }
+  return found;
+}

@@ -1,0 +1,331 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Storage, Transaction } from '../../storage/storage.ts';
+import type { UserRow } from '../../storage/stores/users.ts';
+import type { Audit, OrganizationAudits } from '../audit.ts';
+import type { ChangeFeed } from '../change-feed.ts';
+import { parseEmail } from '../organizations/members.ts';
+import { ROLES, type Role } from '../permissions.ts';
+import type { OpenidSettings } from '../settings.ts';
+import { newUserRow, parseUsername, roleOf } from '../users/user.ts';
+import type { ProviderClaims } from './provider.ts';
+import { type RefusalReason, SignInRefused } from './refusal.ts';
+
+/** Somebody as the provider knows them. */
+interface ProviderIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly claims: ProviderClaims;
+  /** Of the browser that they came with. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** Who of this server somebody of the provider is. */
+export interface AccountLinking {
+  /** The claims by which that is decided. */
+  requiredClaims(settings: OpenidSettings): readonly string[];
+  /** Throws `SignInRefused` for whoever may not come in. */
+  resolveUser(identity: ProviderIdentity, settings: OpenidSettings): Promise<UserRow>;
+  /** Whether passwords may end once this user has come in by the provider. */
+  isAdmin(user: UserRow): Promise<boolean>;
+}
+
+interface ProvisioningDependencies {
+  readonly storage: Pick<Storage, 'transaction' | 'users'>;
+  readonly feed: Pick<ChangeFeed, 'waitForPropagation'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ids: Ids;
+  readonly audit: Pick<Audit, 'record'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Users are made at the first sign-in, with the role of their groups. A name that a local user has is never theirs.
+ */
+export function createUserProvisioning({
+  storage,
+  feed,
+  clock,
+  ids,
+  audit,
+  logger,
+}: ProvisioningDependencies): AccountLinking {
+  function roleFor(identity: ProviderIdentity, present: Role | undefined, settings: OpenidSettings): Role {
+    const claim = groupsIn(identity.claims[settings.groupField]);
+    const decision = decideRole(claim, present, settings);
+    const fields = { subject: identity.subject, claim: settings.groupField };
+    if (claim === undefined) logger.warn(fields, 'the identity provider told no groups of a user');
+    if (decision.kind !== 'refused') return decision.role;
+    logger.warn(fields, 'sign-in refused, as no group of the user has a role');
+    throw new SignInRefused('not-allowed');
+  }
+
+  async function provision(identity: ProviderIdentity, settings: OpenidSettings): Promise<UserRow> {
+    return storage.transaction(async tx => {
+      const version = await tx.incrementUserChanges();
+      // Of two first sign-ins at the same moment one makes the user, and the other finds it then.
+      const known = await tx.userByIdentity(identity.issuer, identity.subject);
+      if (known !== undefined) return known;
+      const user = newUserRow({
+        id: ids.next(),
+        username: await availableUsername(tx, identity),
+        password: '',
+        role: roleFor(identity, undefined, settings),
+        created_at: clock.now(),
+        version,
+        issuer: identity.issuer,
+        subject: identity.subject,
+      });
+      await tx.addUser(user);
+      logger.info({ user: user.username, role: user.role }, 'user of the identity provider added');
+      return user;
+    });
+  }
+
+  async function setRole(id: string, role: Role): Promise<UserRow | undefined> {
+    return storage.transaction(async tx => {
+      const version = await tx.incrementUserChanges();
+      const user = await tx.userById(id);
+      if (user === undefined || user.role === role) return user;
+      if (user.role === 'admin' && (await tx.countEnabledAdmins()) < 2) {
+        logger.warn(
+          { user: user.username, role },
+          'the last admin stays one, whatever the identity provider says',
+        );
+        return user;
+      }
+      const after = { ...user, role, version, updated_at: clock.now() };
+      await tx.updateUser(after);
+      logger.info({ user: user.username, from: user.role, role }, 'role set by the identity provider');
+      return after;
+    });
+  }
+
+  async function audited(action: 'users.create' | 'users.update', user: UserRow): Promise<UserRow> {
+    const entry = { actor: 'identity provider', action, target: user.id, address: 'local' };
+    await audit.record({ ...entry, reason: `role ${user.role}` });
+    return user;
+  }
+
+  return {
+    requiredClaims: ({ groupField }) => [groupField, 'preferred_username', 'email'],
+    isAdmin: async ({ role }) => role === 'admin',
+
+    async resolveUser(identity, settings) {
+      const user = await storage.users.byIdentity(identity.issuer, identity.subject);
+      if (user === undefined) return audited('users.create', await provision(identity, settings));
+      if (user.disabled === 1) throw new SignInRefused('not-allowed');
+      const role = roleFor(identity, roleOf(user), settings);
+      if (role === user.role) return user;
+      const after = await setRole(user.id, role);
+      if (after === undefined) throw new SignInRefused('not-allowed');
+      if (after.version === user.version) return after;
+      await feed.waitForPropagation();
+      return audited('users.update', after);
+    },
+  };
+}
+
+/** What the provider calls them, unless somebody else is called so here. */
+async function availableUsername(
+  tx: Transaction,
+  { issuer, subject, claims }: ProviderIdentity,
+): Promise<string> {
+  const { preferred_username: preferred, email } = claims;
+  const names = [preferred, email, subject].flatMap(usernameCandidates);
+  for (const name of names) if ((await tx.userByName(name)) === undefined) return name;
+  const mark = createHash('sha256').update(`${issuer}|${subject}`).digest('hex').slice(0, 8);
+  return `${names[0] ?? 'user'}-${mark}`;
+}
+
+function usernameCandidates(name: unknown): string[] {
+  if (typeof name !== 'string') return [];
+  try {
+    const username = parseUsername(name);
+    return username === '' ? [] : [username];
+  } catch {
+    return [];
+  }
+}
+
+interface LinkingDependencies {
+  readonly storage: Pick<Storage, 'transaction' | 'users' | 'organizations'>;
+  readonly feed: Pick<ChangeFeed, 'waitForPropagation'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Of each organization. */
+  readonly auditOf: OrganizationAudits['forOrganization'];
+  readonly logger: Logger;
+}
+
+type UserReaders = Pick<Transaction, 'userByIdentity' | 'userByName' | 'membershipsOf'>;
+
+/**
+ * Members of organizations. Somebody is found by the identity that was bound before, else by a verified address that is
+ * a member's, whose user is then bound to that identity for good. Nobody is added, and no claim gives a role.
+ */
+export function createMemberLinking({
+  storage,
+  feed,
+  clock,
+  auditOf,
+  logger,
+}: LinkingDependencies): AccountLinking {
+  const readers: UserReaders = {
+    userByIdentity: storage.users.byIdentity,
+    userByName: storage.users.byName,
+    membershipsOf: storage.organizations.membershipsOf,
+  };
+
+  async function requireMember(read: UserReaders, identity: ProviderIdentity): Promise<UserRow> {
+    const { refused, user } = await lookUpMember(read, identity);
+    if (refused === undefined) return user;
+    const { issuer, subject, address, requestId } = identity;
+    logger.warn(
+      { issuer, subject, reason: refused },
+      'sign-in refused of somebody whom the identity provider has sent',
+    );
+    const target = user?.id ?? '';
+    const entry = { actor: '', action: 'auth.sso', target, reason: refused, address, requestId };
+    for (const { organization } of await read.membershipsOf(target)) auditOf(organization).refused(entry);
+    throw new SignInRefused(refused);
+  }
+
+  /** Answers the user before and after; both are the same when another sign-in was faster. */
+  const linkIdentity = (
+    identity: ProviderIdentity,
+  ): Promise<{ readonly before: UserRow; readonly after: UserRow }> =>
+    storage.transaction(async tx => {
+      const version = await tx.incrementUserChanges();
+      const before = await requireMember(tx, identity);
+      if (isLinked(before, identity)) return { before, after: before };
+      const holder = await tx.userByIdentity(identity.issuer, identity.subject);
+      if (holder !== undefined && holder.id !== before.id)
+        await tx.updateUser({ ...holder, issuer: null, subject: null });
+      const after = linkedTo(before, identity, { version, now: clock.now() });
+      await tx.updateUser(after);
+      return { before, after };
+    });
+
+  async function auditLink({ id, username }: UserRow, identity: ProviderIdentity): Promise<void> {
+    const { issuer, subject, address, requestId } = identity;
+    const entry = { actor: username, action: 'members.bind', target: id, address, requestId };
+    for (const { organization } of await storage.organizations.membershipsOf(id))
+      await auditOf(organization).record({ ...entry, reason: `${issuer} ${subject}` });
+    logger.info({ user: username, issuer, subject }, 'member bound to an identity of the provider');
+  }
+
+  return {
+    requiredClaims: () => ['email', 'email_verified'],
+
+    async isAdmin({ id }) {
+      const memberships = await storage.organizations.membershipsOf(id);
+      return memberships.some(({ role }) => role !== 'user');
+    },
+
+    async resolveUser(identity) {
+      const member = await requireMember(readers, identity);
+      if (isLinked(member, identity)) return member;
+      const { before, after } = await linkIdentity(identity);
+      if (after.version !== before.version) await feed.waitForPropagation();
+      if (after !== before) await auditLink(after, identity);
+      return after;
+    },
+  };
+}
+
+type MemberLookup =
+  | { readonly refused?: never; readonly user: UserRow }
+  /** `user` is the member whom it concerns. */
+  | { readonly refused: RefusalReason; readonly user?: UserRow };
+
+/** The member, or why there is none to let in. */
+async function lookUpMember(
+  { userByIdentity, userByName, membershipsOf }: UserReaders,
+  { issuer, subject, claims }: ProviderIdentity,
+): Promise<MemberLookup> {
+  const isMember = async ({ id }: UserRow) => (await membershipsOf(id)).length > 0;
+  const open = (user: UserRow): MemberLookup =>
+    user.disabled === 1 ? { refused: 'not-allowed', user } : { user };
+  const bound = await userByIdentity(issuer, subject);
+  if (bound !== undefined && (await isMember(bound))) return open(bound);
+  const email = verifiedEmail(claims);
+  if (email === undefined && bound === undefined) return { refused: 'unverified' };
+  const name = email === undefined ? undefined : memberName(email);
+  const user = name === undefined ? undefined : await userByName(name);
+  if (user === undefined || !(await isMember(user))) return { refused: 'no-member' };
+  if (user.issuer === issuer && user.subject !== subject) return { refused: 'other-account', user };
+  return open(user);
+}
+
+/** Whether nothing is left to write at a sign-in. */
+const isLinked = (user: UserRow, { issuer, subject }: ProviderIdentity): boolean =>
+  user.issuer === issuer && user.subject === subject && user.force_password_change === 0;
+
+/**
+ * The user bound to the identity. Nobody who comes by the provider is asked for another password, so one that somebody
+ * else has chosen is over, with the tokens it has given.
+ */
+function linkedTo(
+  user: UserRow,
+  { issuer, subject }: ProviderIdentity,
+  { version, now }: { readonly version: number; readonly now: number },
+): UserRow {
+  const bound = { ...user, issuer, subject, updated_at: now };
+  if (user.force_password_change === 0) return bound;
+  return { ...bound, version, password: '', force_password_change: 0 };
+}
+
+/** Some providers write every claim as a text. */
+const verifiedEmail = ({ email, email_verified: verified }: ProviderClaims): string | undefined =>
+  typeof email === 'string' && (verified === true || verified === 'true') ? email : undefined;
+
+/** The name of the user with that address, if one can have it. */
+function memberName(email: string): string | undefined {
+  // They would be spelled as an address that nobody has verified.
+  if ([...email].some(becomesAscii)) return undefined;
+  try {
+    return parseEmail(email);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As the Kelvin sign, which is a k in lower case. */
+const becomesAscii = (letter: string): boolean =>
+  letter > '\x7f' && letter.normalize('NFC').toLowerCase() <= '\x7f';
+
+type RoleSettings = Pick<OpenidSettings, 'groups' | 'mode' | 'strict'>;
+
+export type RoleDecision =
+  | { readonly kind: 'role'; readonly role: Role }
+  /** The provider has told nothing of groups, so the role stays what it is. */
+  | { readonly kind: 'kept'; readonly role: Role }
+  | { readonly kind: 'refused' };
+
+/** The groups of a claim; undefined when it is absent, which is not the same as none. */
+export function groupsIn(claim: unknown): readonly string[] | undefined {
+  if (typeof claim === 'string') return [claim];
+  return Array.isArray(claim) ? claim.filter(one => typeof one === 'string') : undefined;
+}
+
+/** Which role somebody has by their groups. `present` is the role so far, undefined at the first sign-in. */
+export function decideRole(
+  claim: readonly string[] | undefined,
+  present: Role | undefined,
+  { groups, mode, strict }: RoleSettings,
+): RoleDecision {
+  const mapped = highestRole(claim ?? [], groups.mapping);
+  if (strict && mapped === undefined) return { kind: 'refused' };
+  if (present !== undefined && mode === 'seed') return { kind: 'role', role: present };
+  if (claim === undefined) return { kind: 'kept', role: present ?? groups.default };
+  return { kind: 'role', role: mapped ?? groups.default };
+}
+
+/** Each role may all that those after it may. */
+function highestRole(names: readonly string[], mapping: RoleSettings['groups']['mapping']): Role | undefined {
+  const roles = names.flatMap(name => (Object.hasOwn(mapping, name) ? (mapping[name] ?? []) : []));
+  return ROLES.find(role => roles.includes(role));
+}

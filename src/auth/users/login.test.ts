@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { notedAudit } from '../../../test/helpers/audit.ts';
+import { AppError } from '../../lib/errors.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import type { UserRow } from '../../storage/stores/users.ts';
+import { createLogin, createPasswordCheck } from './login.ts';
+import { newUserRow } from './user.ts';
+
+const ANN: UserRow = newUserRow({
+  id: 'u-1',
+  username: 'ann',
+  password: 'hash of right',
+  role: 'reader',
+  created_at: 0,
+  version: 3,
+});
+
+/** A login whose parts only note what is asked of them. */
+function setup(
+  change: {
+    lookUp?: () => Promise<UserRow | undefined>;
+    verify?: () => Promise<boolean>;
+    reserve?: () => Promise<never>;
+  } = {},
+) {
+  const compared: (string | undefined)[] = [];
+  const outcomes: string[] = [];
+  const check = createPasswordCheck({
+    users: { byName: change.lookUp ?? (async name => (name === 'ann' ? ANN : undefined)) },
+    transaction: () => Promise.reject(new Error('unused')),
+    passwords: {
+      hash: async () => '',
+      async verify(password, hash) {
+        compared.push(hash);
+        return change.verify?.() ?? hash === `hash of ${password}`;
+      },
+      isOutdated: () => false,
+    },
+    limits: {
+      reserve:
+        change.reserve ??
+        (async () => ({
+          failed: async () => void outcomes.push('failed'),
+          succeeded: () => void outcomes.push('succeeded'),
+          abandoned: () => void outcomes.push('abandoned'),
+        })),
+    },
+    log: { refused: () => {} },
+    audit: notedAudit(),
+    logger: silentLogger,
+  });
+  const tokens = {
+    issue: async (subject: string, ttl: number, version: number) => `${subject}/${ttl}/${version}`,
+  };
+  const login = createLogin({ check, tokens, tokenTtl: () => 60 });
+  const call = (username: string, password: string) => login({ username, password, address: '192.0.2.1' });
+  return { call, compared, outcomes };
+}
+
+test('a login answers a token for the user, of the lifetime that is set', async () => {
+  const { call, outcomes } = setup();
+  expect(await call('ann', 'right')).toEqual({ token: 'Bearer u-1/60/3', forcePasswordChange: false });
+  expect(outcomes).toEqual(['succeeded']);
+});
+
+test('whoever an identity provider vouches for has no password here, at the cost of a wrong one', async () => {
+  const { call, compared } = setup({
+    lookUp: async () => ({ ...ANN, password: '', issuer: 'https://idp.example', subject: 's' }),
+  });
+  await expect(call('ann', 'right')).rejects.toMatchObject({ code: 'unauthenticated' });
+  expect(compared).toEqual([undefined]);
+});
+
+test.each([
+  ['ann', 'wrong', ANN.password],
+  ['ann', '', ANN.password],
+  ['ann', 'x'.repeat(257), ANN.password],
+  ['bob', 'right', undefined],
+  ['bob', '', undefined],
+  ['bob', 'x'.repeat(257), undefined],
+  ['', '', undefined],
+])(
+  'user %j with password %j costs one comparison and counts as a failure',
+  async (username, password, hash) => {
+    const { call, compared, outcomes } = setup();
+    await expect(call(username, password)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(compared).toEqual([hash]);
+    expect(outcomes).toEqual(['failed']);
+  },
+);
+
+test('an unknown user does not get in even if a comparison says so, nor does an empty or an over-long password', async () => {
+  const { call } = setup({ verify: async () => true });
+  await expect(call('bob', 'right')).rejects.toMatchObject({ code: 'unauthenticated' });
+  await expect(call('ann', '')).rejects.toMatchObject({ code: 'unauthenticated' });
+  await expect(call('ann', 'x'.repeat(257))).rejects.toMatchObject({ code: 'unauthenticated' });
+});
+
+test('a disabled user costs one comparison and is refused like anybody with a wrong password', async () => {
+  const { call, compared, outcomes } = setup({ lookUp: async () => ({ ...ANN, disabled: 1 }) });
+  await expect(call('ann', 'right')).rejects.toMatchObject({
+    code: 'unauthenticated',
+    message: 'The user name or the password is wrong',
+  });
+  expect([compared, outcomes]).toEqual([[ANN.password], ['failed']]);
+});
+
+test('whoever has to wait costs no comparison and no look at the store, known or not, and counts as nothing', async () => {
+  const limited = new AppError('rate-limited', 'wait', { retryAfterSeconds: 8 });
+  const { call, compared, outcomes } = setup({
+    reserve: () => Promise.reject(limited),
+    lookUp: () => Promise.reject(new Error('the store was asked')),
+  });
+  for (const name of ['ann', 'bob']) await expect(call(name, 'right')).rejects.toBe(limited);
+  expect([compared, outcomes]).toEqual([[], []]);
+});
+
+test('a name longer than any may be is refused before it costs anything', async () => {
+  const { call, compared, outcomes } = setup();
+  await expect(call('x'.repeat(255), 'right')).rejects.toMatchObject({ code: 'invalid-request' });
+  expect([compared, outcomes]).toEqual([[], []]);
+});
+
+test('a store or a queue that cannot serve is no failure of the caller', async () => {
+  const busy = new AppError('unavailable', 'busy', { retryAfterSeconds: 2 });
+  for (const broken of [
+    setup({ lookUp: () => Promise.reject(busy) }),
+    setup({ verify: () => Promise.reject(busy) }),
+  ]) {
+    await expect(broken.call('ann', 'right')).rejects.toBe(busy);
+    expect(broken.outcomes).toEqual(['abandoned']);
+  }
+});
+
+test('whatever is sent as name and password, a login refuses it with one of its own errors', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.constant('ann'), fc.string({ unit: 'binary', maxLength: 300 })),
+      fc.string({ unit: 'binary', maxLength: 300 }).filter(text => text !== 'right'),
+      async (username, password) => {
+        const { call } = setup();
+        const error = await call(username, password).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(AppError);
+        expect(error).toHaveProperty('code', expect.stringMatching(/^(unauthenticated|invalid-request)$/));
+      },
+    ),
+  );
+});

@@ -1,0 +1,189 @@
+import { addressPrefix } from '../../lib/addresses.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { UserRow, UserStore } from '../../storage/stores/users.ts';
+import type { Audit } from '../audit.ts';
+import type { LoginAttempt, LoginLimits } from '../limits/login-limits.ts';
+import type { SessionTokens } from '../tokens/session-tokens.ts';
+import { isPasswordLength, type Passwords } from './passwords.ts';
+import { parseUsername, passwordHashOf } from './user.ts';
+
+export interface LoginRequest {
+  readonly username: string;
+  readonly password: string;
+  /** Where the caller is, as the server sees it. */
+  readonly address: string;
+  readonly requestId?: string;
+}
+
+interface LoginAnswer {
+  /** Begins with `Bearer `, as the clients of this API expect. */
+  readonly token: string;
+  readonly forcePasswordChange: boolean;
+}
+
+/**
+ * Answers whose name and password these are. Throws `unauthenticated` with one text for whatever is wrong, after the
+ * same work, so that it does not tell which users exist; `rate-limited` and `unavailable` with the seconds to wait;
+ * `invalid-request` for a name that cannot be one.
+ */
+export type CheckPassword = (request: LoginRequest) => Promise<UserRow>;
+
+/** Answers a token. Throws as `CheckPassword` does. */
+export type PasswordLogin = (request: LoginRequest) => Promise<LoginAnswer>;
+
+interface Dependencies {
+  readonly users: Pick<UserStore, 'byName'>;
+  readonly transaction: Storage['transaction'];
+  readonly passwords: Passwords;
+  readonly limits: LoginLimits;
+  readonly log: LoginLog;
+  readonly audit: Pick<Audit, 'record' | 'refused'>;
+  readonly logger: Logger;
+}
+
+interface LoginOrigin {
+  readonly address: string;
+  readonly requestId: { readonly requestId?: string };
+}
+
+export function createLogin(options: {
+  readonly check: CheckPassword;
+  readonly tokens: Pick<SessionTokens, 'issue'>;
+  /** Seconds, asked at each login. */
+  readonly tokenTtl: () => number;
+}): PasswordLogin {
+  return async request => {
+    const user = await options.check(request);
+    const token = await options.tokens.issue(user.id, options.tokenTtl(), user.version);
+    return { token: `Bearer ${token}`, forcePasswordChange: user.force_password_change === 1 };
+  };
+}
+
+export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
+  const { users, transaction, passwords, limits, log, audit, logger } = dependencies;
+
+  /** `user` is given only when there is one: an unknown name may be a password typed into the wrong field. */
+  function refuse(kind: 'failed' | 'limited', { address, requestId }: LoginOrigin, user = ''): void {
+    log.refused(kind, address, user === '' ? undefined : user);
+    audit.refused({ actor: user, action: 'auth.login', reason: kind, address, ...requestId });
+  }
+
+  async function reserve(username: string, origin: LoginOrigin): Promise<LoginAttempt> {
+    try {
+      return await limits.reserve(origin.address, username);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'rate-limited') refuse('limited', origin);
+      throw error;
+    }
+  }
+
+  /** What is too long to be anyone's password is refused like any wrong one, at the cost of one; so is an empty one. */
+  async function compare(username: string, password: string) {
+    const user = await users.byName(username);
+    const presented = isPasswordLength(password) ? password : '';
+    const isCorrect = await passwords.verify(presented, user && passwordHashOf(user));
+    return { user, isCorrect: isCorrect && presented !== '' && user?.disabled !== 1 };
+  }
+
+  /** The same password at today's cost; nobody's tokens end by that. */
+  async function rehash({ id, password: former }: UserRow, password: string): Promise<void> {
+    const hash = await passwords.hash(password);
+    await transaction(async tx => {
+      await tx.incrementUserChanges();
+      const user = await tx.userById(id);
+      if (user?.password === former) await tx.updateUser({ ...user, password: hash });
+    });
+  }
+
+  return async ({ username, password, address, requestId }) => {
+    const origin = { address, requestId: requestId === undefined ? {} : { requestId } };
+    const name = parseUsername(username);
+    const attempt = await reserve(name, origin);
+    const { user, isCorrect } = await compare(name, password).catch((error: unknown) => {
+      attempt.abandoned();
+      throw error;
+    });
+    if (user === undefined || !isCorrect) {
+      await attempt.failed();
+      refuse('failed', origin, user?.username);
+      throw new AppError('unauthenticated', 'The user name or the password is wrong');
+    }
+    attempt.succeeded();
+    if (passwords.isOutdated(user.password)) await rehash(user, password);
+    logger.info({ user: user.username, address }, 'login succeeded');
+    const entry = { actor: user.username, action: 'auth.login', target: user.id, address };
+    await audit.record({ ...entry, ...origin.requestId });
+    return user;
+  };
+}
+
+const MESSAGES = {
+  failed: 'login failed',
+  limited: 'login refused by the rate limit',
+} as const;
+type RefusalKind = keyof typeof MESSAGES;
+
+const WINDOW_MS = 60_000;
+const MOST_ADDRESSES = 1000;
+const MOST_USERS = 5;
+const OTHER_ADDRESSES = 'other addresses';
+
+export interface LoginLog {
+  /**
+   * The first of a kind from an address is logged at once, what follows within the minute as one line with its count.
+   * `user` is given only when such a user exists: an unknown name may be a password typed into the wrong field.
+   */
+  refused(kind: RefusalKind, address: string, user?: string): void;
+}
+
+interface RefusalCount {
+  readonly kind: RefusalKind;
+  readonly address: string;
+  count: number;
+  users: Set<string>;
+}
+
+export function createLoginLog({ clock, logger }: { clock: Clock; logger: Logger }): LoginLog {
+  const entries = new Map<string, RefusalCount>();
+
+  function write(entry: RefusalCount): void {
+    const { kind, address, count, users } = entry;
+    logger.warn({ address, count, users: [...users] }, MESSAGES[kind]);
+    entry.count = 0;
+    entry.users = new Set();
+  }
+
+  /** Who was quiet for a whole span is forgotten; of who goes on, the next line is again a span away. */
+  function flush(): void {
+    for (const [key, entry] of entries)
+      if (entry.count > 0) write(entry);
+      else entries.delete(key);
+    if (entries.size > 0) clock.after(WINDOW_MS, flush);
+  }
+
+  function entryOf(kind: RefusalKind, address: string): { entry: RefusalCount; isNew: boolean } {
+    const prefix = addressPrefix(address);
+    const known = entries.get(`${kind} ${prefix}`);
+    if (known !== undefined) return { entry: known, isNew: false };
+    const shown = entries.size < MOST_ADDRESSES ? prefix : OTHER_ADDRESSES;
+    const key = `${kind} ${shown}`;
+    const rest = entries.get(key);
+    if (rest !== undefined) return { entry: rest, isNew: false };
+    const entry: RefusalCount = { kind, address: shown, count: 0, users: new Set() };
+    if (entries.size === 0) clock.after(WINDOW_MS, flush);
+    entries.set(key, entry);
+    return { entry, isNew: true };
+  }
+
+  return {
+    refused(kind, address, user) {
+      const { entry, isNew } = entryOf(kind, address);
+      entry.count += 1;
+      if (user !== undefined && entry.users.size < MOST_USERS) entry.users.add(user);
+      if (isNew) write(entry);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { isAtMost, isPasswordLength } from './passwords.ts';
+import { invalidField } from './user.ts';
+
+/** NIST SP 800-63B-4: 15 characters where the password is the only factor. */
+export const SHORTEST_PASSWORD = 15;
+/** Shorter names are in many words by chance. */
+const SHORTEST_NAME = 3;
+
+/**
+ * Throws `invalid-request` unless it may become a password: 15 to 256 code points, none of the common ones, without
+ * the user's name in it. What it is composed of does not matter (NIST SP 800-63B-4 section 3.1.1.2).
+ */
+export function assertGoodPassword(password: string, username: string): void {
+  if (/\p{Surrogate}/u.test(password)) throw invalidField('password', 'must be well-formed Unicode text');
+  if (isAtMost(password, SHORTEST_PASSWORD - 1))
+    throw invalidField('password', `must be at least ${SHORTEST_PASSWORD} characters`);
+  if (!isPasswordLength(password)) throw invalidField('password', 'must be at most 256 characters');
+  if (nameOf(username).some(name => password.normalize('NFC').toLowerCase().includes(name)))
+    throw invalidField('password', 'must not contain the user name');
+  if (isCommonPassword(password))
+    throw invalidField('password', 'is too common: it is made of what is tried first; choose another one');
+}
+
+/** Of an address the part before the mark as well. */
+const nameOf = (username: string): string[] =>
+  [username, username.split('@', 1)[0] ?? ''].filter(name => name.length >= SHORTEST_NAME);
+
+/**
+ * Whether a password is one of those that are tried first. A list of whole passwords says little about ones of 15
+ * characters: hardly any in public lists is so long. What people do instead is to lengthen a common one, so this holds
+ * the pieces such passwords are made of, and the rule how they are put together: words with digits and years behind
+ * them, in capitals, with letters written as digits, runs over the keyboard, the alphabet or the digits, and one piece
+ * said again and again. A text that is made of nothing but up to three different pieces is common; so the words here,
+ * with what may follow them, stand for millions of passwords.
+ */
+export function isCommonPassword(password: string): boolean {
+  const text = password.normalize('NFKC').toLowerCase();
+  const bare = text.replaceAll(FILLING, '');
+  return new Set(bare).size <= MOST_PIECES || isRepeated(bare) || fewestPieces(text) <= MOST_PIECES;
+}
+
+const MOST_PIECES = 3;
+/** A piece longer than this is looked at in parts. */
+const LONGEST_PIECE = 32;
+const SHORTEST_RUN = 3;
+
+/** What stands between pieces and costs whoever guesses nothing; signs of other writings are no filling. */
+const FILLING = /[\s!-/:-@[-`{-~]/g;
+
+const WRITTEN_AS: ReadonlyMap<string, string> = new Map([
+  ['0', 'o'],
+  ['1', 'i'],
+  ['3', 'e'],
+  ['4', 'a'],
+  ['5', 's'],
+  ['7', 't'],
+  ['8', 'b'],
+  ['@', 'a'],
+  ['$', 's'],
+  ['!', 'i'],
+  ['+', 't'],
+]);
+
+const PRODUCT =
+  'headgate pipeline vector syslog rsyslog fluentbit otel collector notification webhook control plane';
+const WORK = `password passwort passwd pass word admin administrator root user username guest login logon signin welcome
+  letmein changeme change secret private access security secure system server service account database network
+  computer internet company office default temp temporary test testing tester demo example sample master super
+  operator manager support backup production staging development local public`;
+const LIFE = `dragon monkey shadow sunshine princess football baseball basketball hockey soccer superman batman
+  starwars iloveyou love lovely trustno hello hallo freedom whatever michael jordan hunter killer thomas robert daniel
+  andrew charlie jessica ashley michelle jennifer summer winter spring autumn flower cookie cheese orange banana
+  chocolate purple yellow silver golden diamond angel ginger pepper tiger mustang harley maggie buster butterfly
+  liverpool chelsea arsenal pokemon samsung google facebook linkedin ninja phoenix matrix merlin money family`;
+const TIME = `january february march april may june july august september october november december monday tuesday
+  wednesday thursday friday saturday sunday today tomorrow`;
+const SMALL = 'the and for you your my our is it this that with to of in on at new i a me';
+
+const WORDS: ReadonlySet<string> = new Set([PRODUCT, WORK, LIFE, TIME].flatMap(text => text.split(/\s+/)));
+
+const FILLERS: ReadonlySet<string> = new Set(SMALL.split(' '));
+
+/** Neighbours on a keyboard, in the alphabet and among digits; runs go either way. */
+const ROWS = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890',
+  'qwertyuiop',
+  'qwertzuiop',
+  'azertyuiop',
+  'asdfghjkl',
+  'qsdfghjklm',
+  'zxcvbnm',
+  'yxcvbnm',
+  '1q2w3e4r5t6y7u8i9o0p',
+  '1qaz2wsx3edc4rfv5tgb6yhn7ujm',
+  'qazwsxedcrfvtgbyhnujm',
+].flatMap(row => [row, [...row].reverse().join('')]);
+
+const isRepeated = (text: string): boolean => /^(.+?)\1+$/u.test(text);
+
+/** How many pieces cover the text, infinite when none do. One that comes again right behind itself counts once. */
+function fewestPieces(text: string): number {
+  const fewest: number[] = [0];
+  const ends: string[] = [''];
+  for (let end = 1; end <= text.length; end++) {
+    fewest[end] = Number.POSITIVE_INFINITY;
+    for (let start = Math.max(0, end - LONGEST_PIECE); start < end; start++) {
+      const piece = text.slice(start, end);
+      const count = (fewest[start] ?? 0) + (ends[start] === piece ? 0 : costOf(piece));
+      if (count >= (fewest[end] ?? 0)) continue;
+      fewest[end] = count;
+      ends[end] = piece;
+    }
+  }
+  return fewest[text.length] ?? Number.POSITIVE_INFINITY;
+}
+
+/** What a piece counts: nothing for what fills, infinitely much for what is none. */
+function costOf(text: string): number {
+  if (FILLERS.has(text) || /^[\s!-/:-@[-`{-~]$/.test(text)) return 0;
+  const spelled = [...text].map(character => WRITTEN_AS.get(character) ?? character).join('');
+  if (WORDS.has(text) || WORDS.has(spelled) || /^\d{1,8}$/.test(text) || /^(.)\1*$/u.test(text)) return 1;
+  const isRun = text.length >= SHORTEST_RUN && ROWS.some(row => row.includes(text));
+  return isRun ? 1 : Number.POSITIVE_INFINITY;
+}

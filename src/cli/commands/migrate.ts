@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import { pendingMigrations, runMigrations } from '../../storage/migrations/pending.ts';
+import { configOption, dataOption } from '../options.ts';
+import { reportFailure } from '../output/explain.ts';
+import { EXIT, type Finish, print } from '../output/output.ts';
+import { type Folders, storePathsOf } from '../store.ts';
+
+interface MigrateFlags extends Folders {
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+export const migrateCommand = (finish: Finish): Command =>
+  new Command('migrate')
+    .description('bring the tables of the store to this version, as a start of the server does too')
+    .option('--check', 'only tell what is outstanding; exit code 1 when something is')
+    .addOption(configOption())
+    .addOption(dataOption())
+    .option('--json', 'answer as JSON')
+    .action(async (flags: MigrateFlags) => {
+      try {
+        const { storage } = storePathsOf(flags);
+        const names = await (flags.check ? pendingMigrations(storage) : runMigrations(storage));
+        const word = flags.check ? 'outstanding' : 'migrated';
+        if (flags.json) print(JSON.stringify({ [word]: names }, null, 2));
+        else if (names.length === 0) print('the store is up to date');
+        else for (const name of names) print(`${word} ${name}`);
+        finish(flags.check && names.length > 0 ? EXIT.failed : EXIT.ok);
+      } catch (error) {
+        finish(reportFailure(error));
+      }
+    });

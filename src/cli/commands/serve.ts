@@ -1,0 +1,80 @@
+import { Command } from 'commander';
+import { type App, startApp } from '../../app/app.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { coloursFor } from '../../lib/colours.ts';
+import { monotonicIds } from '../../lib/ids.ts';
+import { configOption, dataOption } from '../options.ts';
+import { type ExitCode, type Finish, print, printError } from '../output/output.ts';
+import { runProcess } from '../run-process.ts';
+
+export interface RunOptions {
+  readonly configFolder: string;
+  readonly dataFolder: string;
+  readonly flags: Readonly<Record<string, string>>;
+  /** In place of the variables of the process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Called once requests are accepted; its end does not end the process. */
+  readonly ready: (app: App) => Promise<void>;
+}
+
+/** Runs the server until it is told to stop. */
+export const runApp = ({ environment = process.env, ready, ...options }: RunOptions): Promise<ExitCode> =>
+  runProcess(environment, async logger => {
+    const app = await startApp({
+      ...options,
+      environment,
+      clock: systemClock,
+      ids: monotonicIds(systemClock),
+      random: Math.random,
+      logger,
+    });
+    return {
+      stop: app.stop,
+      reload: app.reload,
+      async ready() {
+        showPassword(app);
+        await ready(app);
+      },
+    };
+  });
+
+/** On a terminal only: what is piped away may be kept by somebody else. */
+function showPassword({ generatedPassword: generated }: App): void {
+  if (generated === undefined) return;
+  printError(`The first admin's password is in ${generated.file}`);
+  const { bold } = coloursFor(process.stderr);
+  if (process.stderr.isTTY)
+    printError(`Sign in as ${bold(generated.username)} with ${bold(generated.password.reveal())}`);
+}
+
+interface ServeFlags {
+  readonly config: string;
+  readonly data: string;
+  readonly host?: string;
+  readonly port?: string;
+}
+
+export const serveCommand = (finish: Finish): Command =>
+  new Command('serve')
+    .description('run the management API, the engine and the page')
+    .addOption(configOption())
+    .addOption(dataOption())
+    .option('--host <host>', 'address to listen on (api.host)')
+    .option('--port <port>', 'port to listen on, 0 for any free one (api.port)')
+    .action(async (flags: ServeFlags) => {
+      finish(
+        await runApp({
+          configFolder: flags.config,
+          dataFolder: flags.data,
+          flags: {
+            ...(flags.host !== undefined && { 'api.host': flags.host }),
+            ...(flags.port !== undefined && { 'api.port': flags.port }),
+          },
+          ready: announce,
+        }),
+      );
+    });
+
+async function announce(app: App): Promise<void> {
+  print(`headgate ready on ${app.url}`);
+}

@@ -1,0 +1,25 @@
+import type { Schemas } from '@headgate/client';
+import type { Command } from 'commander';
+import type { Finish } from '../output/output.ts';
+import { resourceCommand } from '../resource-command.ts';
+
+type Target = Schemas['Target'];
+
+export const targetsCommand = (finish: Finish): Command =>
+  resourceCommand<Target, Schemas['TargetSettings'], Schemas['TargetChange']>(
+    {
+      name: 'targets',
+      description: 'where messages go',
+      columns: [
+        { name: 'id', of: one => one.id },
+        { name: 'type', of: one => one.type },
+        { name: 'description', of: one => one.description },
+      ],
+      list: ({ targets }) => targets.list(),
+      get: ({ targets }, id) => targets.get({ id }),
+      create: ({ targets }, body) => targets.create({ body }),
+      update: ({ targets }, id, body) => targets.update({ id, body }),
+      remove: ({ targets }, id) => targets.remove({ id }),
+    },
+    finish,
+  );

@@ -1,0 +1,59 @@
+import { coloursFor } from '../../lib/colours.ts';
+
+const { bold, green, yellow, red } = coloursFor(process.stdout);
+
+/** One column of a table: its heading, and what stands in it. */
+export interface Column<Row> {
+  readonly name: string;
+  of(row: Row): unknown;
+}
+
+/** Rows under headings, as wide as what they hold. Control characters of what others wrote never reach the terminal. */
+export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
+  const cells = rows.map(row => columns.map(({ of }) => cellOf(of(row))));
+  const widths = columns.map(({ name }, index) =>
+    Math.max(name.length, ...cells.map(line => widthOf(line[index] ?? ''))),
+  );
+  const lineOf = (line: readonly string[]): string =>
+    line
+      .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - widthOf(cell)))
+      .join('  ')
+      .trimEnd();
+  return [
+    bold(lineOf(columns.map(({ name }) => name.toUpperCase()))),
+    ...cells.map(line => coloured(lineOf(line))),
+  ];
+}
+
+/** A single object: each key with its value, those within it by their path. */
+export const objectLines = (value: object): string[] => {
+  const entries = leavesOf(value, '');
+  const width = Math.max(0, ...entries.map(([key]) => key.length));
+  return entries.map(([key, leaf]) => coloured(`${key.padEnd(width)}  ${cellOf(leaf)}`.trimEnd()));
+};
+
+function leavesOf(value: object, prefix: string): [string, unknown][] {
+  return Object.entries(value).flatMap(([key, one]): [string, unknown][] => {
+    const path = prefix === '' ? key : `${prefix}.${key}`;
+    const isMap = typeof one === 'object' && one !== null && !Array.isArray(one);
+    return isMap && Object.keys(one).length > 0 ? leavesOf(one, path) : [[path, one]];
+  });
+}
+
+function cellOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.replace(/[\r\n\t]+/g, ' ').replace(/\p{Cc}/gu, '\uFFFD');
+}
+
+/** In code points: wide enough for what ids and texts hold. */
+const widthOf = (text: string): number => [...text].length;
+
+const COLOURS: readonly (readonly [RegExp, (text: string) => string])[] = [
+  [/\b(Green|sent|closed|reachable|healthy)\b/, green],
+  [/\b(Yellow|waiting|warn)\b/, yellow],
+  [/\b(Red|exhausted|refused|open|unreachable|error|fatal)\b/, red],
+];
+
+const coloured = (line: string): string =>
+  COLOURS.reduce((text, [words, colour]) => text.replace(words, word => colour(word)), line);

@@ -1,0 +1,87 @@
+import * as z from 'zod';
+import {
+  type ComponentCondition,
+  type ComponentConf,
+  type ComponentKinds,
+  componentConf,
+  defineComponentCondition,
+  eitherConf,
+  openDuration,
+  type Subject,
+  subjectName,
+  subjectTitle,
+} from './condition.ts';
+
+const CATEGORIES = { input: 'sources', output: 'destinations', either: 'components' } as const;
+
+interface CountOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: ComponentKinds;
+  readonly counter: 'errors' | 'dropped';
+  readonly description: string;
+  readonly alarm: (subject: Subject, count: number, window: string) => string;
+  readonly ok: (subject: Subject, lasted: string) => string;
+}
+
+interface CountConf extends ComponentConf {
+  readonly threshold: number;
+}
+
+/** More of what should not happen than is borne with, in the window. */
+function defineCount({ id, name, kind, counter, description, alarm, ok }: CountOptions): ComponentCondition {
+  return defineComponentCondition({
+    id,
+    name,
+    category: CATEGORIES[kind],
+    kind,
+    description,
+    schema: countSchema(kind),
+    evaluate({ subject, components, open }, { timeWindow, threshold }) {
+      const { component } = subject;
+      const measured =
+        component !== undefined && components.hasMetric(component, counter)
+          ? components.measure(component, counter, timeWindow.ms)
+          : undefined;
+      if (measured === undefined) return { state: 'unknown', reason: `nothing counts its ${counter}` };
+      const count = Math.round(measured.sum);
+      const isOver = measured.sum > threshold;
+      return {
+        state: isOver ? 'alarm' : 'ok',
+        describe: () => ({
+          fields: { _metric: `total.${counter}`, timeWindow: timeWindow.text, count, threshold },
+          text: isOver ? alarm(subject, count, timeWindow.text) : ok(subject, openDuration(open)),
+        }),
+      };
+    },
+  });
+}
+
+function countSchema(kind: ComponentKinds): z.ZodType<CountConf> {
+  const schema = z.strictObject({
+    ...componentConf(kind, 'The stretch of time that is counted over.'),
+    threshold: z.int().min(0).default(0).describe('More than so many are an alarm.'),
+  });
+  return kind === 'either' ? schema.extend(eitherConf) : schema;
+}
+
+export const sourceErrors = defineCount({
+  id: 'source-errors',
+  name: 'Source Errors',
+  kind: 'input',
+  counter: 'errors',
+  description: 'An input reported more errors in the time window than threshold.',
+  alarm: (subject, count, window) =>
+    `${subjectTitle('input', subject)} reported ${count} errors in ${window}`,
+  ok: (subject, lasted) => `${subjectTitle('input', subject)} reports no more errors after ${lasted}`,
+});
+
+export const droppedEvents = defineCount({
+  id: 'dropped-events',
+  name: 'Dropped Events',
+  kind: 'either',
+  counter: 'dropped',
+  description: 'An input or output dropped more events in the time window than threshold.',
+  alarm: (subject, count, window) => `${subjectName(subject)} dropped ${count} events in ${window}`,
+  ok: (subject, lasted) => `${subjectName(subject)} drops no more events after ${lasted}`,
+});

@@ -1,3 +1,0 @@
-import { defineQueueUsage } from './queue-usage.ts';
-
-export const persistentQueueUsage = defineQueueUsage({ id: 'persistent-queue-usage', kind: 'output' });

@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import type { Duration } from '../lib/duration.ts';
+import type { PipelineState } from '../pipelines/components/component.ts';
+import {
+  defineEvaluatedCondition,
+  type EvaluatedCondition,
+  type EvaluatedRule,
+  formatTime,
+  openDuration,
+  type SubjectEvaluation,
+  type Verdict,
+  windowConf,
+} from './condition.ts';
+
+/** What a condition on pipelines has in its conf. */
+export interface PipelineConf {
+  /** Id of a pipeline, or a pattern with `*`. */
+  readonly name: string;
+  readonly timeWindow: Duration;
+  readonly notifyOnResolution: boolean;
+  readonly __workerGroup?: string | undefined;
+}
+
+export type PipelineCondition = EvaluatedCondition<'pipeline', 'pipeline', PipelineConf, PipelineState>;
+export type PipelineRule = EvaluatedRule<'pipeline', 'pipeline', PipelineConf, PipelineState>;
+
+type PipelineEvaluation = SubjectEvaluation<PipelineState>;
+
+const schema = z.strictObject({
+  name: z.string().min(1).describe('The pipeline: its id, or a pattern with `*`.'),
+  ...windowConf('pipeline', 'How long every reading must have failed, or nothing been pushed.'),
+});
+
+/** Every reading failed for the whole window; of one that pushes, nothing came. */
+export const pipelineUnreachable: PipelineCondition = defineEvaluatedCondition({
+  source: 'pipeline',
+  kind: 'pipeline',
+  id: 'pipeline-unreachable',
+  name: 'Pipeline Unreachable',
+  type: 'metric',
+  category: 'pipelines',
+  description: 'A pipeline could not be read, or pushed nothing, for the whole time window.',
+  schema,
+  evaluate(evaluation: PipelineEvaluation, conf: PipelineConf): Verdict {
+    const { subject } = evaluation;
+    // What the first reading after a start or a takeover finds may be as old as the last process.
+    if (subject.mode === 'pull' && subject.readings < 2)
+      return { state: 'unknown', reason: 'it has not been read twice yet' };
+    return isUnreachable(evaluation, conf) ? unreachable(evaluation, conf) : reachable(evaluation, conf);
+  },
+});
+
+/** An open incident ends with what was read or pushed since it opened, whatever the window. */
+function isUnreachable({ subject, open }: PipelineEvaluation, { timeWindow }: PipelineConf): boolean {
+  const { mode, error, readings, unreachedMs } = subject;
+  if (mode === 'pull') return error !== null && (open !== undefined || unreachedMs >= timeWindow.ms);
+  if (open !== undefined && (readings === 0 || unreachedMs >= open.observedMs)) return true;
+  return unreachedMs >= timeWindow.ms;
+}
+
+function unreachable({ subject, now }: PipelineEvaluation, { timeWindow }: PipelineConf): Verdict {
+  const { id, mode, error, unreachableSince, unreachedMs } = subject;
+  const reason =
+    mode === 'push' ? `nothing was pushed for ${timeWindow.text}` : (error ?? 'no reason is known');
+  const since = formatTime(unreachableSince ?? now - unreachedMs);
+  return {
+    state: 'alarm',
+    describe: () => ({
+      fields: { timeWindow: timeWindow.text, unreachableSince: since, reason },
+      text: `Pipeline ${id} has been unreachable since ${since}: ${reason}`,
+    }),
+  };
+}
+
+const reachable = ({ subject, open }: PipelineEvaluation, { timeWindow }: PipelineConf): Verdict => ({
+  state: 'ok',
+  describe: () => ({
+    fields: { timeWindow: timeWindow.text },
+    text: `Pipeline ${subject.id} is reachable again after ${openDuration(open)}`,
+  }),
+});

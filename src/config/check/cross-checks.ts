@@ -1,0 +1,113 @@
+import type { Notification } from '../../notifications/notification.ts';
+import { matchesPipeline } from '../../notifications/rules/evaluated-subjects.ts';
+import { createNameMatcher, isExact } from '../../notifications/subjects.ts';
+import type { PipelineSettings } from '../../pipelines/settings.ts';
+import type { Target } from '../../targets/target.ts';
+import { type ConfigProblem, didYouMean, type ItemFindings, quote } from '../problems.ts';
+import type { PullInterval } from '../read/settings.ts';
+import type { ValueOrigin } from '../schema-problems.ts';
+import type { ConfigItem } from '../yaml/document.ts';
+import { evaluateSamples, variablesOf } from './expressions.ts';
+import { findCycles, resolveTarget, type TargetGraph } from './target-graph.ts';
+import { checkTargetEdges, notificationTargetsChecker } from './target-references.ts';
+
+interface CrossCheckInput {
+  readonly targets: readonly ConfigItem[];
+  readonly notifications: readonly ConfigItem[];
+  readonly graph: TargetGraph;
+}
+
+/** Holds targets and notifications against each other; what is wrong in itself counts by its id. */
+export function crossCheck({ targets, notifications, graph }: CrossCheckInput): ItemFindings {
+  const variables = variablesOf(notifications);
+  const ofNotification = notificationTargetsChecker(graph);
+  const edges = checkTargetEdges(graph);
+  const named = notifications.map(ofNotification);
+  return {
+    problems: [
+      ...edges.problems,
+      ...findCycles(graph),
+      ...named.flatMap(one => one.problems),
+      ...targets.flatMap(item => variables.ofTarget(item)),
+      ...notifications.flatMap(item => variables.ofNotification(item)),
+    ],
+    warnings: [
+      ...edges.warnings,
+      ...named.flatMap(one => one.warnings),
+      ...evaluateSamples(targets, notifications),
+    ],
+  };
+}
+
+/** The notification with ids nobody has, and those of default targets, exchanged for what stands in. */
+export function withDefaultTarget(notification: Notification, graph: TargetGraph): Notification {
+  if (graph.defaultTarget === undefined) return notification;
+  const targets = notification.targets.map(id => resolveTarget(graph, id) ?? id);
+  return { ...notification, targets: [...new Set(targets)] };
+}
+
+/** The target with a fallback and with routes that lead somewhere, by the same rule. */
+export function withResolvedTargets(target: Target, graph: TargetGraph): Target {
+  const { fallback, routes } = target;
+  return {
+    ...target,
+    ...(fallback !== undefined && { fallback: resolveTarget(graph, fallback) }),
+    ...(routes && { routes: event => routes(event).map(id => resolveTarget(graph, id) ?? id) }),
+  };
+}
+
+export interface WindowFindings {
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+}
+
+const SHORT_WINDOW_MS = 60_000;
+/** A window must see several readings, or one late reading looks like silence. */
+const READINGS_PER_WINDOW = 3;
+
+/** Holds a notification's window against how often pipelines are read. */
+export function checkWindow(
+  notification: Notification,
+  item: ConfigItem,
+  intervals: readonly PullInterval[],
+  origin: ValueOrigin,
+): WindowFindings {
+  const { rule } = notification;
+  if (rule.source !== 'component' && rule.source !== 'pipeline') return { problems: [], warnings: [] };
+  const { timeWindow } = rule.conf;
+  const read =
+    rule.source === 'pipeline'
+      ? intervals.filter(({ pipeline }) => createNameMatcher(rule.conf)(pipeline))
+      : intervals;
+  const tooSlow = read.filter(({ interval }) => timeWindow.ms < READINGS_PER_WINDOW * interval.ms);
+  if (timeWindow.ms >= SHORT_WINDOW_MS && tooSlow.length === 0) return { problems: [], warnings: [] };
+  const place = origin.place([...item.path, 'conf', 'timeWindow']);
+  const slow = tooSlow[0];
+  const warnings: ConfigProblem[] =
+    timeWindow.ms < SHORT_WINDOW_MS
+      ? [{ ...place, message: `${timeWindow.text} is a short window: under 60s brief pauses become alarms` }]
+      : [];
+  if (slow === undefined) return { problems: [], warnings };
+  const message = `${timeWindow.text} is less than ${READINGS_PER_WINDOW} times the interval of pipeline '${slow.pipeline}' (${slow.interval.text}); make the window longer or the interval shorter`;
+  return tooSlow.length === read.length
+    ? { problems: [{ ...place, message }], warnings }
+    : { problems: [], warnings: [...warnings, { ...place, message }] };
+}
+
+/** Warns of a notification on pipelines that means none: nothing is known of it, so nothing is told. */
+export function unknownPipeline(
+  { rule }: Notification,
+  item: ConfigItem,
+  pipelines: readonly PipelineSettings[],
+  origin: ValueOrigin,
+): ConfigProblem[] {
+  if (rule.source !== 'pipeline' || pipelines.some(pipeline => matchesPipeline(rule.conf, pipeline)))
+    return [];
+  const { name, __workerGroup: group } = rule.conf;
+  const where = group === undefined ? '' : ` in the group ${quote(group)}`;
+  const ids = pipelines.map(({ id }) => id);
+  const message = isExact(rule.conf)
+    ? `no pipeline${where} has the id ${quote(name)}${didYouMean(name, ids)}`
+    : `no pipeline${where} has an id like ${quote(name)}; nothing is told until one has`;
+  return [{ ...origin.place([...item.path, 'conf', 'name']), message }];
+}

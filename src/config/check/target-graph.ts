@@ -1,0 +1,138 @@
+import { findTargetType } from '../../targets/index.ts';
+import type { ItemFinding } from '../problems.ts';
+import { asWritten, childOf } from '../schema-walk.ts';
+import type { ConfigItem } from '../yaml/document.ts';
+import type { Path } from '../yaml/places.ts';
+
+/** Where events go on from a target: a route of a router, a fallback, what a default target names. */
+interface TargetEdge {
+  readonly to: string;
+  /** Where the file says so. */
+  readonly path: Path;
+}
+
+interface TargetNode {
+  readonly type: string;
+  readonly path: Path;
+  readonly edges: readonly TargetEdge[];
+}
+
+/** How targets lead to each other, as the file says it, whatever else is wrong with them. */
+export interface TargetGraph {
+  /** By id. */
+  readonly nodes: ReadonlyMap<string, TargetNode>;
+  /** What stands in for ids that nobody has. */
+  readonly defaultTarget: DefaultTarget | undefined;
+}
+
+interface DefaultTarget {
+  /** Id of the default target. */
+  readonly id: string;
+  /** Id of the target it names, which exists. */
+  readonly target: string;
+}
+
+export function targetGraph(items: readonly ConfigItem[]): TargetGraph {
+  const nodes = new Map<string, TargetNode>();
+  for (const { id, path, value } of items) {
+    const type = childOf(value, 'type');
+    if (id === undefined || nodes.has(id)) continue;
+    nodes.set(id, { type: typeof type === 'string' ? type : '', path, edges: edgesOf(path, value) });
+  }
+  return { nodes, defaultTarget: defaultTargetOf(nodes) };
+}
+
+function defaultTargetOf(nodes: TargetGraph['nodes']): DefaultTarget | undefined {
+  for (const [id, { type, edges }] of nodes) {
+    const target = type === 'default' ? edges.at(-1)?.to : undefined;
+    if (target !== undefined && nodes.has(target)) return { id, target };
+  }
+  return undefined;
+}
+
+function edgesOf(path: Path, value: object): TargetEdge[] {
+  const type = childOf(value, 'type');
+  return [
+    ...edgeAt(path, value, 'fallback'),
+    ...(type === 'router' ? routesOf(path, value) : []),
+    ...(type === 'default' ? edgeAt(path, value, 'defaultId') : []),
+  ];
+}
+
+function edgeAt(path: Path, value: unknown, key: string): TargetEdge[] {
+  const to = childOf(value, key);
+  return typeof to === 'string' ? [{ to, path: [...path, key] }] : [];
+}
+
+function routesOf(path: Path, value: object): TargetEdge[] {
+  const schema = findTargetType('router')?.schema;
+  const [key = 'routes'] = schema === undefined ? [] : asWritten(schema, ['routes'], value);
+  const routes = childOf(value, key);
+  if (!Array.isArray(routes)) return [];
+  return routes.flatMap((route, index) => edgeAt([...path, key, index], route, 'output'));
+}
+
+/** The target an id leads to: what stands in where nobody has it, and what a default target names. */
+export function resolveTarget({ nodes, defaultTarget }: TargetGraph, id: string): string | undefined {
+  const node = nodes.get(id);
+  if (node === undefined) return defaultTarget?.target;
+  return node.type === 'default' ? node.edges.at(-1)?.to : id;
+}
+
+/** Every target that events for `id` may reach, each with the ids on the way, its own last. */
+export function reachableFrom(graph: TargetGraph, id: string): ReadonlyMap<string, readonly string[]> {
+  const trails = new Map<string, readonly string[]>();
+  const open: (readonly string[])[] = [[id]];
+  for (let trail = open.pop(); trail !== undefined; trail = open.pop()) {
+    const named = trail.at(-1) ?? id;
+    const target = resolveTarget(graph, named);
+    if (target === undefined || trails.has(target)) continue;
+    const whole = target === named ? trail : [...trail, target];
+    trails.set(target, whole);
+    for (const edge of graph.nodes.get(target)?.edges ?? []) open.push([...whole, edge.to]);
+  }
+  return trails;
+}
+
+/** Targets that may follow each other by routes and fallbacks: more than anybody can keep in mind is a mistake. */
+const MOST_IN_A_ROW = 10;
+/** Beyond that nothing is followed any more, however long a row a file holds. */
+const MOST_FOLLOWED = 500;
+
+/** Routers and fallbacks that lead back to where they began, or on and on. */
+export function findCycles(graph: TargetGraph): ItemFinding[] {
+  const findings: ItemFinding[] = [];
+  /** How many targets a row that begins here holds at most. */
+  const rows = new Map<string, number>();
+
+  function follow(id: string, trail: readonly string[]): number {
+    const known = rows.get(id);
+    if (known !== undefined) return known;
+    const whole = [...trail, id];
+    const lengths = (graph.nodes.get(id)?.edges ?? []).map(edge => 1 + step(edge, whole));
+    const length = Math.max(1, ...lengths);
+    rows.set(id, length);
+    return length;
+  }
+
+  function step(edge: TargetEdge, trail: readonly string[]): number {
+    const next = graph.nodes.has(edge.to) ? edge.to : graph.defaultTarget?.target;
+    if (next === undefined) return 0;
+    const start = trail.indexOf(next);
+    if (start !== -1) {
+      const cycle = [...trail.slice(start), next].join(' -> ');
+      findings.push({ path: edge.path, message: `targets lead in a circle: ${cycle}` });
+      return 0;
+    }
+    const length = trail.length < MOST_FOLLOWED ? follow(next, trail) : MOST_IN_A_ROW;
+    if (length === MOST_IN_A_ROW)
+      findings.push({
+        path: edge.path,
+        message: `leads on through more than ${MOST_IN_A_ROW} targets in a row`,
+      });
+    return length;
+  }
+
+  for (const id of graph.nodes.keys()) follow(id, []);
+  return findings;
+}

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import { identifier } from '../../lib/schemas.ts';
+import type { Declared } from '../configuration.ts';
+import type { ConfigProblem } from '../problems.ts';
+import { fileOrigin, problemsOf } from '../schema-problems.ts';
+import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
+
+/** What is known of an item of inputs.yml or outputs.yml; every other key is kept as it is. */
+export const declaredSchema = z.looseObject({
+  id: identifier.describe('Unique identifier within its file.'),
+  type: z.string().min(1).max(255).describe("The engine's word for its kind, such as syslog or s3."),
+  disabled: z.boolean().default(false).describe('A disabled component is not expected to have data.'),
+  group: identifier.default('default').describe('The group it belongs to.'),
+});
+
+export interface DeclaredReading {
+  readonly declared: readonly Declared[];
+  readonly items: readonly ConfigItem[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Reads a file of declared components, whose one key is its section. */
+export function readDeclared(document: ConfigDocument, kind: Declared['kind']): DeclaredReading {
+  const section = `${kind}s`;
+  const { items, problems } = readItems(document, section);
+  const readings = items.map(item => readItem(document, item, kind));
+  return {
+    declared: readings.flatMap(({ declared }) => declared ?? []),
+    items,
+    problems: [
+      ...document.problems,
+      ...unknownSections(document, [section]),
+      ...problems,
+      ...readings.flatMap(reading => reading.problems),
+    ],
+  };
+}
+
+function readItem(
+  document: ConfigDocument,
+  { path, value }: ConfigItem,
+  kind: Declared['kind'],
+): { readonly declared?: Declared; readonly problems: readonly ConfigProblem[] } {
+  const { success, data, error } = declaredSchema.safeParse(value);
+  if (!success) {
+    const origin = fileOrigin({ ...document, base: path });
+    return { problems: problemsOf(error, { schema: declaredSchema, value, origin }) };
+  }
+  const { id, type, disabled, group } = data;
+  return { declared: { kind, id, type, disabled, group, value: { ...value } }, problems: [] };
+}

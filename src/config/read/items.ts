@@ -1,0 +1,129 @@
+import * as z from 'zod';
+import { findCondition } from '../../conditions/index.ts';
+import { aliasesOf } from '../../lib/aliases.ts';
+import {
+  configureNotification,
+  type Notification,
+  notificationSchema,
+} from '../../notifications/notification.ts';
+import { findTargetType, targetTypes } from '../../targets/index.ts';
+import type { Target } from '../../targets/target.ts';
+import { type ConfigProblem, didYouMean, quote } from '../problems.ts';
+import { fileOrigin, problemsOf } from '../schema-problems.ts';
+import { childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
+import { clearTextSecrets, type ReferenceSources, resolveReferences } from '../secrets/references.ts';
+import type { ConfigDocument, ConfigItem } from '../yaml/document.ts';
+import { clearText } from './settings.ts';
+
+export interface TargetReading {
+  readonly target: Target | undefined;
+  /** What the target was made of: the item with its references resolved. */
+  readonly resolved?: unknown;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  readonly files: readonly string[];
+}
+
+/** Reads one target by its type's schema. */
+export function readTarget(
+  document: ConfigDocument,
+  item: ConfigItem,
+  sources: ReferenceSources,
+): TargetReading {
+  const plain = fileOrigin({ ...document, base: item.path });
+  const typeName = childOf(item.value, 'type');
+  const type = typeof typeName === 'string' ? findTargetType(typeName) : undefined;
+  if (type === undefined)
+    return {
+      target: undefined,
+      problems: [{ ...plain.place(['type']), message: noType(typeName) }],
+      warnings: [],
+      files: [],
+    };
+
+  const { schema } = type;
+  const resolved = resolveReferences(item.value, { ...sources, schema, templates: templateKeys(schema) });
+  const { references, files, value } = resolved;
+  const origin = fileOrigin({ ...document, base: item.path, references });
+  const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const warnings = [
+    ...unknown,
+    ...clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path)),
+  ];
+  const read = attempt(() => type.configure(value));
+  const refused = read.error === undefined ? [] : problemsOf(read.error, { schema, value, origin });
+  const problems = [
+    ...unresolved,
+    ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
+  ];
+  return {
+    target: unresolved.length === 0 ? read.result : undefined,
+    resolved: value,
+    problems,
+    warnings,
+    files,
+  };
+}
+
+/** Keys whose `$` belongs to templates and expressions, by every name they have. */
+function templateKeys(schema: Schema): string[] {
+  const known = templates.get(schema);
+  if (known !== undefined) return known;
+  const keys = mapsFor(schema, {}).flatMap(map => {
+    const own = Object.entries(map.shape).flatMap(([key, field]) => (isTemplate(field) ? [key] : []));
+    const others = [...aliasesOf(map)].filter(([, key]) => own.includes(key));
+    return [...own, ...others.map(([name]) => name)];
+  });
+  templates.set(schema, keys);
+  return keys;
+}
+
+const templates = new WeakMap<Schema, string[]>();
+
+function noType(typeName: unknown): string {
+  const names = targetTypes.map(type => type.type);
+  const allowed = `one of ${names.join(', ')}`;
+  if (typeName === undefined) return `'type' is required: ${allowed}`;
+  const near = typeof typeName === 'string' ? didYouMean(typeName, names) : '';
+  return `must be ${allowed}, not ${quote(typeName)}${near}`;
+}
+
+export interface NotificationReading {
+  readonly notification: Notification | undefined;
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Reads one notification and its condition's conf. */
+export function readNotification(document: ConfigDocument, { path, value }: ConfigItem): NotificationReading {
+  const origin = fileOrigin({ file: document.file, places: document.places, base: path });
+  const read = attempt(() => configureNotification(value));
+  if (read.error === undefined) return { notification: read.result, problems: [] };
+  const schema = wholeSchema(childOf(value, 'condition'));
+  const error = schema.safeParse(value).error ?? read.error;
+  return { notification: undefined, problems: problemsOf(error, { schema, value, origin }) };
+}
+
+/** The notification's schema with its condition's inside: all that is wrong with either shows at once. */
+function wholeSchema(conditionId: unknown): z.ZodType {
+  const condition = typeof conditionId === 'string' ? findCondition(conditionId) : undefined;
+  if (condition === undefined) return notificationSchema;
+  return notificationSchema.extend({ conf: optionalMap(condition.schema) });
+}
+
+/** Every map's schema may be asked about an empty map: what is missing in it is then told. */
+const optionalMap = <Map extends Schema>(schema: Map) => z.prefault(schema, {} as z.input<Map>);
+
+interface Attempt<Result> {
+  readonly result: Result | undefined;
+  readonly error: z.ZodError | undefined;
+}
+
+function attempt<Result>(configure: () => Result): Attempt<Result> {
+  try {
+    return { result: configure(), error: undefined };
+  } catch (error) {
+    if (error instanceof z.ZodError) return { result: undefined, error };
+    throw error;
+  }
+}

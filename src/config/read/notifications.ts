@@ -1,0 +1,144 @@
+import { type AddressGuard, type AddressPolicy, createAddressGuard } from '../../lib/http/guard.ts';
+import type { Notification } from '../../notifications/notification.ts';
+import type { PipelineSettings } from '../../pipelines/settings.ts';
+import type { Target } from '../../targets/target.ts';
+import { forbiddenAddresses } from '../check/addresses.ts';
+import {
+  checkWindow,
+  crossCheck,
+  unknownPipeline,
+  withDefaultTarget,
+  withResolvedTargets,
+} from '../check/cross-checks.ts';
+import { type TargetGraph, targetGraph } from '../check/target-graph.ts';
+import { operationalProblem } from '../check/target-references.ts';
+import type { ConfigProblem, ItemFinding } from '../problems.ts';
+import { filePaths, overQuota } from '../restrictions.ts';
+import { fileOrigin, type ValueOrigin } from '../schema-problems.ts';
+import type { ReferenceSources } from '../secrets/references.ts';
+import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
+import { readNotification, readTarget } from './items.ts';
+import { filesRefused, type PullInterval, pullIntervals, type SettingsReading } from './settings.ts';
+
+interface NotificationsReading {
+  readonly targets: readonly Target[];
+  readonly notifications: readonly Notification[];
+  /** What each target was made of. */
+  readonly resolvedTargets: readonly unknown[];
+  readonly targetItems: readonly ConfigItem[];
+  readonly notificationItems: readonly ConfigItem[];
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  /** Files that settings refer to. */
+  readonly files: readonly string[];
+}
+
+/** What of headgate.yml the items are held against. */
+type SettingsContext = Pick<SettingsReading, 'pipelines' | 'settings' | 'origin'>;
+
+const SECTIONS = ['targets', 'notifications'];
+/** While the settings are unreadable only what is never allowed can be told. */
+const ANY_ADDRESS: AddressPolicy = { privateAddresses: 'allow', allowedAddresses: [] };
+
+/** Reads notifications.yml: each item by itself, then all of them together. */
+export function readNotifications(
+  document: ConfigDocument,
+  sources: ReferenceSources,
+  context: SettingsContext,
+): NotificationsReading {
+  const { pipelines, settings } = context;
+  const targets = readItems(document, 'targets');
+  const notifications = readItems(document, 'notifications');
+  const graph = targetGraph(targets.items);
+  const origin = fileOrigin({ ...document, base: [] });
+  const placed = ({ path, message }: ItemFinding): ConfigProblem => ({ ...origin.place(path), message });
+  const overQuotaOf = (what: 'targets' | 'notifications', count: number): ConfigProblem[] => {
+    const message = overQuota(sources.restrictions, what, count);
+    return message === undefined ? [] : [{ ...origin.place([what]), message }];
+  };
+  // While the list of targets is unreadable nothing can be said of what they are.
+  const crossed = targets.readable
+    ? crossCheck({ targets: targets.items, notifications: notifications.items, graph })
+    : { problems: [], warnings: [] };
+  const guard = createAddressGuard(settings?.delivery ?? ANY_ADDRESS);
+  const readTargets = targets.items.map(item => targetIn(document, item, sources, guard));
+  const intervals = pullIntervals(pipelines);
+  const readNotices = notifications.items.map(item =>
+    notificationIn(document, item, graph, { intervals, pipelines: settings && pipelines, origin }),
+  );
+  const readings = [...readTargets, ...readNotices];
+  return {
+    targets: readTargets.flatMap(({ target }) =>
+      target === undefined ? [] : [withResolvedTargets(target, graph)],
+    ),
+    notifications: readNotices.flatMap(({ notification }) => notification ?? []),
+    resolvedTargets: readTargets.flatMap(({ target, resolved }) => (target === undefined ? [] : [resolved])),
+    targetItems: targets.items,
+    notificationItems: notifications.items,
+    problems: [
+      ...document.problems,
+      ...unknownSections(document, SECTIONS),
+      ...targets.problems,
+      ...notifications.problems,
+      ...overQuotaOf('targets', targets.items.length),
+      ...overQuotaOf('notifications', notifications.items.length),
+      ...crossed.problems.map(placed),
+      ...(targets.readable ? operationalProblems(context, graph) : []),
+      ...readings.flatMap(({ problems }) => problems),
+    ],
+    warnings: [...crossed.warnings.map(placed), ...readings.flatMap(({ warnings }) => warnings)],
+    files: readTargets.flatMap(({ files }) => files),
+  };
+}
+
+function operationalProblems({ settings, origin }: SettingsContext, graph: TargetGraph): ConfigProblem[] {
+  const id = settings?.delivery.operationalTarget;
+  const message = id === undefined ? undefined : operationalProblem(id, graph);
+  return message === undefined ? [] : [{ ...origin.place(['delivery', 'operationalTarget']), message }];
+}
+
+function targetIn(
+  document: ConfigDocument,
+  item: ConfigItem,
+  sources: ReferenceSources,
+  guard: AddressGuard,
+) {
+  const reading = readTarget(document, item, sources);
+  if (reading.target === undefined) return reading;
+  const origin = fileOrigin({ ...document, base: item.path });
+  const { place } = origin;
+  const forbidden = forbiddenAddresses(reading.target.settings, item.value, guard);
+  const warnings = forbidden.map(({ path, message }) => ({ ...place(path), message }));
+  const files = sources.restrictions === undefined ? [] : filePaths(item.value);
+  return {
+    ...reading,
+    problems: [...reading.problems, ...files.map(path => filesRefused(origin, path))],
+    warnings: [...reading.warnings, ...warnings],
+  };
+}
+
+interface NotificationContext {
+  readonly intervals: readonly PullInterval[];
+  /** Undefined while not all of them can be read. */
+  readonly pipelines: readonly PipelineSettings[] | undefined;
+  readonly origin: ValueOrigin;
+}
+
+function notificationIn(
+  document: ConfigDocument,
+  item: ConfigItem,
+  graph: TargetGraph,
+  { intervals, pipelines, origin }: NotificationContext,
+) {
+  const { notification, problems } = readNotification(document, item);
+  if (notification === undefined) return { notification, problems, warnings: [] };
+  const window = checkWindow(notification, item, intervals, origin);
+  return {
+    notification: withDefaultTarget(notification, graph),
+    problems: [...problems, ...window.problems],
+    warnings: [
+      ...window.warnings,
+      ...(pipelines === undefined ? [] : unknownPipeline(notification, item, pipelines, origin)),
+    ],
+  };
+}

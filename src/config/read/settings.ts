@@ -1,0 +1,223 @@
+import * as z from 'zod';
+import { isLoopback } from '../../lib/addresses.ts';
+import type { Duration } from '../../lib/duration.ts';
+import { createAddressGuard } from '../../lib/http/guard.ts';
+import { type PipelineSettings, pipelineSchema } from '../../pipelines/settings.ts';
+import { forbiddenSettings } from '../check/addresses.ts';
+import {
+  applyOverrides,
+  type Overridden,
+  readOverrides,
+  type SettingFlags,
+  unknownVariables,
+} from '../overrides.ts';
+import { type ConfigProblem, formatPath } from '../problems.ts';
+import {
+  filePaths,
+  foreignSettings,
+  overQuota,
+  type WorkspaceRestrictions,
+  withRestrictions,
+} from '../restrictions.ts';
+import { fileOrigin, problemsOf, type ValueOrigin } from '../schema-problems.ts';
+import { childOf, layers, type Schema, valueAt } from '../schema-walk.ts';
+import { clearTextSecrets, type ReferenceSources, resolveReferences } from '../secrets/references.ts';
+import { type Settings, settingsSchema } from '../settings.ts';
+import type { ConfigDocument } from '../yaml/document.ts';
+import type { Path } from '../yaml/places.ts';
+
+export interface SettingsReading {
+  /** Undefined when something is wrong with them. */
+  readonly settings: Settings | undefined;
+  /** The pipelines that can be read, whatever is wrong with other settings. */
+  readonly pipelines: readonly PipelineSettings[];
+  readonly origin: ValueOrigin;
+  readonly overridden: readonly Overridden[];
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  /** Files that settings refer to. */
+  readonly files: readonly string[];
+}
+
+export interface SettingsSources extends ReferenceSources {
+  readonly flags: SettingFlags;
+}
+
+/** Reads headgate.yml together with what flags and environment override. */
+export function readSettings(document: ConfigDocument, sources: SettingsSources): SettingsReading {
+  const { environment, flags, restrictions } = sources;
+  const schema = settingsSchema;
+  const resolved = resolveReferences(document.value, { ...sources, schema, templates: [] });
+  const overrides = readOverrides(schema, environment, flags);
+  const chosen = withoutNulls(schema, applyOverrides(resolved.value, overrides));
+  const value = restrictions === undefined ? chosen : withRestrictions(chosen, restrictions);
+  const origin = fileOrigin({ ...document, base: [], references: resolved.references, overrides });
+  const parsed = schema.safeParse(value);
+  const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
+  const pipelines = parsed.success ? parsed.data.pipelines : readablePipelines(value);
+  return {
+    settings: parsed.success ? parsed.data : undefined,
+    pipelines,
+    origin,
+    overridden: overrides.map(({ path, name }) => ({ path, name })),
+    problems: [
+      ...unresolved,
+      ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
+      ...duplicateIds(value, origin),
+      ...sharedTokens(value, origin),
+      ...missingForOpenid(value, origin),
+      ...(restrictions === undefined ? [] : refusedToWorkspaces(restrictions, document.value, origin)),
+    ],
+    warnings: [
+      ...unknown,
+      ...unknownVariables(schema, environment),
+      ...(parsed.success && restrictions === undefined ? unencrypted(parsed.data.api, origin) : []),
+      ...(parsed.success ? forbidden(parsed.data, origin) : []),
+      ...(parsed.success ? missingEmailScope(parsed.data, origin) : []),
+      ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
+    ],
+    files: resolved.files,
+  };
+}
+
+const forbidden = (settings: Settings, origin: ValueOrigin): ConfigProblem[] =>
+  forbiddenSettings(settings, createAddressGuard(settings.delivery)).map(({ path, message }) => ({
+    ...origin.place(path),
+    message,
+  }));
+
+/** On this machine alone nobody listens in between, and a proxy in front speaks TLS. */
+function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: ValueOrigin): ConfigProblem[] {
+  if (tls !== undefined || trustedProxies.length > 0 || host === 'localhost' || isLoopback(host)) return [];
+  const message =
+    'passwords and tokens come over the network in clear; set api.tls, or name the proxy in front that speaks TLS in api.trustedProxies';
+  return [{ ...origin.place(['api', 'host']), message }];
+}
+
+export const clearText = (origin: ValueOrigin, path: Path): ConfigProblem => ({
+  ...origin.place(path),
+  message:
+    'this secret is readable for whoever sees the file; write ${env:NAME}, ${file:/path} or ${secret:NAME} instead',
+});
+
+/** Without an address nobody is found who has not come before. */
+function missingEmailScope({ auth, hosted }: Settings, origin: ValueOrigin): ConfigProblem[] {
+  const { type, openid } = auth;
+  if (hosted === undefined || type !== 'openid' || openid === undefined) return [];
+  if (openid.scope.split(' ').includes('email')) return [];
+  const message = "members are found by their verified e-mail address; add 'email'";
+  return [{ ...origin.place(['auth', 'openid', 'scope']), message }];
+}
+
+/** A known key without a value counts as one that was left out. */
+function withoutNulls(schema: Schema, value: unknown): unknown {
+  const map = layers(schema).find(layer => layer instanceof z.ZodObject);
+  if (map === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, entry]) => entry !== null || !Object.hasOwn(map.shape, key))
+      .map(([key, entry]) => {
+        const field = Object.hasOwn(map.shape, key) ? map.shape[key] : undefined;
+        return [key, field === undefined ? entry : withoutNulls(field, entry)];
+      }),
+  );
+}
+
+const rawPipelines = (value: unknown): readonly unknown[] => {
+  const list = childOf(value, 'pipelines');
+  return Array.isArray(list) ? list : [];
+};
+
+const readablePipelines = (value: unknown): PipelineSettings[] =>
+  rawPipelines(value).flatMap(item => pipelineSchema.safeParse(item).data ?? []);
+
+function duplicateIds(value: unknown, origin: ValueOrigin): ConfigProblem[] {
+  const seen = new Map<unknown, Path>();
+  return rawPipelines(value).flatMap((item, index) => {
+    const id = childOf(item, 'id');
+    const first = seen.get(id);
+    const path = ['pipelines', index, 'id'];
+    if (typeof id !== 'string' || first === undefined) {
+      seen.set(id, path);
+      return [];
+    }
+    const message = `the id '${id}' is already that of ${formatPath(first.slice(0, -1))}, line ${origin.place(first).line}; ids are unique`;
+    return [{ ...origin.place(path), message }];
+  });
+}
+
+/** The token alone says which pipeline pushes. */
+function sharedTokens(value: unknown, origin: ValueOrigin): ConfigProblem[] {
+  const seen = new Map<unknown, string>();
+  return rawPipelines(value).flatMap((item, index) => {
+    const token = childOf(item, 'token');
+    if (childOf(item, 'push') !== true || typeof token !== 'string') return [];
+    const first = seen.get(token);
+    if (first === undefined) {
+      seen.set(token, formatPath(['pipelines', index]));
+      return [];
+    }
+    const message = `this is also the token of ${first}; each pipeline that pushes needs its own`;
+    return [{ ...origin.place(['pipelines', index, 'token']), message }];
+  });
+}
+
+export interface PullInterval {
+  readonly pipeline: string;
+  readonly interval: Duration;
+}
+
+/** How often the pipelines are read that do not push. */
+export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInterval[] =>
+  pipelines.flatMap(pipeline =>
+    pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
+  );
+
+/** What whoever runs the installation decides, and files of theirs. */
+const refusedToWorkspaces = (
+  restrictions: WorkspaceRestrictions,
+  value: unknown,
+  origin: ValueOrigin,
+): ConfigProblem[] => [
+  ...overQuotaProblems(restrictions, value, origin),
+  ...foreignSettings(value).map(path => ({
+    ...origin.place(path),
+    message: 'is decided by whoever runs this service; remove it',
+  })),
+  ...filePaths(childOf(value, 'pipelines'), ['pipelines']).map(path => filesRefused(origin, path)),
+];
+
+function overQuotaProblems(
+  restrictions: WorkspaceRestrictions,
+  value: unknown,
+  origin: ValueOrigin,
+): ConfigProblem[] {
+  const message = overQuota(restrictions, 'pipelines', rawPipelines(value).length);
+  return message === undefined ? [] : [{ ...origin.place(['pipelines']), message }];
+}
+
+export const filesRefused = (origin: ValueOrigin, path: Path): ConfigProblem => ({
+  ...origin.place(path),
+  message: 'names a file, and there are no files of yours here',
+});
+
+/** A provider has to be named, and has to know where to send people back. */
+function missingForOpenid(value: unknown, origin: ValueOrigin): ConfigProblem[] {
+  if (valueAt(value, ['auth', 'type']) !== 'openid') return [];
+  const place = origin.place(['auth', 'type']);
+  const needed = [
+    [[['auth', 'openid']], "'auth.openid' is required"],
+    [
+      [
+        ['instance', 'externalUrl'],
+        ['hosted', 'authUrl'],
+      ],
+      "'instance.externalUrl' is required, as the provider sends people back there",
+    ],
+  ] as const;
+  return needed
+    .filter(([paths]) => paths.every(path => valueAt(value, [...path]) === undefined))
+    .map(([, message]) => ({ ...place, message: `for the type 'openid' ${message}` }));
+}

@@ -1,0 +1,90 @@
+import type { AddressPolicy } from '../lib/http/guard.ts';
+import { isMap } from './plain.ts';
+import type { Path } from './yaml/places.ts';
+
+/** How much of each the configuration of a workspace may have. */
+export interface WorkspaceQuotas {
+  readonly pipelines: number;
+  readonly targets: number;
+  readonly notifications: number;
+}
+
+/**
+ * What whoever runs the installation decides for each of its workspaces. A configuration under such terms has no files:
+ * its texts are given, and it may refer to no file and no variable of the process. Plain data.
+ */
+export interface WorkspaceRestrictions {
+  readonly delivery: AddressPolicy;
+  /** Where people reach the workspace. */
+  readonly externalUrl: string;
+  readonly quotas: WorkspaceQuotas;
+  /** How much there is already: it stays when a quota is lowered. Left out, that is nothing. */
+  readonly present?: WorkspaceQuotas;
+}
+
+/** As much as there is. */
+export const UNLIMITED_QUOTAS: WorkspaceQuotas = {
+  pipelines: Number.POSITIVE_INFINITY,
+  targets: Number.POSITIVE_INFINITY,
+  notifications: Number.POSITIVE_INFINITY,
+};
+
+/** What of headgate.yml is the workspace's own. */
+const WORKSPACE_SETTINGS: Readonly<Record<string, 'all' | readonly string[]>> = {
+  instance: ['name'],
+  pipelines: 'all',
+  delivery: ['retrySchedule', 'concurrency', 'operationalTarget'],
+  retention: 'all',
+};
+
+/** Settings of a text that are not the workspace's to decide. */
+export function foreignSettings(value: unknown): Path[] {
+  if (!isMap(value)) return [];
+  return Object.entries(value).flatMap(([section, content]): Path[] => {
+    const own = Object.hasOwn(WORKSPACE_SETTINGS, section) ? WORKSPACE_SETTINGS[section] : undefined;
+    if (own === 'all') return [];
+    if (own === undefined) return [[section]];
+    if (!isMap(content)) return [];
+    return Object.keys(content).flatMap(key => (own.includes(key) ? [] : [[section, key]]));
+  });
+}
+
+/** Settings with the terms in their places. */
+export function withRestrictions(value: unknown, { delivery, externalUrl }: WorkspaceRestrictions): unknown {
+  if (!isMap(value)) return value;
+  return {
+    ...value,
+    instance: { ...section(value.instance), externalUrl },
+    delivery: {
+      ...section(value.delivery),
+      privateAddresses: delivery.privateAddresses,
+      allowedAddresses: [...delivery.allowedAddresses],
+    },
+  };
+}
+
+const section = (value: unknown): object => (isMap(value) ? value : {});
+
+/** Paths of files in a text: keys that end in `Path`, as all settings that name files do. */
+export function filePaths(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const entries: [PropertyKey, unknown][] = Array.isArray(value)
+    ? [...value.entries()]
+    : Object.entries(value);
+  return entries.flatMap(([step, entry]) => {
+    const here = [...path, step];
+    const isFile = typeof step === 'string' && /(?:Path|^files?)$/.test(step) && entry !== null;
+    return isFile ? [here] : filePaths(entry, here);
+  });
+}
+
+/** Why there are too many of something; undefined while there are not. */
+export function overQuota(
+  terms: WorkspaceRestrictions | undefined,
+  what: keyof WorkspaceQuotas,
+  count: number,
+): string | undefined {
+  if (terms === undefined || count <= Math.max(terms.quotas[what], terms.present?.[what] ?? 0))
+    return undefined;
+  return `${count} ${what} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`;
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { configurationOf } from '../../../test/helpers/config-folder.ts';
+import type { FileTexts } from '../load.ts';
+import { maskedTexts, unmaskedTexts } from './mask.ts';
+
+const TOKEN = 'hunter2-hunter2';
+
+const rawOf = (texts: FileTexts) =>
+  configurationOf({
+    ...(texts['headgate.yml'] !== undefined && { settings: texts['headgate.yml'] }),
+    ...(texts['notifications.yml'] !== undefined && { notifications: texts['notifications.yml'] }),
+    environment: { T: 'from-outside' },
+    secrets: { hook: 'stored' },
+  }).raw;
+
+const notifications = (...lines: readonly string[]): FileTexts => ({
+  'notifications.yml': `${lines.join('\n')}\n`,
+});
+
+const OPEN = '  - id: hook\n    type: webhook\n    url: http://h.example/';
+const HOOK = `${OPEN}\n    authType: token`;
+
+describe('a masked text', () => {
+  it.each([
+    ['plain', `token: ${TOKEN}  # mine`, 'token: "********"  # mine'],
+    ['quoted', `token: '${TOKEN}'`, 'token: "********"'],
+    ['in lines', `token: >-  # mine\n      ${TOKEN}\n    method: PUT`, 'token: "********"\n    method: PUT'],
+    ['short', 'token: a', 'token: "********"'],
+    [
+      'in a list',
+      `token: '\${secret:hook}'\n    extraHttpHeaders:\n      - { name: X-Key, value: ${TOKEN} }`,
+      'token: \'${secret:hook}\'\n    extraHttpHeaders:\n      - { name: X-Key, value: "********" }',
+    ],
+  ])('has no secret that stands in it: %s', (_, secret, masked) => {
+    const texts = notifications('targets:', HOOK, `    ${secret}`);
+    expect(maskedTexts(texts, rawOf(texts))).toEqual(notifications('targets:', HOOK, `    ${masked}`));
+  });
+
+  it('has none in comments, in other texts and behind aliases either', () => {
+    const texts = notifications(
+      `# once ${TOKEN}`,
+      'targets:',
+      HOOK,
+      `    token: &t ${TOKEN}`,
+      `    description: with ${TOKEN}`,
+      HOOK.replace('hook', 'other'),
+      '    token: *t',
+    );
+    const masked = maskedTexts(texts, rawOf(texts))['notifications.yml'];
+    expect(masked).not.toContain(TOKEN);
+    expect(masked).toContain('# once ********');
+  });
+
+  it('keeps references, and everything else as it is', () => {
+    const texts = notifications(
+      'targets:',
+      HOOK,
+      "    token: '${env:T}'  # b",
+      HOOK.replace('hook', 'two'),
+      '    token: ${secret:hook}',
+    );
+    expect(maskedTexts(texts, rawOf(texts))).toEqual(texts);
+  });
+
+  it('has no tokens of pipelines', () => {
+    const texts = {
+      'headgate.yml': `pipelines:\n  - { id: a, engine: rsyslog, push: true, token: ${TOKEN} }\n`,
+    };
+    expect(maskedTexts(texts, rawOf(texts))['headgate.yml']).toContain('token: "********" }');
+  });
+
+  it('is found by the id of its target, in maps as well', () => {
+    const texts = notifications(
+      'targets:',
+      '  open: { type: bulletin_message }',
+      `  "hook": { type: webhook, url: 'http://h/', authType: token, token: ${TOKEN} }`,
+    );
+    expect(maskedTexts(texts, rawOf(texts))['notifications.yml']).toContain('token: "********" }');
+  });
+});
+
+describe('a text that is unmasked', () => {
+  const old = notifications('targets:', HOOK.replace('hook', 'first'), HOOK, '    token: "********"  # mine');
+
+  it.each([
+    ['a text', `${TOKEN}`],
+    ['a reference', "'${secret:hook}'"],
+  ])('has what its target holds now, wherever that stands: %s', (_, token) => {
+    const now = notifications('targets:', HOOK, `    token: ${token}`);
+    expect(unmaskedTexts(old, rawOf(now))).toEqual(
+      notifications('targets:', HOOK.replace('hook', 'first'), HOOK, `    token: ${token}  # mine`),
+    );
+  });
+
+  it('finds headers by their names', () => {
+    const header = (name: string, value: string) => `      - { name: ${name}, value: ${value} }`;
+    const then = notifications('targets:', OPEN, '    extraHttpHeaders:', header('B', '"********"'));
+    const now = notifications(
+      'targets:',
+      OPEN,
+      '    extraHttpHeaders:',
+      header('A', 'one-secret'),
+      header('B', 'two-secret'),
+    );
+    expect(unmaskedTexts(then, rawOf(now))['notifications.yml']).toContain(header('B', 'two-secret'));
+  });
+
+  it('is refused where nothing is stored now, and where a mask would become a value', () => {
+    const now = rawOf(notifications('targets: []'));
+    expect(() => unmaskedTexts(old, now)).toThrow(
+      expect.objectContaining({
+        code: 'unprocessable',
+        problems: [expect.objectContaining({ path: 'notifications.yml targets[1].token' })],
+      }),
+    );
+    const other = notifications('targets:', HOOK, '    description: with ********');
+    expect(() => unmaskedTexts(other, now)).toThrow(/targets\[0\]\.description/);
+    expect(unmaskedTexts(notifications('# ********', 'targets: []'), now)).toBeDefined();
+  });
+});

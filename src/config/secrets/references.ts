@@ -1,0 +1,195 @@
+import { AppError } from '../../lib/errors.ts';
+import type { RawItems } from '../configuration.ts';
+import { readFileText, withoutByteOrderMark } from '../file-text.ts';
+import { type ProcessEnvironment, parseScalar } from '../overrides.ts';
+import { formatPath } from '../problems.ts';
+import type { WorkspaceRestrictions } from '../restrictions.ts';
+import { bearsSecret, childOf, childrenOf, isSecretText, type Schema, schemasAt } from '../schema-walk.ts';
+import type { Path } from '../yaml/places.ts';
+
+const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
+/** Whether the text stands for another that is kept elsewhere. */
+export const isReference = (value: unknown): boolean => typeof value === 'string' && REFERENCE.test(value);
+
+const REMEDY = 'write ${env:NAME}, ${file:/path} or ${secret:NAME}';
+const LONGEST_SECRET = 64 * 1024;
+
+/** Where references are looked up. */
+export interface ReferenceSources {
+  readonly environment: ProcessEnvironment;
+  /** The text of a stored secret. Absent where no store is open, as in `headgate check`. */
+  readonly secretOf?: ((name: string) => string | undefined) | undefined;
+  /** Set where whoever asks must not learn what references stand for: then none is looked up. */
+  readonly sealed?: true;
+  /** Set where files and variables are those of somebody else. */
+  readonly restrictions?: WorkspaceRestrictions | undefined;
+}
+
+interface Unresolved {
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** A value whose references were replaced by what they stand for. */
+export interface Resolved {
+  readonly value: unknown;
+  /** The references that were replaced, by path. */
+  readonly references: ReadonlyMap<string, string>;
+  readonly problems: readonly Unresolved[];
+  /** References that cannot be looked up here and may be right elsewhere. */
+  readonly unknown: readonly Unresolved[];
+  /** Files that were asked for, whether they could be read or not. */
+  readonly files: readonly string[];
+}
+
+export interface ResolveOptions extends ReferenceSources {
+  readonly schema: Schema;
+  /** Keys at the top whose values are templates and stay as they are. */
+  readonly templates: readonly string[];
+}
+
+/**
+ * Replaces `${env:NAME}`, `${file:/path}` and `${secret:NAME}` where they are the whole of a value. A file's last
+ * line break is dropped. Everything else with a `$` stays as it is.
+ */
+export function resolveReferences(value: unknown, options: ResolveOptions): Resolved {
+  const references = new Map<string, string>();
+  const problems: Unresolved[] = [];
+  const unknown: Unresolved[] = [];
+  const files: string[] = [];
+
+  function walk(current: unknown, path: Path): unknown {
+    if (typeof current === 'string') return scalar(current, path);
+    if (typeof current !== 'object' || current === null) return current;
+    const inside = (entry: unknown, step: PropertyKey): unknown =>
+      mayRefer(entry) ? walk(entry, [...path, step]) : entry;
+    if (Array.isArray(current)) return current.map(inside);
+    return Object.fromEntries(
+      Object.entries(current).map(([key, entry]) => {
+        const isTemplate = path.length === 0 && options.templates.includes(key);
+        return [key, isTemplate ? entry : inside(entry, key)];
+      }),
+    );
+  }
+
+  function scalar(text: string, path: Path): unknown {
+    const [, kind, name = ''] = REFERENCE.exec(text) ?? [];
+    if (kind === undefined) return text;
+    references.set(formatPath(path), text);
+    if (kind === 'file' && options.sealed === undefined && options.restrictions === undefined)
+      files.push(name);
+    const found = lookUp(kind, name, options);
+    if ('text' in found) return parseScalar(schemasAt(options.schema, path, value), found.text);
+    const message = `${text} ${found.problem}`;
+    if (found.elsewhere) unknown.push({ path, message });
+    else problems.push({ path, message });
+    return text;
+  }
+
+  return { value: mayRefer(value) ? walk(value, []) : value, references, problems, unknown, files };
+}
+
+/** Most values refer to nothing and need no copy. */
+function mayRefer(value: unknown): boolean {
+  if (typeof value === 'string') return value.startsWith('${');
+  return typeof value === 'object' && value !== null && Object.values(value).some(mayRefer);
+}
+
+type Found =
+  | { readonly text: string }
+  /** `elsewhere` when a process that has a store may know it. */
+  | { readonly problem: string; readonly elsewhere?: true };
+
+function lookUp(
+  kind: string,
+  name: string,
+  { environment, secretOf, sealed, restrictions }: ReferenceSources,
+): Found {
+  if (name === '') return { problem: `names nothing; ${REMEDY}` };
+  if (kind !== 'secret' && restrictions !== undefined)
+    return { problem: 'cannot be looked up here; store a secret and write ${secret:NAME}' };
+  if (sealed) return { problem: 'is not looked up while a text is only checked', elsewhere: true };
+  if (kind === 'secret') return fromStore(name, secretOf);
+  return kind === 'env' ? fromEnvironment(name, environment) : fromFile(name);
+}
+
+function fromStore(name: string, secretOf: ReferenceSources['secretOf']): Found {
+  if (secretOf === undefined)
+    return { problem: 'is not looked up here: only a running server knows its secrets', elsewhere: true };
+  const text = secretOf(name);
+  if (text !== undefined) return { text };
+  return {
+    problem: `is no stored secret; set it by "headgate secrets set ${name}" or PUT /api/v1/system/secrets/${name}`,
+  };
+}
+
+function fromEnvironment(name: string, environment: ProcessEnvironment): Found {
+  const text = Object.hasOwn(environment, name) ? environment[name] : undefined;
+  if (text === undefined) return { problem: 'is not set; set this variable for the process' };
+  return text === '' ? { problem: 'is set but empty' } : { text };
+}
+
+function fromFile(path: string): Found {
+  if (!path.startsWith('/')) return { problem: 'must name its file by a path that begins with /' };
+  const file = readFileText(path);
+  if (file.kind === 'missing') return { problem: 'names a file that does not exist' };
+  if (file.kind === 'unreadable') return { problem: `names a file that ${file.message}` };
+  const text = withoutByteOrderMark(file.text).replace(/\r?\n$/, '');
+  if (text === '') return { problem: 'names a file that is empty' };
+  if (text.length > LONGEST_SECRET)
+    return { problem: `names a file of over ${LONGEST_SECRET / 1024} KiB, which is no secret` };
+  return { text };
+}
+
+/** Paths of the secrets that stand in the value itself. */
+export function clearTextSecrets(
+  schema: Schema,
+  value: unknown,
+  references: ReadonlyMap<string, string>,
+): Path[] {
+  const found: Path[] = [];
+  function walk(schemas: readonly Schema[], current: unknown, path: Path): void {
+    if (typeof current === 'string') {
+      const isOne = current !== '' && schemas.some(one => isSecretText(one, current));
+      if (isOne && !references.has(formatPath(path))) found.push(path);
+    } else if (typeof current === 'object' && current !== null) {
+      const childAt = childrenOf(schemas, current);
+      for (const step of Array.isArray(current) ? current.keys() : Object.keys(current)) {
+        const bearers = childAt(step).filter(bearsSecret);
+        if (bearers.length > 0) walk(bearers, childOf(current, step), [...path, step]);
+      }
+    }
+  }
+  if (bearsSecret(schema)) walk([schema], value, []);
+  return found;
+}
+
+/** Places one message names. */
+const NAMED = 10;
+
+/** Where the configuration refers to a stored secret: `target 'ops_hook' (token)`, `headgate.yml (pipelines[0].token)`. */
+function referencesTo({ targets, settings }: RawItems, name: string): string[] {
+  const reference = `\${secret:${name}}`;
+  return [
+    ...pathsOf(settings, reference).map(path => `headgate.yml (${formatPath(path)})`),
+    ...[...targets].flatMap(([id, target]) =>
+      pathsOf(target, reference).map(path => `target '${id}' (${formatPath(path)})`),
+    ),
+  ];
+}
+
+/** Throws `conflict`, naming where, while the configuration refers to the secret. */
+export function assertUnused(raw: RawItems, name: string): void {
+  const places = referencesTo(raw, name);
+  if (places.length === 0) return;
+  const more = places.length > NAMED ? ` and ${places.length - NAMED} more` : '';
+  const named = places.slice(0, NAMED).join(', ');
+  throw new AppError('conflict', `secret '${name}' is used by ${named}${more}; change that first`);
+}
+
+function pathsOf(value: unknown, text: string, path: Path = []): Path[] {
+  if (value === text) return [path];
+  if (typeof value !== 'object' || value === null) return [];
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return entries.flatMap(([step, entry]) => pathsOf(entry, text, [...path, step]));
+}

@@ -1,0 +1,189 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { testClock } from '../../../test/helpers/clock.ts';
+import { change, description, HOOK, refusalOf, target } from '../../../test/helpers/held-configuration.ts';
+import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
+import { openKeyRing } from '../../lib/keyring.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import type { ConfigurationHolder } from '../holder.ts';
+import { createDocumentConfiguration, createSealedDocumentStore } from './document.ts';
+
+const WORKSPACE = 'main-acme';
+const TERMS = {
+  delivery: { privateAddresses: 'refuse', allowedAddresses: [] },
+  externalUrl: 'https://main-acme.example.com',
+} as const;
+const QUOTAS = { pipelines: 1, targets: 2, notifications: 1 };
+const ALERT = {
+  id: 'silent',
+  condition: 'no-data',
+  targets: ['hook'],
+  conf: { name: 'app', timeWindow: '60s' },
+};
+const edge = (id: string) => ({ id, engine: 'vector', url: `https://${id}.example/` });
+
+describe('the configuration of a workspace that has no files', () => {
+  let held: TestStorage;
+  const clock = testClock();
+  beforeEach(async () => {
+    held = await openTestStorage();
+  });
+  afterEach(() => held.close());
+
+  /** As one process holds it. */
+  async function open(isTold = true, quotas: Partial<typeof QUOTAS> = {}): Promise<ConfigurationHolder> {
+    const restrictions = { ...TERMS, quotas: { ...QUOTAS, ...quotas } };
+    const { storage, folder } = held;
+    const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
+    const documents = createSealedDocumentStore({ storage, workspace: WORKSPACE, keyRing, clock });
+    const holder = createDocumentConfiguration({
+      ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, restrictions, clock },
+      ...{ logger: silentLogger, documents, first: await documents.read() },
+      subscribe: listener =>
+        isTold ? storage.subscribe(fact => fact.resource === 'documents' && listener()) : () => {},
+    });
+    onTestFinished(holder.stop);
+    expect(holder.load()).toMatchObject({ ok: true });
+    return holder;
+  }
+
+  const urls = (holder: ConfigurationHolder): unknown[] =>
+    holder.get().targets.map(({ settings }) => settings.description);
+
+  it('begins empty, and keeps a change for whoever opens it next', async () => {
+    const holder = await open();
+    expect(holder.get().targets).toEqual([]);
+    await holder.save(change(target({ ...HOOK, description: 'first' })));
+    expect(urls(holder)).toEqual(['first']);
+    expect(urls(await open())).toEqual(['first']);
+  });
+
+  it('is read again by other processes as soon as they are told', async () => {
+    const [one, other] = [await open(), await open()];
+    other.watch();
+    await one.save(change(target({ ...HOOK, description: 'told' })));
+    await expect.poll(() => urls(other)).toEqual(['told']);
+  });
+
+  it('is read again within seconds by a process that nobody tells', async () => {
+    const [one, other] = [await open(), await open(false)];
+    other.watch();
+    await one.save(change(target({ ...HOOK, description: 'found' })));
+    await expect
+      .poll(async () => {
+        await clock.advance(3000);
+        return urls(other);
+      })
+      .toEqual(['found']);
+  });
+
+  it('loses none of two changes that two processes make at once', async () => {
+    const [one, other] = [await open(false), await open(false)];
+    await one.save(change(target({ ...HOOK, id: 'one' })));
+    await other.save(change(target({ ...HOOK, id: 'other' })));
+    expect(other.get().targets.map(({ settings }) => settings.id)).toEqual(['one', 'other']);
+    await one.reload();
+    expect(one.get().targets).toHaveLength(2);
+  });
+
+  it('lies in the store encrypted', async () => {
+    const holder = await open();
+    await holder.save(description('not for everybody'));
+    const row = await held.storage.in(WORKSPACE).document.get();
+    expect(row).toMatchObject({ revision: 1 });
+    expect(row?.sealed).not.toContain('not for everybody');
+  });
+
+  const settings = (value: object) => change({ section: 'settings', id: '', value });
+
+  it.each([
+    ['api', { api: { port: 80 } }],
+    ['auth', { auth: { type: 'local' } }],
+    ['storage', { storage: { url: 'sqlite:other.db' } }],
+    ['delivery.privateAddresses', { delivery: { privateAddresses: 'allow' } }],
+    ['instance.externalUrl', { instance: { externalUrl: 'https://elsewhere.example' } }],
+  ])('leaves %s to whoever runs the service', async (path, value) => {
+    const refusal = await refusalOf((await open()).save(settings(value)));
+    expect(refusal.code).toBe('invalid-request');
+    expect(refusal.problems).toContainEqual({
+      path,
+      message: 'is decided by whoever runs this service; remove it',
+    });
+  });
+
+  it.each(['${env:SECRET}', '${file:/etc/hostname}'])(
+    'looks up nothing of the machine for %s',
+    async text => {
+      const token = { ...HOOK, authType: 'token', token: text };
+      const refusal = await refusalOf((await open()).save(change(target(token))));
+      expect(refusal.problems).toEqual([
+        {
+          path: 'token',
+          message: `${text} cannot be looked up here; store a secret and write \${secret:NAME}`,
+        },
+      ]);
+    },
+  );
+
+  it.each([
+    ['files', { files: ['/etc/hosts'] }, 'pipelines[0].files'],
+    ['tls', { url: 'https://a.example/', tls: { caPath: '/etc/ssl/ca.pem' } }, 'pipelines[0].tls.caPath'],
+  ])('names no file of the machine in %s of a pipeline', async (_, more, path) => {
+    const pipelines = [{ id: 'edge', engine: 'vector', ...more }];
+    const refusal = await refusalOf((await open()).save(settings({ pipelines })));
+    expect(refusal.problems?.map(problem => problem.path)).toContain(path);
+  });
+
+  it('has no more of anything than its quota', async () => {
+    const holder = await open();
+    for (const id of ['one', 'two']) await holder.save(change(target({ ...HOOK, id })));
+    const refusal = await refusalOf(holder.save(change(target({ ...HOOK, id: 'three' }))));
+    expect(refusal.problems?.map(({ message }) => message)).toEqual([
+      'notifications.yml: 3 targets are more than the 2 that a workspace may have (hosted.quotas.targets); remove some, or ask whoever runs this service for more',
+    ]);
+    expect(holder.get().targets).toHaveLength(2);
+  });
+
+  it.each([
+    ['notifications', 2, { section: 'notifications', id: 'other', value: { ...ALERT, id: 'other' } }],
+    ['pipelines', 2, { section: 'settings', id: '', value: { pipelines: [edge('a'), edge('b')] } }],
+  ] as const)('refuses %s over their quota', async (what, count, edit) => {
+    const holder = await open();
+    await holder.save(change(target(HOOK)));
+    await holder.save(change({ section: 'notifications', id: ALERT.id, value: ALERT }));
+    const refusal = await refusalOf(holder.save(change(edit)));
+    expect(refusal.code).toBe('invalid-request');
+    expect(JSON.stringify(refusal.problems)).toContain(
+      `${count} ${what} are more than the 1 that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`,
+    );
+  });
+
+  it('keeps what it has when its quota is lowered, takes changes that add nothing, and goes down to it', async () => {
+    const before = await open(true, { targets: 4 });
+    for (const id of ['one', 'two', 'three', 'four']) await before.save(change(target({ ...HOOK, id })));
+    const holder = await open();
+    expect(holder.get().targets).toHaveLength(4);
+    await holder.save(change(target({ ...HOOK, id: 'one', description: 'changed' })));
+    const more = holder.save(change(target({ ...HOOK, id: 'five' })));
+    expect((await refusalOf(more)).problems?.[0]?.message).toContain('5 targets are more than the 2');
+    const without = (id: string) => holder.save(change({ section: 'targets', id, value: undefined }));
+    await without('four');
+    const again = holder.save(change(target({ ...HOOK, id: 'four' })));
+    expect((await refusalOf(again)).problems?.[0]?.message).toContain('4 targets are more than the 2');
+    expect(urls(holder)).toEqual(['changed', undefined, undefined]);
+  });
+
+  it('names no file of the machine', async () => {
+    const edge = { id: 'edge', engine: 'vector', files: ['/etc/hosts'] };
+    const refusal = await refusalOf((await open()).save(settings({ pipelines: [edge] })));
+    expect(refusal.problems?.map(({ message }) => message)).toContain(
+      'names a file, and there are no files of yours here',
+    );
+  });
+
+  it('sends to no private address, whatever it says', async () => {
+    const inside = { ...HOOK, url: 'http://10.0.0.1/' };
+    const refusal = await refusalOf((await open()).save(change(target(inside))));
+    expect(refusal.problems?.[0]?.path).toBe('url');
+  });
+});

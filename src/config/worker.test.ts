@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
+import { configFolder } from '../../test/helpers/config-folder.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { createConfigurationHolder } from './holder.ts';
+import { type Loaded, type LoadResult, loadConfiguration, type Sources } from './load.ts';
+import { loadWithWorker } from './worker.ts';
+
+const SETTINGS = `instance: { name: one }
+pipelines: [{ id: a, engine: rsyslog, push: true, token: '\${secret:push}' }]
+`;
+
+/** Enough items for a thread of its own, or few. */
+function notifications(count: number): string {
+  const items = Array.from(
+    { length: count },
+    (_, index) =>
+      `  - id: n_${index}\n    condition: no-data\n    targets: [hook, gone]\n    description: Number ${index} of many.\n    conf: { name: 'a:b', timeWindow: 30s }\n`,
+  );
+  return [
+    'targets:',
+    "  - { id: hook, type: webhook, url: 'http://h/', authType: token, token: '${secret:hook}' }",
+    '  - { id: any, type: default, defaultId: hook }',
+    'notifications:',
+    items.join(''),
+  ].join('\n');
+}
+
+const stored = new Map([
+  ['hook', 'stored-hook'],
+  ['push', 'stored-push'],
+]);
+
+function sourcesOf(count: number): Sources {
+  const folder = configFolder({
+    'headgate.yml': SETTINGS,
+    'notifications.yml': notifications(count),
+    'inputs.yml': 'inputs:\n  a: { type: syslog, port: 514 }\n',
+  });
+  return { folder, environment: {}, flags: { 'api.port': '9100' }, secretOf: name => stored.get(name) };
+}
+
+function loaded(result: LoadResult): Loaded {
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result;
+}
+
+const dataOf = ({ configuration, files, texts }: Loaded): object => {
+  const { targets, notifications, raw, ...rest } = configuration;
+  return {
+    ...JSON.parse(JSON.stringify({ ...rest, files, texts })),
+    targets: targets.map(({ settings }) => JSON.parse(JSON.stringify(settings))),
+    tokens: targets.map(({ settings }) => Reflect.get(settings, 'token')?.reveal()),
+    notifications: notifications.map(({ fingerprint, targets, forMs, settings }) =>
+      JSON.parse(JSON.stringify({ fingerprint, targets, forMs, settings })),
+    ),
+    raw: [raw.settings, raw.targets, raw.notifications, raw.inputs, raw.outputs],
+  };
+};
+
+describe.each([
+  ['few', 3],
+  ['many', 2500],
+])('a configuration of %s items that is loaded apart', (_, count) => {
+  it('is the one that is loaded at once', async () => {
+    const sources = sourcesOf(count);
+    const clock = testClock();
+    const apart = loaded(await loadWithWorker(sources, clock));
+    expect(dataOf(apart)).toEqual(dataOf(loaded(loadConfiguration(sources, clock))));
+    expect(apart.configuration.warnings.length).toBeGreaterThan(Math.min(count, 1000));
+    expect(Object.isFrozen(apart.configuration.notifications[0]?.settings)).toBe(true);
+  });
+
+  it('has the same errors', async () => {
+    const { folder, ...rest } = sourcesOf(count);
+    writeFileSync(join(folder, 'inputs.yml'), 'inputs: [{ id: a }]\noutputs: []\n');
+    const sources = { ...rest, folder };
+    const found = await loadWithWorker(sources, testClock());
+    expect(found).toMatchObject({ ok: false });
+    expect(found).toEqual(loadConfiguration(sources, testClock()));
+  });
+
+  it('can be changed, and refuses what is wrong by its path in the item', async () => {
+    const holder = createConfigurationHolder({
+      ...sourcesOf(count),
+      clock: testClock(),
+      logger: silentLogger,
+    });
+    onTestFinished(holder.stop);
+    holder.load();
+    const save = (value: object) =>
+      holder.save({ author: 'a', source: 'api', edits: [{ section: 'targets', id: 'new', value }] });
+    await expect(save({ id: 'new', type: 'webhook', url: 'nowhere' })).rejects.toMatchObject({
+      code: 'invalid-request',
+      problems: [{ path: 'url' }],
+    });
+    const { targets, notifications } = await save({ id: 'new', type: 'bulletin_message' });
+    expect(targets.map(({ settings }) => settings.id)).toEqual(['hook', 'any', 'new']);
+    expect(notifications).toHaveLength(count);
+  });
+});

@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../lib/clock.ts';
+import { AppError } from '../lib/errors.ts';
+import type { CheckFindings } from './check-files.ts';
+import { readFileText } from './file-text.ts';
+import { FILES, type FileName, type FileTexts, type Loaded, type LoadResult, type Sources } from './load.ts';
+import { assemble } from './read/assemble.ts';
+import { performJob, type WorkerJob, type WorkerResult } from './worker-job.ts';
+import type { ChangeInput } from './write/edit.ts';
+
+/** More than this holds a process up for longer than a request should wait. */
+const LARGE_CHARACTERS = 256 * 1024;
+
+/** The worker is a bundle even in tests, where this file is not. */
+const SCRIPT = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/config-worker.js' : './config-worker.js',
+  import.meta.url,
+);
+
+type Times = Pick<Clock, 'now' | 'monotonic'>;
+
+/** Loads the files as `loadConfiguration` does, without keeping anybody waiting. */
+export async function loadWithWorker(sources: Sources, clock: Times): Promise<LoadResult> {
+  const texts = textsNow(sources);
+  const done = await runJob(
+    jobOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined),
+    clock,
+  );
+  if (done.kind === 'refused') throw new AppError(done.code, done.message);
+  return assemble(done.result, sources, clock);
+}
+
+export interface PreparedChange {
+  readonly loaded: Loaded;
+  /** The files that read otherwise than now. */
+  readonly changed: FileTexts;
+}
+
+/**
+ * Works a change out against what is in force and checks the whole of it; writes nothing. Throws `conflict` where only
+ * a person can edit, `invalid-request` when the result has errors: those within an item by their paths in it.
+ */
+export async function prepareWithWorker(
+  change: Omit<ChangeInput, 'now'>,
+  { texts: now }: Loaded,
+  sources: Sources,
+  clock: Times,
+): Promise<PreparedChange> {
+  const added = change.edits.flatMap(({ secrets = [] }) => secrets);
+  const overlay = new Map(added.map(({ name, value }) => [name, value]));
+  const secretOf = (name: string): string | undefined => overlay.get(name) ?? sources.secretOf?.(name);
+  const known = { ...sources, secretOf };
+  const values = JSON.stringify(change.edits.map(({ value }) => value));
+  const secrets = secretsIn(known, [...Object.values(now), ...Object.values(change.texts), values]);
+  const done = await runJob(jobOf(known, {}, secrets, { ...change, now }), clock);
+  if (done.kind === 'refused') throw new AppError(done.code, done.message, { problems: done.problems });
+  const loaded = await assemble(done.result, known, clock);
+  if (!done.result.ok || !loaded.ok) throw new Error('a change that was found sound has errors');
+  return { loaded, changed: done.result.changed };
+}
+
+/**
+ * Checks texts, with the other files as they are on disk, for somebody who may not learn what references stand for, or
+ * whether files and variables exist: each reference is left alone and warned of.
+ */
+export async function checkTexts(sources: Sources, texts: FileTexts, clock: Times): Promise<CheckFindings> {
+  const job = jobOf(sources, { ...textsNow(sources), ...texts }, undefined, undefined);
+  const sealed: WorkerJob = { ...job, sources: { ...job.sources, sealed: true }, onlyFindings: true };
+  const done = await runJob(sealed, clock);
+  if (done.kind === 'refused' || done.result.ok) throw new Error('a check is no change');
+  const { problems, warnings } = done.result;
+  return { ok: problems.length === 0, errors: problems, warnings };
+}
+
+function textsNow({ folder, restrictions, texts: given = {} }: Sources): FileTexts {
+  if (restrictions !== undefined) return given;
+  const texts: Partial<Record<FileName, string>> = {};
+  for (const name of FILES) {
+    const file = readFileText(join(folder, name));
+    if (file.kind === 'text') texts[name] = file.text;
+  }
+  return texts;
+}
+
+const jobOf = (
+  { folder, environment, flags, restrictions }: Sources,
+  texts: FileTexts,
+  secrets: WorkerJob['secrets'],
+  change: WorkerJob['change'],
+): WorkerJob => ({
+  sources: { folder, environment: { ...environment }, flags, texts, restrictions },
+  secrets,
+  change,
+});
+
+/** The stored secrets that are named anywhere; others need not leave the store. */
+function secretsIn({ secretOf }: Sources, texts: readonly string[]): WorkerJob['secrets'] {
+  if (secretOf === undefined) return undefined;
+  const secrets = new Map<string, string>();
+  for (const text of texts)
+    for (const [, name = ''] of text.matchAll(/\$\{secret:([\w-]+)\}/g)) {
+      const value = secretOf(name);
+      if (value !== undefined) secrets.set(name, value);
+    }
+  return secrets;
+}
+
+/** Does the work here when it is small, else in a thread of its own that ends with it. */
+function runJob(job: WorkerJob, clock: Pick<Clock, 'now'>): Promise<WorkerResult> {
+  const texts = { ...job.sources.texts, ...job.change?.now, ...job.change?.texts };
+  const characters = Object.values(texts).reduce((sum, text) => sum + text.length, 0);
+  return characters < LARGE_CHARACTERS ? Promise.resolve(performJob(job, clock)) : runInThread(job);
+}
+
+function runInThread(job: WorkerJob): Promise<WorkerResult> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(SCRIPT, { workerData: job });
+    worker.once('message', (result: WorkerResult) => resolve(result));
+    worker.once('error', reject);
+    worker.once('exit', code =>
+      reject(new Error(`the thread that reads the configuration ended with code ${code}`)),
+    );
+  });
+}

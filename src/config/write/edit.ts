@@ -1,0 +1,293 @@
+import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { AppError, type Problem } from '../../lib/errors.ts';
+import { createAddressGuard } from '../../lib/http/guard.ts';
+import type { ConfigEdit, ConfigSection } from '../change.ts';
+import { forbiddenAddresses, forbiddenSettings } from '../check/addresses.ts';
+import { withoutByteOrderMark } from '../file-text.ts';
+import {
+  type Configuration,
+  FILES,
+  type FileName,
+  type FileTexts,
+  INPUTS_FILE,
+  type LoadResult,
+  NOTIFICATIONS_FILE,
+  OUTPUTS_FILE,
+  SETTINGS_FILE,
+} from '../load.ts';
+import { isMap, type PlainMap, plainCopy } from '../plain.ts';
+import { type ConfigProblem, formatPath } from '../problems.ts';
+import { childOf } from '../schema-walk.ts';
+import {
+  addInFlow,
+  addItem,
+  type CommentedText,
+  changeItem,
+  changeValue,
+  commentsOf,
+  findItem,
+  flowFormOf,
+  opened,
+  refill,
+  removeItem,
+  rewriteItem,
+  type Splice,
+  spliced,
+} from '../yaml/change.ts';
+import { readYaml } from '../yaml/parse.ts';
+import { entryText, flowEntry } from '../yaml/render.ts';
+import { lineBreakOf, type Outline, outline, type TextSpan } from '../yaml/spans.ts';
+
+/** A file before a change, and what it shall hold after. */
+interface EditTask {
+  readonly edit: ConfigEdit;
+  readonly sheet: CommentedText;
+  readonly root: TextSpan | undefined;
+  readonly before: PlainMap;
+  readonly after: PlainMap;
+}
+
+/**
+ * The text with one item changed, added or removed, and everything else as it is: comments, order, styles, line
+ * breaks. Comments within a removed item go with it. Pure.
+ * Throws `configuration-broken` for a text that cannot be read, and `conflict` where only a person can do it: at
+ * anchors, and wherever the result would not read as asked or would lose a comment.
+ */
+export function applyEdit(original: string, edit: ConfigEdit): string {
+  const bare = withoutByteOrderMark(original);
+  const byteOrderMark = original.slice(0, original.length - bare.length);
+  // What is added behind the last line needs that line to end.
+  const text = bare === '' || bare.endsWith('\n') ? bare : `${bare}${lineBreakOf(bare)}`;
+  const before = read(text);
+  if (before === undefined) throw new AppError('configuration-broken', 'The file cannot be read as YAML');
+  const after = expected(before, edit);
+  if (isDeepStrictEqual(before, after)) return original;
+
+  const { root, comments } = outline(text);
+  const task: EditTask = { edit, sheet: { text, comments }, root, before, after };
+  for (const attempt of edit.section === 'settings' ? [changeSettings] : [changeSection, rewriteInSection]) {
+    const changed = attempt(task);
+    const result = changed === undefined || text === bare ? changed : changed.replace(/\r?\n$/, '');
+    if (result !== undefined && isAsAsked(task, result)) return `${byteOrderMark}${result}`;
+  }
+  throw manualEditError(edit, 'stands in the file in a form that cannot be changed here');
+}
+
+const manualEditError = ({ section, id }: ConfigEdit, reason: string): AppError =>
+  new AppError(
+    'conflict',
+    `${section === 'settings' ? 'This setting' : `'${id}' of ${section}`} ${reason}; edit the file by hand`,
+  );
+
+/** The map a text holds; undefined when it holds something else or has problems. */
+function read(text: string): PlainMap | undefined {
+  const { document, problems } = readYaml(text);
+  const value = document?.value ?? {};
+  return document !== undefined && problems.length === 0 && isMap(value) ? value : undefined;
+}
+
+/** What the file shall hold. */
+function expected(before: PlainMap, { section, id, value }: ConfigEdit): PlainMap {
+  const item = value === undefined ? undefined : plainCopy(value);
+  if (section === 'settings') return item ?? {};
+  const items = before[section];
+  if (isMap(items)) {
+    const { [id]: present, ...others } = items;
+    if (item === undefined) return { ...before, [section]: others };
+    const { id: _, ...content } = item;
+    const keepsId = isMap(present) && Object.hasOwn(present, 'id');
+    return { ...before, [section]: { ...others, [id]: keepsId ? { id, ...content } : content } };
+  }
+  const list: readonly unknown[] = Array.isArray(items) ? items : [];
+  const isIt = (one: unknown): boolean => isMap(one) && one.id === id;
+  if (item === undefined)
+    return list.some(isIt) ? { ...before, [section]: list.filter(one => !isIt(one)) } : before;
+  const whole = { id, ...item };
+  if (!list.some(isIt)) return { ...before, [section]: [...list, whole] };
+  return { ...before, [section]: list.map(one => (isIt(one) ? whole : one)) };
+}
+
+function changeSettings({ edit, sheet, root, before, after }: EditTask): string | undefined {
+  if (root === undefined) {
+    const lines = Object.entries(after).map(([key, value]) => `${entryText(key, value, 0)}\n`);
+    return appended(sheet.text, lines.join(''));
+  }
+  for (const { key = '', anchored } of root.entries)
+    if (anchored && !isDeepStrictEqual(before[key], after[key]))
+      throw manualEditError(edit, 'has an anchor or alias');
+  return applySplices(sheet.text, changeValue(sheet, root, before, after, root.flow));
+}
+
+function changeSection(task: EditTask): string | undefined {
+  const { edit, sheet, root, before, after } = task;
+  const { section, id } = edit;
+  const found = sectionOf(task);
+  if (root === undefined || found === undefined) return addSection(task);
+  const place = findItem(found, before[section], id);
+  if (found.kind === 'alias' || place?.span.anchored === true)
+    throw manualEditError(edit, 'has an anchor or alias');
+  if (place !== undefined) {
+    const value = itemIn(after[section], id);
+    const splices = value === undefined ? removeItem(sheet, place) : changeItem(sheet, place, value);
+    return applySplices(sheet.text, splices);
+  }
+  const value = itemIn(after[section], id);
+  if (value === undefined) return undefined;
+  if (root.flow && found.kind !== 'list' && found.kind !== 'map')
+    return applySplices(sheet.text, changeValue(sheet, found, before[section], after[section], true));
+  return applySplices(sheet.text, addItem(sheet, opened(found, root, sheet), id, value));
+}
+
+const sectionOf = ({ root, edit }: EditTask): TextSpan | undefined =>
+  root?.entries.find(({ key }) => key === edit.section);
+
+function itemIn(items: unknown, id: string): PlainMap | undefined {
+  const item = Array.isArray(items)
+    ? items.find(one => isMap(one) && one.id === id)
+    : isMap(items)
+      ? items[id]
+      : undefined;
+  return isMap(item) ? item : undefined;
+}
+
+function addSection({ edit: { section }, sheet, root, after }: EditTask): string | undefined {
+  const { text, comments } = sheet;
+  if (root?.flow !== true) return appended(text, `${entryText(section, after[section], 0)}\n`);
+  const entry = flowEntry(section, after[section], flowFormOf(sheet, root));
+  const last = root.entries.at(-1);
+  return applySplices(
+    text,
+    last === undefined ? [refill(sheet, root, [entry], comments)] : addInFlow(sheet, root, last, [entry]),
+  );
+}
+
+const appended = (text: string, lines: string): string | undefined =>
+  spliced(text, [{ start: text.length, end: text.length, text: lines }]);
+
+/** The second attempt: the item is written anew, its comments above it. */
+function rewriteInSection(task: EditTask): string | undefined {
+  const { edit, sheet, before, after } = task;
+  const place = findItem(sectionOf(task), before[edit.section], edit.id);
+  const value = itemIn(after[edit.section], edit.id);
+  if (place === undefined || value === undefined) return undefined;
+  return applySplices(sheet.text, rewriteItem(sheet, place, value));
+}
+
+const applySplices = (text: string, splices: readonly Splice[] | undefined): string | undefined =>
+  splices === undefined ? undefined : spliced(text, splices);
+
+/** Whatever went wrong on the way: only a text that reads as asked and has every comment is written. */
+function isAsAsked(task: EditTask, result: string): boolean {
+  if (!isDeepStrictEqual(read(result), task.after)) return false;
+  const kept = textsOf(result, outline(result));
+  return stayingComments(task).every(comment => {
+    const count = kept.get(comment) ?? 0;
+    kept.set(comment, count - 1);
+    return count > 0;
+  });
+}
+
+function stayingComments(task: EditTask): string[] {
+  const { edit, sheet, before } = task;
+  const place = findItem(sectionOf(task), before[edit.section], edit.id);
+  const gone = edit.value === undefined && place !== undefined ? commentsOf(sheet, place) : [];
+  return sheet.comments
+    .filter(comment => !gone.includes(comment))
+    .map(({ start, end }) => sheet.text.slice(start, end));
+}
+
+function textsOf(text: string, { comments }: Outline): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { start, end } of comments) {
+    const comment = text.slice(start, end);
+    counts.set(comment, (counts.get(comment) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const FILE_OF: Readonly<Record<ConfigSection, FileName>> = {
+  settings: SETTINGS_FILE,
+  targets: NOTIFICATIONS_FILE,
+  notifications: NOTIFICATIONS_FILE,
+  inputs: INPUTS_FILE,
+  outputs: OUTPUTS_FILE,
+};
+
+/** A change as data. */
+export interface ChangeInput {
+  /** The files as they are in force. */
+  readonly now: FileTexts;
+  readonly edits: readonly ConfigEdit[];
+  /** Files that shall read otherwise as a whole. */
+  readonly texts: FileTexts;
+}
+
+/** The files that a change makes read otherwise. Throws `conflict` where only a person can edit. */
+export function changedTexts({ now, edits, texts }: ChangeInput): FileTexts {
+  const wanted: Partial<Record<FileName, string>> = { ...texts };
+  for (const edit of edits) {
+    const name = FILE_OF[edit.section];
+    wanted[name] = applyEdit(wanted[name] ?? now[name] ?? '', edit);
+  }
+  const changed: Partial<Record<FileName, string>> = {};
+  for (const name of FILES) {
+    const text = wanted[name];
+    if (text !== undefined && text !== (now[name] ?? '')) changed[name] = text;
+  }
+  return changed;
+}
+
+/** Throws `invalid-request` for a change that comes to errors: those within an item by their paths in it. */
+export function refuseUnsound(loaded: LoadResult, edits: readonly ConfigEdit[], changed: FileTexts): void {
+  const problems = loaded.ok
+    ? addressProblems(loaded.configuration, edits)
+    : loaded.problems.map(problem => asSent(problem, edits, changed));
+  if (loaded.ok && problems.length === 0) return;
+  const [first] = problems;
+  const place = first === undefined || first.path === '' ? '' : `${first.path}: `;
+  throw new AppError('invalid-request', `${place}${first?.message ?? 'The change is not valid'}`, {
+    problems,
+  });
+}
+/** What only warns in a file is refused from whoever can be told at once. */
+function addressProblems({ settings, targets, raw }: Configuration, edits: readonly ConfigEdit[]): Problem[] {
+  const guard = createAddressGuard(settings.delivery);
+  const found = edits.flatMap(({ section, id, value }) => {
+    if (section === 'settings') return forbiddenSettings(settings, guard);
+    const target = targets.find(one => one.settings.id === id);
+    if (section !== 'targets' || value === undefined || target === undefined) return [];
+    return forbiddenAddresses(target.settings, raw.targets.get(id) ?? {}, guard);
+  });
+  return found.map(({ path, message }) => ({ path: formatPath(path), message }));
+}
+
+/** A problem of an item that was sent, by its path in the item; another by its file and its path there. */
+function asSent(
+  { file, path, message }: ConfigProblem,
+  edits: readonly ConfigEdit[],
+  texts: FileTexts,
+): Problem {
+  const name = basename(file);
+  for (const edit of edits) {
+    const start = FILE_OF[edit.section] === name ? pathOf(edit, texts) : undefined;
+    if (start === '') return { path, message };
+    if (
+      start !== undefined &&
+      (path === start || /^[.[]/.test(path.slice(start.length))) &&
+      path.startsWith(start)
+    )
+      return { path: path.slice(start.length).replace(/^\./, ''), message };
+  }
+  return { path, message: `${name}: ${message}` };
+}
+
+/** Where the item stands in the text it was written to; '' for settings. */
+function pathOf({ section, id }: ConfigEdit, texts: FileTexts): string | undefined {
+  if (section === 'settings') return '';
+  const { document } = readYaml(withoutByteOrderMark(texts[FILE_OF[section]] ?? ''));
+  const items = childOf(document?.value, section);
+  if (!Array.isArray(items)) return formatPath([section, id]);
+  const index = items.findIndex(item => isMap(item) && item.id === id);
+  return index === -1 ? undefined : formatPath([section, index]);
+}

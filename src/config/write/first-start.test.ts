@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configFolder } from '../../../test/helpers/config-folder.ts';
+import { conditions } from '../../conditions/index.ts';
+import { loadConfiguration } from '../load.ts';
+import { writeFirstFiles } from './first-start.ts';
+
+const load = (folder: string, environment = {}) =>
+  loadConfiguration({ folder, environment, flags: {} }, { now: () => 0 });
+
+describe('the first start', () => {
+  it('writes files that hold comments only', async () => {
+    const folder = join(configFolder(), 'new', 'config');
+    await writeFirstFiles(folder);
+    expect(readdirSync(folder).sort()).toEqual(['headgate.yml', 'notifications.yml']);
+    for (const name of readdirSync(folder)) {
+      const lines = readFileSync(join(folder, name), 'utf8').split('\n');
+      expect(lines.filter(line => line !== '' && !line.startsWith('#'))).toEqual([]);
+    }
+    expect(load(folder)).toMatchObject({ ok: true, warnings: [] });
+  });
+
+  it('writes examples that are right once their marks are taken away', async () => {
+    const folder = configFolder();
+    await writeFirstFiles(folder);
+    for (const name of readdirSync(folder)) {
+      const text = readFileSync(join(folder, name), 'utf8');
+      const setting = /^# ( *(?:- (?:\{ )?)?[a-zA-Z_]+:(?: .*)?)$/gm;
+      writeFileSync(join(folder, name), text.replace(setting, '$1'));
+    }
+    const result = load(folder, {
+      SYSLOG_TOKEN: 'long enough',
+      OPS_HOOK_TOKEN: 'x',
+      METRICS_TOKEN: 'long enough too',
+      SSO_SECRET: 'x',
+      HEARTBEAT_URL: 'https://watch.example/ping',
+    });
+    expect(result.ok ? [] : result.problems).toEqual([]);
+    expect(result.warnings).toEqual([]);
+    expect(result.ok && result.configuration.settings.pipelines.map(({ id }) => id)).toEqual([
+      'edge',
+      'syslog',
+    ]);
+    const shown = result.ok
+      ? result.configuration.notifications.map(({ rule }) => rule.condition.id).sort()
+      : [];
+    expect(shown).toEqual(conditions.map(({ id }) => id).sort());
+  });
+
+  it('leaves files alone that are there', async () => {
+    const folder = configFolder({ 'headgate.yml': 'api: { port: 1 }' });
+    await writeFirstFiles(folder);
+    expect(readFileSync(join(folder, 'headgate.yml'), 'utf8')).toBe('api: { port: 1 }');
+    expect(readdirSync(folder)).toContain('notifications.yml');
+  });
+
+  it('says nothing where it cannot write', async () => {
+    const folder = configFolder({ file: '' });
+    await expect(writeFirstFiles(join(folder, 'file', 'config'))).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,124 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../load.ts';
+
+const SETTINGS = `# Headgate's own settings. Every key is optional; what stands here are examples and defaults.
+# A change is taken up at once where a restart is not mentioned. "headgate check" tells what is wrong.
+
+# instance:
+#   name: headgate                             # cribl_host of the events
+#   externalUrl: https://headgate.example.com  # links in messages begin with it
+#   heartbeatUrl: \${env:HEARTBEAT_URL}         # asked every 30s while all is well; tells a service elsewhere when it is not
+
+# api:
+#   host: 127.0.0.1            # needs a restart
+#   port: 9000                 # needs a restart
+#   authTokenTTL: 3600         # seconds, for new tokens
+#   idleSessionTTL: 3600       # seconds, for browsers that nobody uses
+#   loginRateLimit: 2/second   # failed logins; N/second, minute, hour or day
+#   tls: { certPath: tls/server.pem, privKeyPath: tls/server.key }   # https in place of http
+#   trustedProxies: [10.0.0.1]  # whose X-Forwarded-For is believed
+#   headers: { Strict-Transport-Security: max-age=63072000 }   # on every answer
+
+# auth:                        # single sign-on, beside passwords; needs instance.externalUrl
+#   type: openid
+#   openid:
+#     name: Example Corp
+#     issuer: https://login.example.com/realms/staff
+#     client_id: headgate
+#     client_secret: \${env:SSO_SECRET}
+#     scope: openid profile email groups
+#     groups: { default: user, mapping: { platform: [admin] } }
+
+# storage:                     # below the data folder; needs a restart
+#   url: sqlite:headgate.db
+#   keyRing: keys
+
+# The pipelines whose inputs and outputs are watched. A secret is written as \${env:NAME}, \${file:/path} or
+# \${secret:NAME}.
+# pipelines:
+#   - id: edge
+#     engine: vector           # vector, otelcol, fluent-bit, prometheus or custom: read from url
+#     url: http://127.0.0.1:9598/metrics
+#     interval: 10s
+#   - id: syslog
+#     engine: rsyslog          # pushes to /ingest/impstats
+#     push: true
+#     token: \${env:SYSLOG_TOKEN}
+
+# delivery:
+#   privateAddresses: allow    # or refuse; needs a restart
+#   allowedAddresses: []       # open although private ones are refused; needs a restart
+#   retrySchedule: [0s, 5s, 30s, 2m, 5m, 15m, 30m, 1h, 2h, 4h, 8h]
+
+# metrics:
+#   token: \${env:METRICS_TOKEN}   # for /metrics from other machines; without it only this one may read
+`;
+
+const NOTIFICATIONS = `# Who is told, and about what. Changes are taken up at once; a file with errors changes nothing.
+
+# targets:
+#   - id: ops_hook
+#     type: webhook
+#     url: https://hooks.example.com/ops
+#     authType: token
+#     token: \${env:OPS_HOOK_TOKEN}
+#   - id: bell
+#     type: bulletin_message
+
+# notifications:
+#   - id: app_silent
+#     condition: no-data
+#     targets: [ops_hook, bell]
+#     conf:
+#       name: 'syslog:app'     # type:id, an id, or a pattern with *
+#       timeWindow: 60s
+
+# One of every condition on inputs:
+#   - { id: app_flood, condition: high-volume, targets: [bell], conf: { name: 'syslog:app', dataVolume: 10GB, timeWindow: 1h } }
+#   - { id: app_thin, condition: low-volume, targets: [bell], conf: { name: 'syslog:app', dataVolume: 1MB, timeWindow: 15m } }
+#   - { id: source_ill, condition: unhealthy-source, targets: [bell], conf: { name: '*', timeWindow: 5m } }
+#   - { id: app_errors, condition: source-errors, targets: [bell], conf: { name: '*', threshold: 10, timeWindow: 5m } }
+#   - { id: source_queue, condition: persistent-queue-usage-source, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
+# on outputs:
+#   - { id: archive_silent, condition: no-data-dest, targets: [bell], conf: { name: 'aws_s3:archive', timeWindow: 10m } }
+#   - { id: archive_flood, condition: high-volume-dest, targets: [bell], conf: { name: 'aws_s3:archive', dataVolume: 10GB, timeWindow: 1h } }
+#   - { id: archive_thin, condition: low-volume-dest, targets: [bell], conf: { name: 'aws_s3:archive', dataVolume: 5000 events, timeWindow: 1h } }
+#   - { id: dest_ill, condition: unhealthy-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
+#   - { id: dest_blocked, condition: backpressure-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
+#   - { id: dest_queue, condition: persistent-queue-usage, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
+#   - { id: dest_drops, condition: dropped-events, targets: [bell], conf: { name: '*', threshold: 100, timeWindow: 5m } }
+# on both:
+#   - { id: app_ratio, condition: expression, targets: [bell], conf: { name: 'syslog:app', timeWindow: 5m, expression: 'errors > 0.01 * in_events && in_events > 1000' } }
+# on pipelines, and on what expires:
+#   - { id: unreachable, condition: pipeline-unreachable, targets: [bell], conf: { name: '*', timeWindow: 60s } }
+#   - { id: certificates, condition: certificate-expiration, targets: [bell], conf: { name: '*', within: 14d } }
+#   - { id: credentials, condition: credential-expiration, targets: [bell], conf: { name: '*', within: 7d } }
+# and on what others post to /ingest/events:
+#   - { id: backup_missed, condition: heartbeat, targets: [bell], conf: { name: backup, timeWindow: 25h } }
+#   - { id: found, condition: search, targets: [bell], conf: { savedQueryId: errors, message: 'errors were found' } }
+#   - { id: alerts, condition: monitor-alerts, targets: [bell] }
+#   - { id: license, condition: license-expiration, targets: [bell] }
+`;
+
+/**
+ * Writes the configuration files that are missing, holding comments only. Where that is not possible, as in a
+ * folder that may only be read, nothing happens: a missing file counts as empty.
+ */
+export async function writeFirstFiles(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeNew(join(folder, SETTINGS_FILE), SETTINGS);
+    await writeNew(join(folder, NOTIFICATIONS_FILE), NOTIFICATIONS);
+  } catch {
+    // Loading says what it cannot read.
+  }
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: 'wx' });
+  } catch {
+    // There already, or not ours to write.
+  }
+}

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { asFileText, readFileText, withoutByteOrderMark } from '../file-text.ts';
+import { type ConfigProblem, formatPath, quote } from '../problems.ts';
+import { fileOrigin, unknownKeyText } from '../schema-problems.ts';
+import { childOf } from '../schema-walk.ts';
+import { readYaml } from './parse.ts';
+import { createTextPositions, type Path, type TextPositions } from './places.ts';
+
+/** A file of the configuration as it was found. */
+export interface ConfigDocument {
+  readonly file: string;
+  /** As it was read; undefined for a file that is missing or cannot be read. */
+  readonly text: string | undefined;
+  /** A map; empty for a file that is missing or holds comments only. */
+  readonly value: object;
+  readonly places: TextPositions;
+  readonly problems: readonly ConfigProblem[];
+  /** False when nothing can be said about what the file holds. */
+  readonly readable: boolean;
+}
+
+/** Reads one file of the folder, or a text that counts in its place. A file that is missing counts as empty. */
+export function readConfigDocument(folder: string, name: string, given?: string): ConfigDocument {
+  const file = join(folder, name);
+  const nowhere = createTextPositions('', () => []);
+  const unreadable = (
+    problems: readonly Omit<ConfigProblem, 'file' | 'path'>[],
+    text?: string,
+  ): ConfigDocument => ({
+    file,
+    text,
+    value: {},
+    places: nowhere,
+    problems: problems.map(problem => ({ ...problem, file, path: '' })),
+    readable: false,
+  });
+
+  const read = given === undefined ? readFileText(file) : asFileText(given);
+  if (read.kind === 'missing')
+    return { file, text: undefined, value: {}, places: nowhere, problems: [], readable: true };
+  if (read.kind === 'unreadable') return unreadable([{ line: read.line, column: 1, message: read.message }]);
+  const { document, problems } = readYaml(withoutByteOrderMark(read.text));
+  if (document === undefined) return unreadable(problems, read.text);
+  const { value, places } = document;
+  const content = value ?? {};
+  if (typeof content !== 'object' || Array.isArray(content))
+    return unreadable(
+      [{ ...places.of([]), message: `must be a map of settings, not ${quote(content)}` }],
+      read.text,
+    );
+  return {
+    file,
+    text: read.text,
+    value: content,
+    places,
+    problems: problems.map(problem => ({ ...problem, file, path: '' })),
+    readable: true,
+  };
+}
+
+/** An item of a list, or of a map by id, its `id` always among its keys when there is one. */
+export interface ConfigItem {
+  readonly path: Path;
+  readonly value: object;
+  /** Undefined when it has none that is a text. */
+  readonly id: string | undefined;
+}
+
+export interface ConfigItems {
+  /** False when the section is neither list nor map, so that nothing can be said about its ids. */
+  readonly readable: boolean;
+  readonly items: readonly ConfigItem[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Reads a section that is a list of items with `id`, or a map of items by id. */
+export function readItems(document: ConfigDocument, section: string): ConfigItems {
+  const value = childOf(document.value, section) ?? [];
+  const origin = fileOrigin({ ...document, base: [] });
+  if (typeof value !== 'object')
+    return {
+      readable: false,
+      items: [],
+      problems: [
+        {
+          ...origin.place([section]),
+          message: `must be a list of items, or a map of them by id, not ${quote(value)}`,
+        },
+      ],
+    };
+  const isList = Array.isArray(value);
+  const items: ConfigItem[] = [];
+  const problems: ConfigProblem[] = [];
+  const seen = new Map<string, ConfigItem>();
+
+  for (const [key, content] of Object.entries(value)) {
+    const path = [section, isList ? Number(key) : key];
+    if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+      problems.push({ ...origin.place(path), message: notAnItem(content) });
+      continue;
+    }
+    const item = isList ? listItem(path, content) : mapItem(path, key, content);
+    if (!isList && item.id !== key)
+      problems.push({
+        ...origin.place([...path, 'id']),
+        message: `'id' must be left out or equal its key '${key}'`,
+      });
+    const first = item.id === undefined ? undefined : seen.get(item.id);
+    if (first !== undefined && item.id !== undefined)
+      problems.push({
+        ...origin.place([...path, 'id']),
+        message: `the id '${item.id}' is already that of ${formatPath(first.path)}, line ${origin.place(first.path).line}; ids are unique`,
+      });
+    else if (item.id !== undefined) seen.set(item.id, item);
+    items.push(item);
+  }
+  return { readable: document.readable, items, problems };
+}
+
+function notAnItem(content: unknown): string {
+  if (content === null) return 'this item is empty; write its settings or remove it';
+  return `must be a map of settings, not ${quote(content)}`;
+}
+
+function listItem(path: Path, value: object): ConfigItem {
+  const id = childOf(value, 'id');
+  return { path, value, id: typeof id === 'string' ? id : undefined };
+}
+
+function mapItem(path: Path, key: string, value: object): ConfigItem {
+  const id = childOf(value, 'id') ?? key;
+  return { path, value: { id: key, ...value }, id: typeof id === 'string' ? id : undefined };
+}
+
+/** Top keys of a file that are none of its sections. */
+export function unknownSections(document: ConfigDocument, sections: readonly string[]): ConfigProblem[] {
+  return Object.keys(document.value)
+    .filter(key => !sections.includes(key))
+    .map(key => ({
+      file: document.file,
+      path: formatPath([key]),
+      ...document.places.ofKey([key]),
+      message: unknownKeyText(key, sections),
+    }));
+}

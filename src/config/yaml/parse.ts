@@ -1,0 +1,89 @@
+import { CORE_SCHEMA, constructFromEvents, type Event, parseEvents, YAMLException } from 'js-yaml';
+import { reasonOf } from '../../lib/errors.ts';
+import { createTextPositions, type TextPosition, type TextPositions } from './places.ts';
+import {
+  directiveOffset,
+  inspectStructure,
+  mayHoldTooManyValues,
+  type StructureFinding,
+  TOO_MANY_VALUES,
+} from './structure.ts';
+
+interface YamlProblem extends TextPosition {
+  readonly message: string;
+}
+
+/** A text that was read. `value` is undefined when the text holds nothing but comments. */
+interface YamlDocument {
+  readonly value: unknown;
+  readonly places: TextPositions;
+}
+
+export interface YamlResult {
+  /** Present also beside duplicate keys, the last of which then counts, so that what else is wrong shows. */
+  readonly document: YamlDocument | undefined;
+  readonly problems: readonly YamlProblem[];
+}
+
+/**
+ * Reads one YAML 1.2 document (core schema) of plain lists, maps and scalars. Refused: tags, directives,
+ * further documents, keys that are no scalars, duplicate and merge keys, and whatever is too deep or, its
+ * aliases counted as what they stand for, too large. Never throws.
+ */
+export function readYaml(text: string): YamlResult {
+  if (mayHoldTooManyValues(text)) return refused([{ line: 1, column: 1, message: TOO_MANY_VALUES }]);
+  const directive = directiveOffset(text);
+  if (directive !== -1)
+    return refused(
+      located(
+        createTextPositions(text, () => []),
+        [{ offset: directive, message: DIRECTIVE }],
+      ),
+    );
+  try {
+    return construct(text);
+  } catch (error) {
+    return refused([yamlProblem(error)]);
+  }
+}
+
+const DIRECTIVE = 'directives (lines that begin with "%") are not supported; remove it';
+
+/** Above `MAX_DEPTH`, which is ours to report: the parser counts a level more while it tries a key. */
+const PARSER_DEPTH = 100;
+
+const parse = (text: string): Event[] => parseEvents(text, { maxDepth: PARSER_DEPTH });
+
+function construct(text: string): YamlResult {
+  const events = parse(text);
+  const places = createTextPositions(text, () => parse(text));
+  const findings = inspectStructure(text, events);
+  if (findings.length > 0) return refused(located(places, findings));
+  try {
+    return { document: { value: build(text, events, false), places }, problems: [] };
+  } catch (error) {
+    const duplicates = places.duplicates();
+    if (duplicates.length === 0) throw error;
+    return {
+      document: { value: build(text, events, true), places },
+      problems: located(places, duplicates),
+    };
+  }
+}
+
+/** With `lastWins` a key may stand twice. */
+const build = (text: string, events: Event[], lastWins: boolean): unknown =>
+  constructFromEvents(events, { source: text, schema: CORE_SCHEMA, json: lastWins }).at(0);
+
+const refused = (problems: readonly YamlProblem[]): YamlResult => ({ document: undefined, problems });
+
+const located = (places: TextPositions, findings: readonly StructureFinding[]): YamlProblem[] =>
+  findings.map(({ offset, message }) => ({ ...places.at(offset), message }));
+
+/** Only the parser's reason is told: its full message shows the lines around, secrets included. */
+function yamlProblem(error: unknown): YamlProblem {
+  if (!(error instanceof YAMLException))
+    return { line: 1, column: 1, message: `cannot be read as YAML: ${reasonOf(error)}` };
+  const { mark, reason } = error;
+  return { line: (mark?.line ?? 0) + 1, column: (mark?.column ?? 0) + 1, message: `YAML: ${reason}` };
+}

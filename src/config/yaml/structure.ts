@@ -1,0 +1,214 @@
+import {
+  type AliasEvent,
+  EVENT_ID,
+  type Event,
+  getScalarValue,
+  type MappingEvent,
+  SCALAR_STYLE,
+  type ScalarEvent,
+  type SequenceEvent,
+} from 'js-yaml';
+
+/** Values in a document, an alias counting as often as what it stands for. */
+const MAX_VALUES = 1_000_000;
+/** Characters of all texts together, counted alike: a long text behind many aliases is work for every check. */
+const MAX_CHARACTERS = 32 * 1024 * 1024;
+const MAX_DEPTH = 64;
+const MAX_FINDINGS = 100;
+
+/** Something refused at an offset of the text. */
+export interface StructureFinding {
+  readonly offset: number;
+  readonly message: string;
+}
+
+interface Frame {
+  readonly mapping: boolean;
+  atKey: boolean;
+  /** Levels of collections, this one included. */
+  height: number;
+  readonly anchor: string | undefined;
+  readonly before: Total;
+}
+
+interface Total {
+  readonly values: number;
+  readonly characters: number;
+}
+
+/** Undefined while the anchor's own value is still open. */
+type Anchored = (Total & { readonly height: number }) | undefined;
+
+/**
+ * An upper bound of the values in a text, without parsing it: parsing takes some 150 bytes of memory for
+ * each, so a hostile file must be turned away before.
+ */
+export function mayHoldTooManyValues(text: string): boolean {
+  let separators = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    // Nearly all characters of a file are letters and spaces.
+    if (code < COMMA || (code > QUESTION && code !== OPEN_LIST && code !== OPEN_MAP)) continue;
+    if (code === COMMA || code === OPEN_LIST || code === OPEN_MAP) separators++;
+    else if (code === DASH || code === QUESTION) separators += isBlank(text, index + 1) ? 1 : 0;
+    else if (code === COLON) separators += isBlank(text, index + 1) || isQuote(text, index - 1) ? 1 : 0;
+  }
+  return separators > MAX_VALUES;
+}
+
+const COMMA = 0x2c;
+const DASH = 0x2d;
+const COLON = 0x3a;
+const QUESTION = 0x3f;
+const OPEN_LIST = 0x5b;
+const OPEN_MAP = 0x7b;
+
+const isBlank = (text: string, index: number): boolean => !(text.charCodeAt(index) > 0x20);
+const isQuote = (text: string, index: number): boolean => text[index] === '"' || text[index] === "'";
+
+/**
+ * The offset of a directive before the document, or -1. The parser drops those it does not know without a
+ * trace, so they are looked for in the text.
+ */
+export function directiveOffset(text: string): number {
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at);
+    const line = text.slice(at, end === -1 ? undefined : end);
+    if (line.startsWith('%')) return at;
+    if (!/^[ \t]*(?:#|\r?$)/.test(line)) return -1;
+    if (end === -1) return -1;
+    at = end + 1;
+  }
+  return -1;
+}
+
+/** What a configuration file must not hold though YAML allows it. Stops when a limit is passed. */
+export function inspectStructure(text: string, events: readonly Event[]): StructureFinding[] {
+  const findings: StructureFinding[] = [];
+  const frames: Frame[] = [];
+  const anchors = new Map<string, Anchored>();
+  let documents = 0;
+  let values = 0;
+  let characters = 0;
+  let stopped = false;
+
+  const report = (offset: number, message: string): void => {
+    findings.push({ offset: Math.max(0, offset), message });
+    stopped ||= findings.length >= MAX_FINDINGS;
+  };
+  const stop = (offset: number, message: string): void => {
+    report(offset, message);
+    stopped = true;
+  };
+
+  function open(offset: number, mapping: boolean, anchor: string | undefined): void {
+    if (frames.length > MAX_DEPTH) stop(offset, TOO_DEEP);
+    if (anchor !== undefined) anchors.set(anchor, undefined);
+    frames.push({ mapping, atKey: mapping, height: 1, anchor, before: { values, characters } });
+  }
+
+  /** A value has ended: in a mapping keys and values take turns. */
+  function end(height: number): void {
+    const parent = frames.at(-1);
+    if (parent === undefined) return;
+    parent.height = Math.max(parent.height, height + 1);
+    if (parent.mapping) parent.atKey = !parent.atKey;
+  }
+
+  function scalar(event: ScalarEvent, anchor: string | undefined): void {
+    const length = event.valueEnd - event.valueStart;
+    values++;
+    characters += length;
+    const refusal = frames.at(-1)?.atKey === true ? refusedKey(text, event) : undefined;
+    if (refusal !== undefined) report(offsetOf(event), refusal);
+    if (anchor !== undefined) anchors.set(anchor, { values: 1, characters: length, height: 0 });
+    end(0);
+  }
+
+  function alias(event: AliasEvent): void {
+    const offset = offsetOf(event);
+    const name = text.slice(event.anchorStart, event.anchorEnd);
+    const anchored = anchors.get(name);
+    if (frames.at(-1)?.atKey === true) report(offset, 'an alias cannot be a key; write the key out');
+    else if (!anchors.has(name)) report(offset, `the alias '*${name}' has no anchor '&${name}' before it`);
+    else if (anchored === undefined) report(offset, `the alias '*${name}' refers to itself`);
+    values += anchored?.values ?? 1;
+    characters += anchored?.characters ?? 0;
+    const height = anchored?.height ?? 0;
+    if (frames.length + height > MAX_DEPTH + 1) stop(offset, TOO_DEEP);
+    end(height);
+  }
+
+  function close({ anchor, height, before }: Frame): void {
+    if (anchor !== undefined)
+      anchors.set(anchor, {
+        values: values - before.values,
+        characters: characters - before.characters,
+        height,
+      });
+    end(height);
+  }
+
+  function collection(event: SequenceEvent | MappingEvent, anchor: string | undefined): void {
+    if (frames.at(-1)?.atKey === true) report(event.start, 'a list or map cannot be a key');
+    open(event.start, event.type === EVENT_ID.MAPPING, anchor);
+    values++;
+  }
+
+  for (const event of events) {
+    if (event.type === EVENT_ID.DOCUMENT) {
+      documents++;
+      open(0, false, undefined);
+    } else if (event.type === EVENT_ID.POP) {
+      const frame = frames.pop();
+      if (frame !== undefined) close(frame);
+    } else if (documents > 1) {
+      const offset = offsetOf(event);
+      stop(offset < 0 ? text.length : offset, 'a second document begins here; a file holds one');
+    } else if (event.type === EVENT_ID.ALIAS) {
+      alias(event);
+    } else {
+      if (event.tagStart !== -1)
+        report(event.tagStart, 'tags are not supported; remove the part that begins with "!"');
+      const anchor = event.anchorStart === -1 ? undefined : text.slice(event.anchorStart, event.anchorEnd);
+      if (event.type === EVENT_ID.SCALAR) scalar(event, anchor);
+      else collection(event, anchor);
+    }
+    if (values > MAX_VALUES || characters > MAX_CHARACTERS) stop(offsetOf(event), TOO_MANY_VALUES);
+    if (stopped) break;
+  }
+  return findings;
+}
+
+export const TOO_MANY_VALUES = `holds too many values: at most ${MAX_VALUES}, each alias counting as what it stands for`;
+const TOO_DEEP = `is nested too deeply: at most ${MAX_DEPTH} levels`;
+
+/** Where the value itself begins; -1 for an empty value. */
+export function offsetOf(event: Event): number {
+  switch (event.type) {
+    case EVENT_ID.SCALAR:
+      return isQuoted(event) ? event.valueStart - 1 : event.valueStart;
+    case EVENT_ID.ALIAS:
+      return event.anchorStart - 1;
+    case EVENT_ID.MAPPING:
+    case EVENT_ID.SEQUENCE:
+      return event.start;
+    default:
+      return -1;
+  }
+}
+
+const isQuoted = ({ style }: ScalarEvent): boolean =>
+  style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED;
+
+function refusedKey(text: string, event: ScalarEvent): string | undefined {
+  const length = event.valueEnd - event.valueStart;
+  if (length === 2 && text.startsWith('<<', event.valueStart))
+    return "merge keys ('<<') are not supported; write the keys out";
+  // Only a double-quoted key can hide the name behind escapes.
+  const maybePrototype =
+    text.startsWith('__proto__', event.valueStart) || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+  if (maybePrototype && getScalarValue(text, event) === '__proto__')
+    return "the key '__proto__' is not allowed";
+  return undefined;
+}

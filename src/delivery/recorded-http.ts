@@ -1,0 +1,100 @@
+import { gunzipSync } from 'node:zlib';
+import type { HttpAnswer, HttpClient, HttpRequest } from '../lib/http/client.ts';
+import { MASK, maskSecrets, type Secret } from '../lib/secret.ts';
+import { truncateToBytes } from '../lib/text.ts';
+
+/** A request as it may be shown. */
+export interface RecordedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface RecordedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Headers that are never secret; of others only the names are shown. */
+const SHOWN_HEADERS: readonly string[] = [
+  'content-encoding',
+  'content-type',
+  'retry-after',
+  'user-agent',
+  'webhook-id',
+  'webhook-timestamp',
+];
+const MAX_REQUEST_BYTES = 64 * 1024;
+const MAX_UNPACKED_BYTES = 1024 * 1024;
+const MAX_ANSWER_BYTES = 2048;
+
+/** The same client, which remembers the last exchange, without these secrets. */
+export function recordHttp(http: HttpClient, storedSecrets: readonly Secret[]) {
+  let request: RecordedRequest | undefined;
+  let answer: RecordedAnswer | undefined;
+  const client: HttpClient = {
+    async request(sent) {
+      request = toRecordedRequest(sent, storedSecrets);
+      answer = undefined;
+      const got = await http.request(sent);
+      answer = toRecordedAnswer(got, sent, storedSecrets);
+      return got;
+    },
+    close: http.close,
+  };
+  return { http: client, last: () => ({ request, answer }) };
+}
+
+function toRecordedRequest(sent: HttpRequest, storedSecrets: readonly Secret[]): RecordedRequest {
+  const secrets = storedSecrets.map(secret => secret.reveal());
+  return {
+    method: sent.method,
+    // An address that is a secret prints as its host.
+    url:
+      storedSecrets.find(secret => secret.reveal() === sent.url)?.toString() ??
+      maskSecrets(sent.url, secrets),
+    headers: maskHeaders(sent.headers ?? {}),
+    body: truncateToBytes(maskSecrets(textOf(sent), secrets), MAX_REQUEST_BYTES),
+  };
+}
+
+function toRecordedAnswer(
+  { status, headers, body }: HttpAnswer,
+  { url }: HttpRequest,
+  storedSecrets: readonly Secret[],
+): RecordedAnswer {
+  const secrets = storedSecrets.flatMap(secret => {
+    const text = secret.reveal();
+    return text === url ? [text, ...secretPieces(url)] : [text];
+  });
+  const text = maskSecrets(body.toString('utf8'), secrets).replace(/(?![\n\t])\p{Cc}/gu, ' ');
+  return { status, headers: pickShownHeaders(headers), body: truncateToBytes(text.trim(), MAX_ANSWER_BYTES) };
+}
+
+/** What a receiver may give back of an address that is a secret. */
+function secretPieces(url: string): readonly string[] {
+  const { pathname, search } = new URL(url);
+  return [pathname + search, ...pathname.split('/')].filter(({ length }) => length >= MIN_PIECE_LENGTH);
+}
+
+const MIN_PIECE_LENGTH = 8;
+
+const maskHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, SHOWN_HEADERS.includes(name) ? value : MASK]),
+  );
+
+const pickShownHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => SHOWN_HEADERS.includes(name)));
+
+function textOf({ body = '', headers = {} }: HttpRequest): string {
+  if (typeof body === 'string') return body;
+  if (headers['content-encoding'] !== 'gzip') return body.toString('utf8');
+  try {
+    return gunzipSync(body, { maxOutputLength: MAX_UNPACKED_BYTES }).toString('utf8');
+  } catch {
+    return `${body.length} bytes, compressed`;
+  }
+}

@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SecureContextOptions } from 'node:tls';
+import { Agent, buildConnector } from 'undici';
+import { AppError, reasonOf } from '../errors.ts';
+
+interface ForwardedRequest {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** `http://host:port` of the server that is to answer. */
+  readonly origin: string;
+  /** Added to those that came, in place of any of the same name. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Lets another server answer a request: bodies pass through as they come, and nothing is kept. */
+export interface HttpForward {
+  /** Throws `unavailable` when there is no answer and none was begun; a begun one is cut off. */
+  forward(request: ForwardedRequest): Promise<void>;
+  close(): Promise<void>;
+}
+
+const CONNECT_MS = 2000;
+/** How long the other server may think; the limit of what it streams is its own. */
+const HEADERS_MS = 35_000;
+/** Of one connection (RFC 9110 section 7.6.1), and what Node sets anew. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+]);
+
+/** `identity` is what is shown to a server of https that asks for a certificate. */
+export function createHttpForward(identity: () => SecureContextOptions | undefined): HttpForward {
+  const agent = new Agent({
+    // Asked for each connection, as certificates are replaced.
+    connect: (options, callback) => {
+      const { cert, key, passphrase } = identity() ?? {};
+      buildConnector({ timeout: CONNECT_MS, cert, key, passphrase })(options, callback);
+    },
+    headersTimeout: HEADERS_MS,
+    // Events that are streamed come whenever they come.
+    bodyTimeout: 0,
+    connections: 64,
+  });
+
+  return {
+    async forward({ incoming, outgoing, origin, headers }) {
+      const abort = new AbortController();
+      const gone = (): void => abort.abort();
+      outgoing.once('close', gone);
+      try {
+        await agent.stream(
+          {
+            origin,
+            path: incoming.url ?? '/',
+            method: methodOf(incoming),
+            headers: { ...endToEndHeaders(incoming.headers), ...headers },
+            body: hasBody(incoming) ? incoming : null,
+            signal: abort.signal,
+          },
+          ({ statusCode, headers: answered }) => outgoing.writeHead(statusCode, endToEndHeaders(answered)),
+        );
+      } catch (cause) {
+        if (outgoing.headersSent) outgoing.destroy();
+        else
+          throw new AppError('unavailable', `${origin} does not answer: ${reasonOf(cause)}`, {
+            cause,
+            retryAfterSeconds: 1,
+          });
+      } finally {
+        outgoing.off('close', gone);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+const endToEndHeaders = (headers: Headers): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]): [string, string | string[]][] =>
+      value === undefined || HOP_BY_HOP.has(name) ? [] : [[name, value]],
+    ),
+  );
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+const methodOf = ({ method }: IncomingMessage) => METHODS.find(one => one === method) ?? 'GET';
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -1,0 +1,23 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, it } from 'vitest';
+import { prettyLine } from './logger.ts';
+
+const plain = (line: string): string => stripVTControlCharacters(prettyLine(line));
+
+it('shows time, level, message and fields on one line', () => {
+  const line =
+    '{"level":"warn","time":"2026-01-02T03:04:05.678Z","target":"hook","reason":"status 503","msg":"not yet"}';
+  expect(plain(line)).toBe('03:04:05 WARN  not yet target=hook reason="status 503"');
+});
+
+it('keeps a value with a line break on its line', () => {
+  expect(plain('{"level":"info","time":"","text":"a\\nb","msg":"m"}')).not.toContain('\n');
+});
+
+it('lets no value steer the terminal', () => {
+  expect(prettyLine('{"level":"info","time":"","id":"\\u001b[2J","msg":"m"}')).not.toContain('\u001b[2J');
+});
+
+it('leaves alone what is no log record', () => {
+  expect(plain('not json')).toBe('not json');
+});

@@ -1,0 +1,52 @@
+/** The text with what is no Unicode, such as half a character, replaced: strict receivers refuse it. */
+const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
+
+/** JSON whose texts and names are Unicode throughout. */
+export const wellFormedJson = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner === 'string') return wellFormed(inner);
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).map(([name, held]) => [wellFormed(name), held]));
+  });
+
+/**
+ * The longest beginning of a text that takes at most `most` UTF-16 units, counted after `written` has put each
+ * character as the receiver wants it. What is cut ends with an ellipsis, and no character is cut in two.
+ */
+export function truncate(
+  text: string,
+  maxLength: number,
+  encode: (character: string) => string = identity,
+): string {
+  const characters = wellFormed(text);
+  let whole = '';
+  let cut = '';
+  for (const character of characters) {
+    whole += encode(character);
+    if (whole.length > maxLength) return `${cut}${ELLIPSIS}`;
+    if (whole.length <= maxLength - ELLIPSIS.length) cut = whole;
+  }
+  return whole;
+}
+
+const identity = (character: string): string => character;
+const ELLIPSIS = '…';
+
+/** The longest beginning of a text that takes at most `most` bytes as UTF-8, no character cut in two. */
+export function truncateToBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= maxBytes) return text;
+  let end = maxBytes;
+  while (end > 0 && isContinuation(bytes[end])) end--;
+  return bytes.toString('utf8', 0, end);
+}
+
+/** Bytes of a character behind its first look like 10xxxxxx. */
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/**
+ * A copy in one piece of a text that may be a slice of a larger one, or put together of others. V8 keeps the larger one
+ * for as long as the slice lives, so what outlives the page or the body it was read from must be a copy; and it keeps
+ * the parts' frame beside the whole, which counts where there are very many.
+ */
+export const copyText = (text: string): string => Buffer.from(text).toString();

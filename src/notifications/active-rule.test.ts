@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { testClock } from '../../test/helpers/clock.ts';
+import { testComponents } from '../../test/helpers/components.ts';
+import { activateRule, subjectsOf } from './active-rule.ts';
+import { configureNotification } from './notification.ts';
+import { createSubjectTable } from './subjects.ts';
+
+it('forgets since when a condition holds or was not asked on a subject that is gone', () => {
+  const components = testComponents(testClock());
+  const table = createSubjectTable(components);
+  const active = activateRule(
+    configureNotification({ id: 'silent', condition: 'no-data', conf: { name: '*' } }),
+    0,
+  );
+  if (active.source !== 'component') throw new Error('it is one on components');
+  components.add('app');
+  components.add('web', { pipeline: 'core' });
+  table.refresh();
+  for (const { key } of subjectsOf(active, table, 0))
+    for (const times of [active.pendingSince, active.disabledAt]) times.set(key, 0);
+  components.remove('core');
+  table.refresh();
+  subjectsOf(active, table, 1000);
+  for (const times of [active.pendingSince, active.disabledAt])
+    expect([...times.keys()]).toEqual(['edge/syslog:app']);
+});

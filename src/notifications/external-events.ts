@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import { conditions } from '../conditions/index.ts';
+import { EXTERNAL_HINTS } from '../events/delivery-hints.ts';
+import { RESERVED_FIELDS } from '../events/system-fields.ts';
+import { fieldName } from './notification.ts';
+
+const MAX_EVENTS = 1000;
+const MAX_FIELDS = 100;
+/** Of the fields of one event, as JSON. */
+const MAX_FIELDS_LENGTH = 65_536;
+
+const externalConditions = new Map(
+  conditions.flatMap((one): [string, { adds: readonly string[] }][] =>
+    one.source === 'posted' || one.source === 'beat' ? [[one.id, one]] : [],
+  ),
+);
+const ownFields = new Set(RESERVED_FIELDS);
+
+const event = z
+  .strictObject({
+    condition: z
+      .enum([...externalConditions.keys()], {
+        error: `must be a condition that takes posted events: ${[...externalConditions.keys()].join(', ')}`,
+      })
+      .describe('Which condition it tells of.'),
+    key: z
+      .string()
+      .regex(/^\P{Cc}{1,512}$/u, 'must be 1 to 512 characters that can be printed')
+      .describe('What it is about, such as the id of a search: the subject of the incident.'),
+    state: z
+      .enum(['ALARM', 'OK'])
+      .describe('ALARM opens an incident, OK closes it; of a heartbeat OK says that all is well.'),
+    fields: z.record(z.string(), z.unknown()).optional().describe('What is added to the event, by name.'),
+    id: z.string().min(1).max(512).optional().describe("The sender's own: the same one twice counts once."),
+  })
+  .superRefine(({ condition, fields }, context) => {
+    if (fields === undefined) return;
+    for (const [path, message] of faultsOf(fields, externalConditions.get(condition)?.adds ?? []))
+      context.addIssue({ code: 'custom', path: ['fields', ...path], message });
+  });
+
+function* faultsOf(
+  fields: Readonly<Record<string, unknown>>,
+  reserved: readonly string[],
+): Generator<[string[], string]> {
+  const names = Object.keys(fields);
+  if (names.length > MAX_FIELDS) return yield [[], `must be at most ${MAX_FIELDS} fields`];
+  for (const name of names) {
+    const fault = faultOf(name, fields[name], reserved);
+    if (fault !== undefined) yield [[name], fault];
+  }
+  if (names.length > 0 && JSON.stringify(fields).length > MAX_FIELDS_LENGTH)
+    yield [[], `must be at most ${MAX_FIELDS_LENGTH} characters of JSON`];
+}
+
+function faultOf(name: string, value: unknown, reserved: readonly string[]): string | undefined {
+  if (name.startsWith('__')) return hintFault(name, value);
+  if (ownFields.has(name) || reserved.includes(name))
+    return `must have another name: the event has a ${name} of its own`;
+  const read = fieldName.safeParse(name);
+  return read.success ? undefined : read.error.issues[0]?.message;
+}
+
+const MAX_HINT_LENGTH = 2048;
+
+function hintFault(name: string, value: unknown): string | undefined {
+  if (!EXTERNAL_HINTS.includes(name))
+    return `must not begin with "__", as what steers the delivery does; of those there may be ${EXTERNAL_HINTS.join(', ')}`;
+  return typeof value === 'string' && value.length <= MAX_HINT_LENGTH
+    ? undefined
+    : `must be a text of at most ${MAX_HINT_LENGTH} characters: it steers the delivery`;
+}
+
+const events = z.array(event).max(MAX_EVENTS, `must be at most ${MAX_EVENTS} events`);
+
+/** The body of `POST /ingest/events`: an event or some. */
+export const externalEventsSchema = z.union([event, events]);
+
+export type ExternalEvent = z.output<typeof event>;
+
+/** Reads a body; throws `z.ZodError` with the index of each bad event: one of them spoils the whole body. */
+export function readExternalEvents(raw: unknown): readonly ExternalEvent[] {
+  return Array.isArray(raw) ? events.parse(raw) : [event.parse(raw)];
+}

@@ -1,0 +1,150 @@
+import type { FailingState, TargetHealthChange } from '../../delivery/health.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { formatDuration } from '../../lib/duration.ts';
+import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
+import type { IncidentRow, IncidentStore } from '../../storage/stores/incidents.ts';
+import type { OpenIncident, RuleState } from '../active-rule.ts';
+import { TARGET_HEALTH } from '../notification.ts';
+import type { Incidents } from './incidents.ts';
+
+export interface TargetHealthOptions {
+  readonly incidents: Incidents;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly isConfigured: (target: string) => boolean;
+  /** Id of the target that operators are told by; undefined when only the bulletin is to say it. */
+  readonly operationalTarget: () => string | undefined;
+}
+
+/** Opens an incident when a target begins to fail, and closes it when a delivery arrives again. */
+export interface TargetHealth {
+  readonly ruleState: RuleState;
+  /** `row` is the delivery whose attempt told it. Of a target that was removed nobody is told that it fails. */
+  report(target: string, news: TargetHealthChange, row: Pick<DeliveryRow, 'notification'>): void;
+  /** An open incident of the store. */
+  resume(row: IncidentRow): void;
+  /** Tells what could not be told before, and closes what is open of targets that were removed. */
+  evaluate(): void;
+}
+
+/** What is to be told of a target, until it is on disk. */
+interface DesiredState {
+  readonly state: TargetHealthChange['state'] | 'removed';
+  readonly text: string;
+  /** Said by a delivery that itself told of a target's health: nobody is told by another. */
+  readonly isBulletinOnly: boolean;
+}
+
+const ORIGIN: RuleState['origin'] = {
+  notification: TARGET_HEALTH,
+  condition: 'target-failing',
+  kind: 'target',
+  windowMs: 0,
+  severity: 'error',
+  grouping: undefined,
+  fingerprint: TARGET_HEALTH,
+  description: undefined,
+  runbookUrl: undefined,
+  metadata: [],
+};
+
+const EXHAUSTED_TEXT = 'gave up a delivery';
+
+const keyOf = (target: string): string => `*/${target}`;
+const targetOf = (key: string): string => key.slice(keyOf('').length);
+
+export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
+  const { incidents, clock } = options;
+  const desiredStates = new Map<string, DesiredState>();
+  const ruleState: RuleState = { origin: ORIGIN, targets: [], incidents: new Map(), writing: new Map() };
+
+  function reconcile(target: string, desired: DesiredState): void {
+    const key = keyOf(target);
+    if (ruleState.writing.has(key)) return;
+    const open = ruleState.incidents.get(key);
+    if (isReached(desired, open)) {
+      desiredStates.delete(target);
+      return;
+    }
+    const isEnd = desired.state === 'recovered' || desired.state === 'removed';
+    const operational = options.operationalTarget();
+    const isBulletinOnly = desired.isBulletinOnly || operational === undefined || operational === target;
+    void incidents.notify(isBulletinOnly ? ruleState : { ...ruleState, targets: [operational] }, {
+      subject: { key, name: target, component: undefined },
+      status: isEnd ? 'OK' : 'ALARM',
+      description: {
+        text: isEnd ? endText(target, desired, open) : desired.text,
+        fields: { state: desired.state },
+      },
+      ...(desired.state === 'removed' && { closeReason: 'the target was removed' }),
+    });
+  }
+
+  function endText(target: string, desired: DesiredState, open: OpenIncident | undefined): string {
+    if (desired.state === 'removed') return desired.text;
+    const openMs = Math.max(0, clock.now() - (open?.row.opened_at ?? clock.now()));
+    return `Target ${target} is delivering again after ${formatDuration(openMs)}`;
+  }
+
+  function setDesired(target: string, desired: DesiredState): void {
+    desiredStates.set(target, desired);
+    reconcile(target, desired);
+  }
+
+  return {
+    ruleState,
+    report(target, { state, reason }, { notification }) {
+      if (!options.isConfigured(target)) return;
+      const what = state === 'exhausted' ? EXHAUSTED_TEXT : 'is failing';
+      setDesired(target, {
+        state,
+        text: `Target ${target} ${what}: ${reason}`,
+        isBulletinOnly: notification === TARGET_HEALTH,
+      });
+    },
+    resume(row) {
+      ruleState.incidents.set(row.subject, incidents.resume(row));
+    },
+    evaluate() {
+      for (const key of ruleState.incidents.keys()) {
+        const target = targetOf(key);
+        if (!options.isConfigured(target))
+          desiredStates.set(target, {
+            state: 'removed',
+            text: `Closed, target ${target} was removed`,
+            isBulletinOnly: false,
+          });
+      }
+      for (const [target, desired] of desiredStates) reconcile(target, desired);
+    },
+  };
+}
+
+function isReached({ state, text }: DesiredState, open: OpenIncident | undefined): boolean {
+  if (state === 'recovered' || state === 'removed') return open === undefined;
+  if (state === 'failing') return open !== undefined;
+  return open?.row.text === text;
+}
+
+/** Targets that fail at once beyond this are not told of in answers; each has its incident. */
+const MAX_FAILURES = 1000;
+
+/** The open incidents of failing targets, by the target's id. */
+export async function failuresOf(
+  incidents: Pick<IncidentStore, 'list'>,
+): Promise<ReadonlyMap<string, IncidentRow>> {
+  const filter = { state: 'open', notification: TARGET_HEALTH } as const;
+  const { rows } = await incidents.list(filter, { offset: 0, limit: MAX_FAILURES });
+  return new Map(rows.map(row => [targetOf(row.subject), row]));
+}
+
+/** What was last told of the targets that are failing, by their ids, from the open incidents of the store. */
+export const failingTargets = (open: readonly IncidentRow[]): ReadonlyMap<string, FailingState> =>
+  new Map(
+    open
+      .filter(row => row.notification === TARGET_HEALTH)
+      .map(row => [targetOf(row.subject), lastReported(row)] as const),
+  );
+
+/** The text of an open incident is that of its last event. */
+const lastReported = ({ subject, text }: IncidentRow): FailingState =>
+  text.startsWith(`Target ${targetOf(subject)} ${EXHAUSTED_TEXT}`) ? 'exhausted' : 'failing';

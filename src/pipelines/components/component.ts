@@ -1,0 +1,89 @@
+import type { Metric, Windowed } from '../metric.ts';
+
+/** An input or an output of a pipeline, over all its replicas. */
+export interface Component {
+  readonly group: string;
+  /** Id of the pipeline it belongs to. */
+  readonly pipeline: string;
+  readonly engine: string;
+  readonly kind: ComponentKind;
+  /** The engine's own type, or the engine's id where it has none. */
+  readonly type: string;
+  /** The id the engine uses. */
+  readonly engineId: string;
+  /** `engineId` as a resource id: `^[a-zA-Z0-9_-]{1,512}$`, unique per kind. */
+  readonly id: string;
+}
+
+export type ComponentKind = 'input' | 'output';
+
+/** `type:id`, as people and the API write it. */
+export const componentName = (component: Component): string => `${component.type}:${component.engineId}`;
+
+export type ComponentHealth = 'Green' | 'Yellow' | 'Red' | 'Unknown';
+
+/** How a component is now. */
+export interface ComponentStatus {
+  readonly health: ComponentHealth;
+  /** Replicas by health. */
+  readonly healthCounts: Readonly<Record<ComponentHealth, number>>;
+  /** Epoch ms of the last sign of life of any replica; null before the first. */
+  readonly timestamp: number | null;
+  /** Totals since Headgate first saw the component, gauges as they are now. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly error: string | null;
+  readonly replicas: number;
+  /** Epoch ms of the last scrape or push that brought new data; null when none was seen. */
+  readonly lastDataAt: number | null;
+  /** Observed milliseconds without data: time while Headgate was down does not count. */
+  readonly silentMs: number;
+}
+
+/** What came over a stretch of time. */
+export interface Measurement {
+  readonly sum: number;
+  /** How long somebody has watched, time while Headgate was down left out: less than the stretch at first. */
+  readonly observedMs: number;
+}
+
+/** How reading a pipeline goes. */
+export interface PipelineState {
+  readonly id: string;
+  readonly engine: string;
+  readonly group: string;
+  readonly mode: 'pull' | 'push';
+  readonly url: string | null;
+  readonly state: 'waiting' | 'reachable' | 'unreachable';
+  /** Epoch ms of the last attempt or push. */
+  readonly lastAt: number | null;
+  /** Epoch ms since when it cannot be read; null while it can. */
+  readonly unreachableSince: number | null;
+  readonly error: string | null;
+  /** How often it was tried to read it, or how often it sent, since this process watches it. */
+  readonly readings: number;
+  /** Observed milliseconds since it was last read, or last sent; since it is watched when it never was. */
+  readonly unreachedMs: number;
+  readonly instances: number;
+  readonly components: number;
+  /** What an event counts as where bytes are not told; null when nobody said so. */
+  readonly bytesPerEvent: number | null;
+}
+
+/** What the other rooms may ask about components. */
+export interface Components {
+  /** Changes whenever a component appears or goes; lets readers keep what they derived from `all`. */
+  readonly revision: number;
+  all(): readonly Component[];
+  status(component: Component): ComponentStatus;
+  /** The cheap part of `status`, asked for every component at every evaluation. */
+  silentMs(component: Component): number;
+  lastDataAt(component: Component): number | null;
+  /** Whether any series of it told the metric. */
+  hasMetric(component: Component, metric: Metric): boolean;
+  /** What came in the last `ms`; undefined when the component is unknown or watched in too many ways. */
+  measure(component: Component, metric: Windowed, ms: number): Measurement | undefined;
+  /** How full its queue is, 0 to 100, the fullest of its replicas; undefined when it tells of none. */
+  queueUsage(component: Component): number | undefined;
+  pipeline(id: string): PipelineState | undefined;
+  pipelines(): readonly PipelineState[];
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+
+/** What a pipeline can have too many of. */
+export type LimitedResource = 'components' | 'series';
+
+interface Limits {
+  readonly maxComponents: number;
+  readonly maxSeries: number;
+  /** Components that all pipelines of the workspace may have together; undefined where nobody bounds them. */
+  readonly componentQuota?: number | undefined;
+}
+
+/** Whose bound it is that something is over: of the pipeline, of its workspace, or of the process. */
+type Scope = 'pipeline' | 'workspace' | 'everywhere';
+
+/** How much one pipeline may keep, and what it was refused. */
+export interface CardinalityLimit extends Limits {
+  /** Series kept, over all its feeds. */
+  seriesCount: number;
+  /** Notes that one more was refused. */
+  recordRefusal(what: LimitedResource, scope: Scope): void;
+  /** What is being refused, and the remedy; undefined when nothing was for a while. */
+  notice(): string | undefined;
+}
+
+interface Options {
+  readonly limits: Limits;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly logger: Logger;
+  /** Told of each refusal. */
+  readonly refused: (what: LimitedResource) => void;
+}
+
+/** The log says it at once, and then no more often; a refusal counts as over when none was for as long. */
+const LOG_INTERVAL_MS = 10 * 60_000;
+
+const NOTICES = {
+  components: ({ maxComponents }: Limits) =>
+    `inputs and outputs beyond the ${maxComponents} of maxComponents are refused; raise it, or give them fewer ids`,
+  series: ({ maxSeries }: Limits) =>
+    `series beyond the ${maxSeries} of maxSeries are refused; raise it, or drop labels with many values at the engine`,
+} as const;
+
+const PROCESS_NOTICE = 'more than all pipelines together may have is refused; read fewer of them here';
+
+const overQuota = ({ componentQuota }: Limits): string =>
+  `inputs and outputs beyond the ${componentQuota} that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask whoever runs this service for more`;
+
+function noticeOf(what: LimitedResource, scope: Scope, limits: Limits): string {
+  if (scope === 'pipeline') return NOTICES[what](limits);
+  return scope === 'workspace' ? overQuota(limits) : PROCESS_NOTICE;
+}
+
+interface RefusalCount {
+  notice: string;
+  count: number;
+  at: number;
+  loggedAt: number;
+}
+
+export function createCardinalityLimit({ limits, clock, logger, refused }: Options): CardinalityLimit {
+  const { maxComponents, maxSeries, componentQuota } = limits;
+  const refusals = new Map<LimitedResource, RefusalCount>();
+  return {
+    maxComponents,
+    maxSeries,
+    componentQuota,
+    seriesCount: 0,
+    recordRefusal(what, scope) {
+      refused(what);
+      const now = clock.monotonic();
+      const one = refusals.get(what) ?? { notice: '', count: 0, at: now, loggedAt: Number.NEGATIVE_INFINITY };
+      refusals.set(what, one);
+      one.notice = noticeOf(what, scope, limits);
+      one.count++;
+      one.at = now;
+      if (now - one.loggedAt < LOG_INTERVAL_MS) return;
+      logger.warn({ what, count: one.count, reason: one.notice }, 'There is no room for more');
+      one.loggedAt = now;
+      one.count = 0;
+    },
+    notice() {
+      const now = clock.monotonic();
+      const standing = [...refusals.values()].filter(({ at }) => now - at < LOG_INTERVAL_MS);
+      return standing.length === 0 ? undefined : standing.map(({ notice }) => notice).join('; ');
+    },
+  };
+}

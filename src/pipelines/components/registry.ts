@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { copyText } from '../../lib/text.ts';
+import type { RuleGauge } from '../engines/profile.ts';
+import { COUNTERS, type Counter, METRICS, type Metric } from '../metric.ts';
+import type { Component, ComponentKind } from './component.ts';
+import type { ComponentState } from './state.ts';
+
+export type ComponentIdentity = Omit<Component, 'id'>;
+
+/** Every component there is, over all pipelines. */
+export interface ComponentRegistry {
+  readonly revision: number;
+  readonly size: number;
+  all(): readonly Component[];
+  stateOf(component: Component): ComponentState | undefined;
+  /** All rows of a pipeline. */
+  inPipeline(pipeline: string): Iterable<ComponentState>;
+  countIn(pipeline: string): number;
+  /** Without a type, whichever component of the pipeline has this kind and engine id. */
+  find(
+    pipeline: string,
+    kind: ComponentKind,
+    type: string | undefined,
+    engineId: string,
+  ): ComponentState | undefined;
+  /** Undefined when there are as many as allowed. `id` is the one it had before, if any. */
+  add(identity: ComponentIdentity, id?: string): ComponentState | undefined;
+  remove(state: ComponentState): void;
+}
+
+const BITS = new Map<string, number>(METRICS.map((metric, at) => [metric, 1 << at]));
+
+/** The bit of `known` for a metric; the queue in bytes counts as the queue. */
+export function bitOf(metric: Counter | RuleGauge): number {
+  if (metric === 'queue_bytes') return BITS.get('queue_size') ?? 0;
+  if (metric === 'queue_capacity_bytes') return BITS.get('queue_capacity') ?? 0;
+  return BITS.get(metric) ?? 0;
+}
+
+export const hasMetric = (state: ComponentState, metric: Metric): boolean =>
+  (state.knownMetrics & bitOf(metric)) !== 0;
+
+interface PipelineIndex {
+  readonly byName: Map<string, ComponentState>;
+  readonly byEngineId: Readonly<Record<ComponentKind, Map<string, ComponentState>>>;
+}
+
+const nameKey = ({ kind, type, engineId }: Pick<ComponentIdentity, 'kind' | 'type' | 'engineId'>): string =>
+  `${kind}\n${type}\n${engineId}`;
+
+export function createComponentRegistry(clock: Clock, limit: number): ComponentRegistry {
+  const pipelines = new Map<string, PipelineIndex>();
+  const states = new Map<Component, ComponentState>();
+  const ids = { input: new Set<string>(), output: new Set<string>() };
+  let revision = 0;
+  let listed: { revision: number; components: readonly Component[] } = { revision: 0, components: [] };
+
+  function indexOf(pipeline: string): PipelineIndex {
+    let index = pipelines.get(pipeline);
+    if (index === undefined) {
+      index = { byName: new Map(), byEngineId: { input: new Map(), output: new Map() } };
+      pipelines.set(pipeline, index);
+    }
+    return index;
+  }
+
+  return {
+    get revision() {
+      return revision;
+    },
+    get size() {
+      return states.size;
+    },
+    all() {
+      if (listed.revision !== revision) listed = { revision, components: [...states.keys()] };
+      return listed.components;
+    },
+    stateOf: component => states.get(component),
+    inPipeline: pipeline => pipelines.get(pipeline)?.byName.values() ?? [],
+    countIn: pipeline => pipelines.get(pipeline)?.byName.size ?? 0,
+    find(pipeline, kind, type, engineId) {
+      const index = pipelines.get(pipeline);
+      return type === undefined
+        ? index?.byEngineId[kind].get(engineId)
+        : index?.byName.get(nameKey({ kind, type, engineId }));
+    },
+    add(found, id) {
+      if (states.size >= limit) return undefined;
+      const identity = { ...found, type: copyText(found.type), engineId: copyText(found.engineId) };
+      const taken = ids[identity.kind];
+      const component = {
+        ...identity,
+        id: id !== undefined && !taken.has(id) ? id : freeId(identity, taken),
+      };
+      taken.add(component.id);
+      const monotonic = clock.monotonic();
+      const state: ComponentState = {
+        component,
+        totals: COUNTERS.map(() => 0),
+        knownMetrics: 0,
+        silentSince: monotonic,
+        lastDataAt: null,
+        timestamp: null,
+        lastSeenAt: monotonic,
+        replicas: [],
+        windows: [],
+      };
+      states.set(component, state);
+      const index = indexOf(identity.pipeline);
+      index.byName.set(copyText(nameKey(identity)), state);
+      const byId = index.byEngineId[identity.kind];
+      if (!byId.has(identity.engineId)) byId.set(identity.engineId, state);
+      revision++;
+      return state;
+    },
+    remove(state) {
+      const { component } = state;
+      if (!states.delete(component)) return;
+      ids[component.kind].delete(component.id);
+      const index = indexOf(component.pipeline);
+      index.byName.delete(nameKey(component));
+      const byId = index.byEngineId[component.kind];
+      if (byId.get(component.engineId) === state) byId.delete(component.engineId);
+      if (index.byName.size === 0) pipelines.delete(component.pipeline);
+      revision++;
+    },
+  };
+}
+
+const LONGEST_ID = 512;
+
+/** The engine's id with other characters as `_`; when that is taken, with the first hex digits of a hash of all that tells it apart. */
+function freeId(identity: ComponentIdentity, taken: ReadonlySet<string>): string {
+  const slug = identity.engineId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, LONGEST_ID);
+  const { group, pipeline, type, engineId } = identity;
+  let id = slug;
+  for (let attempt = 0; taken.has(id); attempt++) {
+    const hash = createHash('sha256')
+      .update([group, pipeline, type, engineId, attempt].join('\n'))
+      .digest('hex');
+    id = `${slug.slice(0, LONGEST_ID - 7)}_${hash.slice(0, 6)}`;
+  }
+  return id;
+}

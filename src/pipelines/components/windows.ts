@@ -1,0 +1,76 @@
+/** Parts a window is divided into; one more is kept, as the newest is still filling. */
+const PARTS = 60;
+const KEPT = PARTS + 1;
+
+/**
+ * What was added over the last stretch of monotonic time, however long, in as little memory: of the oldest part as
+ * much counts as has not left the window, so a sum is at most a sixtieth of the window off in time.
+ */
+export interface SlidingWindow {
+  readonly ms: number;
+  /** A ring by number of the part since the clock's origin. */
+  readonly parts: Float64Array;
+  /** Number of the newest part. */
+  newest: number;
+  /** Monotonic ms from which it has watched; before the process began where a snapshot says so. */
+  since: number;
+}
+
+export const createWindow = (ms: number, now: number): SlidingWindow => ({
+  ms,
+  parts: new Float64Array(KEPT),
+  newest: partAt(ms, now),
+  since: now,
+});
+
+/** Adds an amount at a time, in monotonic ms, that is no earlier than any before. */
+export function addToWindow(window: SlidingWindow, amount: number, now: number): void {
+  slide(window, now);
+  const at = window.newest % KEPT;
+  window.parts[at] = (window.parts[at] ?? 0) + amount;
+}
+
+/** What was added in the `ms` before `now`. */
+export function windowSum(window: SlidingWindow, now: number): number {
+  slide(window, now);
+  const { parts, newest, ms } = window;
+  let sum = 0;
+  for (const part of parts) sum += part;
+  const left = now / partMs(ms) - newest;
+  return sum - left * (parts[(newest + 1) % KEPT] ?? 0);
+}
+
+/** Amounts by age, the newest first: what a snapshot keeps, as a part's number means nothing after a restart. */
+export function windowParts(window: SlidingWindow, now: number): Float64Array<ArrayBuffer> {
+  slide(window, now);
+  const { parts, newest } = window;
+  return Float64Array.from({ length: KEPT }, (_, age) => parts[(newest - age + KEPT) % KEPT] ?? 0);
+}
+
+/** A window as `partsOf` gave it, that had watched for `watchedMs`; time since then is left out. */
+export function restoreWindow(
+  ms: number,
+  now: number,
+  parts: Float64Array,
+  watchedMs: number,
+): SlidingWindow {
+  const window = createWindow(ms, now);
+  window.since = now - watchedMs;
+  for (let age = 0; age < KEPT; age++)
+    window.parts[(window.newest - age + KEPT * 2) % KEPT] = parts[age] ?? 0;
+  return window;
+}
+
+const partMs = (ms: number): number => ms / PARTS;
+
+const partAt = (ms: number, now: number): number => Math.floor(now / partMs(ms));
+
+/** Empties the parts that time has passed. */
+function slide(window: SlidingWindow, now: number): void {
+  const { ms, parts, newest } = window;
+  const present = partAt(ms, now);
+  if (present <= newest) return;
+  if (present - newest >= KEPT) parts.fill(0);
+  else for (let part = newest + 1; part <= present; part++) parts[part % KEPT] = 0;
+  window.newest = present;
+}

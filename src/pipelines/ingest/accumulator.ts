@@ -1,0 +1,256 @@
+import { type Evidence, findingOf, nextFinding } from '../components/health.ts';
+import {
+  type Accumulator,
+  type ComponentState,
+  type Instance,
+  type Replica,
+  recordAmount,
+  recordIncreases,
+} from '../components/state.ts';
+import type { Fold, Meaning, RuleGauge } from '../engines/profile.ts';
+import type { Counter } from '../metric.ts';
+
+const COUNTER_AT = {
+  in_events: 0,
+  in_bytes: 1,
+  out_events: 2,
+  out_bytes: 3,
+  errors: 4,
+  dropped: 5,
+} as const satisfies Record<Counter, number>;
+
+const GAUGE_AT = {
+  blocked: 0,
+  queue_size: 1,
+  queue_capacity: 2,
+  up: 3,
+  queue_bytes: 4,
+  queue_capacity_bytes: 5,
+} as const satisfies Record<RuleGauge, number>;
+
+/** At this fill a queue blocks, whether its engine says so or not. */
+const BLOCKING_FILL = 0.95;
+
+const unknownGauges = (): number[] => new Array<number>(6).fill(Number.NaN);
+
+const emptyAccumulator = (): Accumulator => ({
+  sums: [0, 0, 0, 0, 0, 0],
+  gauges: unknownGauges(),
+  level: 0,
+  restarted: false,
+  isFromSnapshot: false,
+});
+
+/** Of a replica that the reading did not name. */
+const NO_DATA: Readonly<Accumulator> = emptyAccumulator();
+
+/** Those that no reading uses now: as many as the largest page needs, in the place of new ones for each that the heap would fill with. */
+const pool: Accumulator[] = [];
+
+/** What the present reading brought, to be added to. */
+export function accumulatorOf(replica: Replica): Accumulator {
+  replica.accumulator ??= pool.pop() ?? emptyAccumulator();
+  return replica.accumulator;
+}
+
+function recycle(replica: Replica, accumulator: Accumulator): void {
+  replica.accumulator = undefined;
+  accumulator.sums.fill(0);
+  accumulator.gauges.fill(Number.NaN);
+  accumulator.level = 0;
+  accumulator.restarted = false;
+  accumulator.isFromSnapshot = false;
+  pool.push(accumulator);
+}
+
+export function createReplica(state: ComponentState, instance: Instance): Replica {
+  const replica: Replica = {
+    state,
+    instance,
+    entryCount: 0,
+    lastReading: 0,
+    overcount: 0,
+    gauges: unknownGauges(),
+    accumulator: undefined,
+    finding: undefined,
+    foundAt: 0,
+    recordedAt: Number.NaN,
+    committedAt: Number.NaN,
+  };
+  // Most have one: what grows in place keeps room for many.
+  state.replicas = state.replicas.concat(replica);
+  if (instance.replicas.size === 0) instance.source.activeInstances++;
+  instance.replicas.set(state, replica);
+  return replica;
+}
+
+export function dropReplica(replica: Replica): void {
+  const { state, instance } = replica;
+  state.replicas = state.replicas.filter(one => one !== replica);
+  instance.replicas.delete(state);
+  if (instance.replicas.size === 0) instance.source.activeInstances--;
+}
+
+export const gaugeOf = (replica: Replica, gauge: RuleGauge): number =>
+  replica.gauges[GAUGE_AT[gauge]] ?? Number.NaN;
+
+/** The queue as size and capacity in one unit: bytes where only those are bounded. NaN when unknown. */
+export function queueOf(replica: Replica): { readonly size: number; readonly capacity: number } {
+  const capacity = gaugeOf(replica, 'queue_capacity');
+  const bytes = gaugeOf(replica, 'queue_capacity_bytes');
+  return bytes > 0 && !(capacity > 0)
+    ? { size: gaugeOf(replica, 'queue_bytes'), capacity: bytes }
+    : { size: gaugeOf(replica, 'queue_size'), capacity };
+}
+
+/** Adds an increase of a counter, or the change of a level that belongs to one, at a time in monotonic ms. */
+export function addIncrease(
+  replica: Replica,
+  meaning: Exclude<Meaning, { reads: 'gauge' }>,
+  increase: number,
+  monotonic: number,
+): void {
+  if (meaning.reads === 'share') addRatio(replica, meaning, increase, monotonic);
+  else if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
+  else if (meaning.reads === 'level') accumulatorOf(replica).level += meaning.scale * increase;
+  else {
+    const { sums } = accumulatorOf(replica);
+    const at = COUNTER_AT[meaning.metric];
+    sums[at] = (sums[at] ?? 0) + meaning.scale * increase;
+  }
+}
+
+/** Before the second reading there is no time to take a share of. */
+function addRatio(
+  replica: Replica,
+  { metric, fold: by }: Extract<Meaning, { reads: 'share' }>,
+  increase: number,
+  monotonic: number,
+): void {
+  const ms = monotonic - replica.committedAt;
+  if (ms > 0) fold(replica, metric, by, Math.min(1, increase / ms));
+}
+
+/** Adds the value of a gauge. */
+export function addValue(
+  replica: Replica,
+  meaning: Extract<Meaning, { reads: 'gauge' }>,
+  value: number,
+): void {
+  fold(replica, meaning.metric, meaning.fold, meaning.offset + meaning.scale * value);
+}
+
+function fold(replica: Replica, gauge: RuleGauge, by: Fold, value: number): void {
+  const at = GAUGE_AT[gauge];
+  const { gauges } = accumulatorOf(replica);
+  const before = gauges[at] ?? Number.NaN;
+  gauges[at] = Number.isNaN(before) ? value : folded(by, before, value);
+}
+
+function folded(fold: Fold, before: number, value: number): number {
+  if (fold === 'sum') return before + value;
+  if (fold === 'product') return before * value;
+  return fold === 'max' ? Math.max(before, value) : value;
+}
+
+/**
+ * Ends a reading for a replica: its increases go to the component, its health is judged anew.
+ * `partial`: a gauge that did not come keeps its value, as a push need not hold everything.
+ */
+export function commitReplica(replica: Replica, now: number, monotonic: number, partial: boolean): void {
+  const { state } = replica;
+  replica.committedAt = monotonic;
+  if (replica.accumulator !== undefined) deductOvercount(replica, replica.accumulator);
+  const accumulator = replica.accumulator ?? NO_DATA;
+  const { sums, isFromSnapshot: quiet } = accumulator;
+  for (let at = 0; at < sums.length; at++) state.totals[at] = (state.totals[at] ?? 0) + (sums[at] ?? 0);
+  if (!quiet && moved(sums, state.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
+    state.lastDataAt = now;
+    state.silentSince = monotonic;
+  }
+  const queueBefore = queueOf(replica).size;
+  for (let at = 0; at < replica.gauges.length; at++) {
+    const value = accumulator.gauges[at] ?? Number.NaN;
+    if (!partial || !Number.isNaN(value)) replica.gauges[at] = value;
+  }
+  const evidence = evidenceOf(replica, sums, queueBefore);
+  judge(replica, evidence, monotonic);
+  // What a reading brings from before the start is volume, but nobody is told of it.
+  if (!quiet) recordIncreases(state, sums, monotonic);
+  const isRed = replica.finding?.health === 'Red';
+  recordTime(
+    replica,
+    { red: isRed ? 1 : 0, blocked: evidence.dropped > 0 ? 1 : evidence.blocked },
+    monotonic,
+  );
+  if (replica.accumulator !== undefined) recycle(replica, replica.accumulator);
+}
+
+const INPUT_DATA = [COUNTER_AT.in_events, COUNTER_AT.in_bytes];
+const OUTPUT_DATA = [COUNTER_AT.out_events, COUNTER_AT.out_bytes];
+
+const moved = (sums: readonly number[], counters: readonly number[]): boolean =>
+  counters.some(at => (sums[at] ?? 0) > 0);
+
+/**
+ * `out_events` may be made of what went in, less what came back or still waits, and these are not
+ * counted at one instant: it can run ahead. What it ran ahead is taken off later, never counted twice.
+ */
+function deductOvercount(replica: Replica, { sums, level, restarted }: Accumulator): void {
+  const sent = sums[COUNTER_AT.out_events] ?? 0;
+  const net = restarted ? sent : sent + level + replica.overcount;
+  sums[COUNTER_AT.out_events] = Math.max(0, net);
+  replica.overcount = Math.min(0, net);
+}
+
+/** A reading of the feed failed: whatever it feeds is Red until the next one. */
+export function commitFailedScrape(instances: Iterable<Instance>, monotonic: number): void {
+  for (const { replicas } of instances)
+    for (const replica of replicas.values()) recordTime(replica, { red: 1, blocked: 0 }, monotonic);
+}
+
+/** More than that between two readings is not known to have been as the later one found it. */
+const LONGEST_SPAN_MS = 15 * 60_000;
+
+/** Books how the time since the last reading was spent, as shares of it; a component's replicas share the time. */
+function recordTime(
+  replica: Replica,
+  { red, blocked }: { readonly red: number; readonly blocked: number },
+  monotonic: number,
+): void {
+  const spanMs = monotonic - replica.recordedAt;
+  replica.recordedAt = monotonic;
+  const { state } = replica;
+  if (state.windows.length === 0 || !(spanMs > 0)) return;
+  const ms = Math.min(spanMs, LONGEST_SPAN_MS) / state.replicas.length;
+  recordAmount(state, 'red_ms', red * ms, monotonic);
+  recordAmount(state, 'blocked_ms', blocked * ms, monotonic);
+}
+
+function judge(replica: Replica, evidence: Evidence, monotonic: number): void {
+  const found = findingOf(evidence);
+  const finding = nextFinding(found, replica.finding, monotonic - replica.foundAt, evidence);
+  if (finding === found) replica.foundAt = monotonic;
+  replica.finding = finding;
+}
+
+/** Bytes tell more than events where both are known: attempts are counted as events, and bytes only when they left. */
+function evidenceOf(replica: Replica, sums: readonly number[], queueBefore: number): Evidence {
+  const { kind } = replica.state.component;
+  const { size, capacity } = queueOf(replica);
+  const fill = capacity > 0 && size >= 0 ? size / capacity : 0;
+  const bytesKnown = (replica.state.knownMetrics & (1 << COUNTER_AT.out_bytes)) !== 0;
+  const signs = kind === 'input' ? INPUT_DATA : bytesKnown ? [COUNTER_AT.out_bytes] : OUTPUT_DATA;
+  const blocked = gaugeOf(replica, 'blocked');
+  return {
+    kind,
+    up: gaugeOf(replica, 'up'),
+    errors: sums[COUNTER_AT.errors] ?? 0,
+    dropped: sums[COUNTER_AT.dropped] ?? 0,
+    blocked: fill >= BLOCKING_FILL ? 1 : Number.isNaN(blocked) ? 0 : blocked,
+    moved: moved(sums, signs),
+    queueSize: Number.isNaN(size) ? 0 : size,
+    queueGrowth: size > queueBefore ? size - queueBefore : 0,
+    fill,
+  };
+}

@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import { type Bench, startBench } from '../../../test/helpers/monitor.ts';
+import { sample, sampleBytes } from '../../../test/helpers/pages.ts';
+import { readOtlpJson, readOtlpProtobuf } from '../parsers/otlp.ts';
+import type { Point } from '../parsers/point.ts';
+import { readWriteRequest, unpackSnappy } from '../parsers/remote-write.ts';
+
+const pushing = (engine: string): object => ({ id: 'edge', engine, push: true, token: 'token of the edge' });
+
+const counterAt = (value: number, more: Partial<Point> = {}): Point => ({
+  name: 'otelcol_receiver_accepted_log_records',
+  labels: new Map([['receiver', 'syslog/app']]),
+  instance: 'i-1',
+  value,
+  time: Number.NaN,
+  temporality: 'cumulative',
+  incarnation: '',
+  ...more,
+});
+
+const push = (bench: Bench, ...points: Point[]) => bench.monitor.ingestPoints('edge', undefined, points);
+
+it('finds inputs and outputs by the profile of the engine, and leaves out what tells nothing of them', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  const points = readOtlpJson(JSON.parse(sample('otlp-http-json-cumulative.json')));
+  expect(bench.monitor.ingestPoints('edge', undefined, [...points, counterAt(1, { name: 'other' })])).toEqual(
+    {
+      accepted: 3,
+      ignored: 1,
+    },
+  );
+  expect(bench.monitor.components.all().map(({ kind, type, engineId }) => [kind, type, engineId])).toEqual([
+    ['input', 'syslog', 'syslog/app'],
+    ['output', 'otlp', 'otlp/prod'],
+  ]);
+  expect(bench.status('otlp/prod').metrics.queue_size).toBe(100);
+});
+
+it('begins to count with the first push, counts what is born later in full, and a life that began anew', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  push(bench, counterAt(100));
+  push(bench, counterAt(130));
+  expect(bench.status('syslog/app').metrics.in_events).toBe(30);
+  push(bench, counterAt(130), counterAt(7, { name: 'otelcol_receiver_accepted_spans' }));
+  expect(bench.status('syslog/app').metrics.in_events).toBe(37);
+  push(bench, counterAt(140, { incarnation: '2' }));
+  expect(bench.status('syslog/app').metrics.in_events).toBe(177);
+});
+
+it('adds increases that were sent as such', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  push(bench, counterAt(5, { temporality: 'delta', time: 1000 }));
+  push(bench, counterAt(6, { temporality: 'delta', time: 2000 }));
+  push(bench, counterAt(6, { temporality: 'delta', time: 2000 }));
+  expect(bench.status('syslog/app').metrics.in_events).toBe(11);
+});
+
+it('keeps senders apart, by what they call themselves', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  for (const value of [100, 110]) push(bench, counterAt(value), counterAt(value * 2, { instance: 'i-2' }));
+  expect(bench.status('syslog/app')).toMatchObject({ replicas: 2, metrics: { in_events: 30 } });
+});
+
+it('finds names without _total, as OpenTelemetry has them', async () => {
+  const bench = await startBench(pushing('vector'));
+  const labels = new Map([
+    ['component_id', 'app'],
+    ['component_kind', 'source'],
+    ['component_type', 'syslog'],
+  ]);
+  const name = 'vector_component_received_events';
+  for (const value of [1, 5]) push(bench, counterAt(value, { name, labels }));
+  expect(bench.status('app').metrics.in_events).toBe(4);
+});
+
+it('reads Fluent Bit the same by OTLP and by remote write', async () => {
+  const read = [
+    readOtlpProtobuf(sampleBytes('fluent-bit-5.1-otlp-http.bin')),
+    readWriteRequest(unpackSnappy(sampleBytes('fluent-bit-5.1-remote_write.snappy.bin'), 2 ** 24)),
+  ];
+  for (const points of read) {
+    const bench = await startBench(pushing('fluent-bit'));
+    push(bench, ...points.map(point => ({ ...point, value: 0, time: 0 })));
+    await bench.clock.advance(10_000);
+    push(bench, ...points);
+    expect(bench.status('dead_http')).toMatchObject({ health: 'Red' });
+    expect(bench.status('ok_file')).toMatchObject({ health: 'Green' });
+    expect(bench.status('flood').metrics.blocked).toBe(1);
+  }
+});
+
+it('reads what Prometheus writes of itself by rules of our own', async () => {
+  const rules = [{ match: '^up$', id: 'job', kind: 'input', metric: 'up' }];
+  const bench = await startBench({ ...pushing('custom'), rules });
+  const points = readWriteRequest(
+    unpackSnappy(sampleBytes('prometheus-2.42-remote_write-v1.snappy.bin'), 2 ** 24),
+  );
+  push(bench, ...points);
+  expect(bench.monitor.components.all().length).toBeGreaterThan(0);
+});

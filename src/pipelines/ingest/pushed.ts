@@ -1,0 +1,101 @@
+import { profileOf } from '../engines/index.ts';
+import {
+  counter,
+  gauge,
+  type Meaning,
+  mapSeries,
+  type ProfileRule,
+  ruleLookup,
+  type SeriesMapping,
+} from '../engines/profile.ts';
+import { isCounter } from '../metric.ts';
+import type { Point } from '../parsers/point.ts';
+import type { PushedSamples } from '../parsers/samples.ts';
+import type { PipelineSettings } from '../settings.ts';
+import type { SeriesDescription } from './ingester.ts';
+
+/** One value that was pushed, under a text that names its series within its sender. */
+export interface PushedValue {
+  readonly series: string;
+  /** Asked once for each series. */
+  readonly discover: () => SeriesDescription;
+  readonly value: number;
+  /** Epoch ms, or NaN. */
+  readonly time: number;
+}
+
+type PushedSample = PushedSamples['samples'][number];
+
+/** Samples as they were pushed, with the engine's name where one has no type. */
+export function pushedValuesOf(pushed: PushedSamples, engine: string): PushedValue[] {
+  return pushed.samples.map(sample => ({
+    // A series that changes its temporality is another one: its values do not compare.
+    series: [pushed.temporality, sample.kind, sample.type ?? engine, sample.id, sample.metric].join('\n'),
+    discover: () => ({
+      instance: undefined,
+      mappings: [
+        {
+          kind: sample.kind,
+          type: sample.type ?? engine,
+          engineId: sample.id,
+          meaning: meaningOf(sample, pushed.temporality),
+        },
+      ],
+    }),
+    value: sample.value,
+    time: sample.time ?? pushed.time ?? Number.NaN,
+  }));
+}
+
+function meaningOf({ metric }: PushedSample, temporality: PushedSamples['temporality']): Meaning {
+  if (!isCounter(metric)) return gauge(metric, 'last');
+  return counter(metric, temporality === 'delta' ? { reads: 'amount' } : {});
+}
+
+/** Labels that say which process a series is of, where the sender does not say it apart. */
+const INSTANCE_LABELS = ['instance', 'host', 'hostname'] as const;
+
+/** Reads points by the profile of their pipeline's engine; what tells nothing of an input or output is left out. */
+export function createPointReader(settings: PipelineSettings): (points: readonly Point[]) => PushedValue[] {
+  if (settings.engine === 'rsyslog') return () => [];
+  const profile = profileOf(settings);
+  const rulesOf = ruleLookup(profile);
+
+  /** OpenTelemetry writes names without the `_total` that Prometheus gives its counters. */
+  const rulesFor = (name: string): readonly ProfileRule[] => {
+    const rules = rulesOf(name);
+    return rules.length > 0 ? rules : rulesOf(`${name}_total`);
+  };
+
+  return points =>
+    points.flatMap(point => {
+      const rules = rulesFor(point.name);
+      if (rules.length === 0) return [];
+      const { labels, temporality, value, time } = point;
+      return {
+        series: seriesOf(point),
+        value,
+        time,
+        discover: () => ({
+          instance: point.instance ?? INSTANCE_LABELS.map(name => labels.get(name)).find(Boolean),
+          mappings: mapSeries(profile, rules, labels).flatMap(one =>
+            temporality === 'delta' ? deltaMappings(one) : one,
+          ),
+        }),
+      };
+    });
+}
+
+/** All that tells it from other series of the same sender. */
+function seriesOf({ name, labels, instance = '', temporality, incarnation: life }: Point): string {
+  const own = [temporality, life, instance, name].join('\n');
+  return `${own}{${[...labels].flat().join('\n')}`;
+}
+
+/** An increase that was sent as one. How a gauge grew is not told by increases. */
+function deltaMappings(mapping: SeriesMapping): SeriesMapping[] {
+  const { meaning } = mapping;
+  if (meaning.reads === 'grew' || meaning.reads === 'share') return [];
+  if (meaning.reads !== 'counter') return [mapping];
+  return [{ ...mapping, meaning: counter(meaning.metric, { scale: meaning.scale, reads: 'amount' }) }];
+}

@@ -1,0 +1,120 @@
+import { copyText } from '../../lib/text.ts';
+import type { CardinalityLimit } from '../components/limits.ts';
+import type { ComponentIdentity } from '../components/registry.ts';
+import type { ComponentState, Instance, ScrapeSourceState } from '../components/state.ts';
+import { releaseEntries, type SeriesStore } from '../series/series-store.ts';
+import { createSeriesTable, type SeriesTable } from '../series/series-table.ts';
+import { dropReplica } from './accumulator.ts';
+
+/** Where the last value of a series is known from before the process began. */
+export interface RestoredSample {
+  readonly value: number;
+  /** Epoch ms as the sender stamped it, or NaN. */
+  readonly time: number;
+}
+
+/** What is read from one url, or pushed by one sender. */
+export interface ScrapeSource extends ScrapeSourceState {
+  /** The name of its own instance. */
+  readonly name: string;
+  readonly pipeline: Omit<ComponentIdentity, 'kind' | 'type' | 'engineId'>;
+  /** That of its pipeline. */
+  limit: CardinalityLimit;
+  readonly series: SeriesTable;
+  readonly instances: Map<string, Instance>;
+  readonly restored: Map<string, RestoredSample>;
+  /** Sweeps `restored` has lasted while the feed was read. */
+  restoredAge: number;
+  /** Epoch seconds at which the process says it began; NaN when it does not say. */
+  startTime: number;
+  /** The process began anew between the last reading and the present one. */
+  restarted: boolean;
+}
+
+export const createScrapeSource = (
+  name: string,
+  { pipeline, limit, partial }: ScrapeSourceParts,
+  store: SeriesStore,
+): ScrapeSource => ({
+  name,
+  pipeline,
+  limit,
+  partial,
+  reading: 0,
+  unreachable: null,
+  activeInstances: 0,
+  series: createSeriesTable(store),
+  instances: new Map(),
+  restored: new Map(),
+  restoredAge: 0,
+  startTime: Number.NaN,
+  restarted: false,
+});
+
+/** What all feeds of a pipeline have in common. */
+export type ScrapeSourceParts = Pick<ScrapeSource, 'pipeline' | 'limit' | 'partial'>;
+
+/** What has been silent that long is forgotten: series, instances and components alike. */
+export const FORGET_MS = 24 * 3_600_000;
+export const SWEEP_MS = 600_000;
+const OLDEST_AGE = FORGET_MS / SWEEP_MS;
+
+/**
+ * Lets go of series nobody saw for a day. A series ages only while its instance is read, for an
+ * instance that cannot be read proves nothing about its series; an instance silent for a day goes as a
+ * whole, and is a new one should it return.
+ */
+export function sweepScrapeSource(
+  source: ScrapeSource,
+  store: SeriesStore,
+  forgotten: ReadonlySet<ComponentState>,
+  monotonic: number,
+): void {
+  const gone = new Set<Instance>();
+  const read = new Set<Instance>();
+  for (const instance of source.instances.values()) {
+    if (monotonic - instance.lastSeenAt >= FORGET_MS) gone.add(instance);
+    else if (instance.readings !== instance.readingsAtSweep) read.add(instance);
+    instance.readingsAtSweep = instance.readings;
+  }
+  for (const firstEntry of source.series.firstEntries()) {
+    const replica = store.replica[firstEntry];
+    const ages = replica === undefined ? read.size > 0 : read.has(replica.instance);
+    const age = (store.age[firstEntry] ?? 0) + (ages ? 1 : 0);
+    store.age[firstEntry] = age;
+    const lost = replica !== undefined && (gone.has(replica.instance) || forgotten.has(replica.state));
+    if (!lost && age <= OLDEST_AGE) continue;
+    source.series.remove(firstEntry);
+    releaseEntries(store, firstEntry);
+    source.limit.seriesCount--;
+  }
+  for (const instance of source.instances.values()) {
+    for (const replica of instance.replicas.values()) if (replica.entryCount === 0) dropReplica(replica);
+    if (gone.has(instance)) source.instances.delete(instance.name);
+  }
+  if (read.size > 0) source.restoredAge++;
+  if (source.instances.size === 0 || source.restoredAge > OLDEST_AGE) source.restored.clear();
+}
+
+/** Gives back all a feed holds; the components stay. */
+export function dropScrapeSource(source: ScrapeSource, store: SeriesStore): void {
+  for (const firstEntry of source.series.firstEntries()) releaseEntries(store, firstEntry);
+  for (const instance of source.instances.values())
+    for (const replica of instance.replicas.values()) dropReplica(replica);
+  source.limit.seriesCount -= source.series.size;
+  source.series.clear();
+  source.instances.clear();
+  source.restored.clear();
+}
+
+export const createInstance = (name: string, source: ScrapeSourceState): Instance => ({
+  name: copyText(name),
+  source,
+  readings: 0,
+  lastReading: 0,
+  repeated: false,
+  restored: false,
+  lastSeenAt: Number.NEGATIVE_INFINITY,
+  readingsAtSweep: 0,
+  replicas: new Map(),
+});

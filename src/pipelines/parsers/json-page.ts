@@ -1,0 +1,50 @@
+import { AppError, reasonOf } from '../../lib/errors.ts';
+import { parseJson } from '../../lib/json.ts';
+
+/** One number of a page of JSON, named by its place there so that a profile can match it like a series. */
+export interface Stat {
+  readonly name: string;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly value: number;
+  /** Tells one life of its counter from the next, where the engine says so; else ''. */
+  readonly incarnation: string;
+}
+
+/** What a page of JSON holds. */
+export interface Stats {
+  readonly stats: readonly Stat[];
+  /** Entries that cannot be read and are skipped. */
+  readonly bad: number;
+}
+
+/** As many one page may hold. */
+const MOST_STATS = 200_000;
+
+/** The value of a page. Throws `invalid-request`, which says what the page should be. */
+export function readPage(text: string, expected: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw notThat(expected, reasonOf(error).replace(/^The body/, 'it'));
+  }
+}
+
+/** The error for a page that is something else. */
+export const notThat = (expected: string, why: string): AppError =>
+  new AppError('invalid-request', `not ${expected}: ${why}`);
+
+/** Throws `invalid-request` when there is no room for more. */
+export function assertStatsFit(stats: readonly Stat[]): void {
+  if (stats.length > MOST_STATS)
+    throw new AppError('invalid-request', `the page has more than ${MOST_STATS} values`);
+}
+
+/** Adds a value that the page tells; what it leaves out, or says to be null, adds nothing. */
+export function addStat(
+  stats: Stat[],
+  name: string,
+  value: number | null | undefined,
+  of: Pick<Stat, 'labels' | 'incarnation'>,
+): void {
+  if (typeof value === 'number') stats.push({ name, value, ...of });
+}

@@ -1,0 +1,169 @@
+import { reasonOf } from '../../lib/errors.ts';
+import { createFluentdReader } from '../engines/fluentd.ts';
+import { readLogstash } from '../engines/logstash.ts';
+import { type EngineProfile, mapSeries, type ProfileRule } from '../engines/profile.ts';
+import type { Ingester, SeriesDescription } from '../ingest/ingester.ts';
+import type { ScrapeSource } from '../ingest/source.ts';
+import type { Stat, Stats } from '../parsers/json-page.ts';
+import { parseSeries, readPrometheus } from '../parsers/prometheus.ts';
+import type { JsonEngine } from '../settings.ts';
+
+interface PageReading {
+  readonly bad: number;
+  /** Why the page is no reading; nothing of it was taken. */
+  readonly error: string | undefined;
+}
+
+/** Takes a page of Prometheus text, or whatever else the engine shows, in UTF-8. */
+export type PageReader = (source: ScrapeSource, page: Buffer, openMetrics: boolean) => PageReading;
+
+/** What readers of one pipeline have in common. */
+export interface PageReaderContext {
+  readonly profile: EngineProfile;
+  readonly rulesOf: (name: string) => readonly ProfileRule[];
+  readonly ingester: Ingester;
+}
+
+/** Reads pages of one url into its feed, by its engine's profile. */
+export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderContext): PageReader {
+  function describe(text: string): SeriesDescription | undefined {
+    const series = parseSeries(text);
+    if (series === undefined) return undefined;
+    const { name, labels } = series;
+    // Prometheus sets this label where it federates: each value is a process of its own.
+    return { instance: labels.get('instance'), mappings: mapSeries(profile, rulesOf(name), labels) };
+  }
+
+  let order: Order = { entries: new Int32Array(0), epoch: 0 };
+
+  return (source, page, openMetrics) => {
+    const known = order.epoch === source.series.epoch ? order.entries : new Int32Array(0);
+    const present = followOrder(known);
+    noteStart(source, page);
+    ingester.begin(source);
+    const { bad, error } = readPrometheus(page, openMetrics, {
+      wants(name) {
+        ingester.enterOwnInstance(source);
+        // There it tells when a counter began (OpenMetrics 1.0), whatever a rule that is not anchored says.
+        return !(openMetrics && name.endsWith('_created')) && rulesOf(name).length > 0;
+      },
+      expected: {
+        count: known.length,
+        lengthAt: (at, text, from) => source.series.lengthAt(known[at] ?? 0, text, from),
+      },
+      sample(series, value, time, expectedAt) {
+        if (expectedAt >= 0) {
+          const entry = known[expectedAt] ?? 0;
+          ingester.enterOwnInstance(source);
+          ingester.appendKnown(source, entry, value, time);
+          present.note(entry);
+          return 'taken';
+        }
+        if (ingester.append(source, series, value, time, describe) === 'malformed') return 'malformed';
+        const entry = source.series.get(series);
+        if (entry !== -1) present.note(entry);
+        return 'taken';
+      },
+    });
+    order = { entries: present.result(), epoch: source.series.epoch };
+    if (error === undefined) ingester.commit(source, bad === 0);
+    return { bad, error };
+  };
+}
+
+/** First slots of the wanted series of a page, in its order. */
+interface Order {
+  readonly entries: Int32Array;
+  /** That of the feed's series when they were noted. */
+  readonly epoch: number;
+}
+
+/** Finds out the order of a page. Most have that of the page before, and then nothing is made anew. */
+function followOrder(before: Int32Array) {
+  let count = 0;
+  let own: number[] | undefined;
+  return {
+    note(entry: number): void {
+      if (own === undefined && before[count] === entry) count++;
+      else {
+        own ??= Array.from(before.subarray(0, count));
+        own.push(entry);
+      }
+    },
+    result(): Int32Array {
+      if (own !== undefined) return Int32Array.from(own);
+      return count === before.length ? before : before.slice(0, count);
+    },
+  };
+}
+
+const START = 'process_start_time_seconds';
+const START_LINE = /^(?:[a-z]+_)?process_start_time_seconds(?:\{.*\})?[ \t]+(\S+)/;
+
+/** Several start times are several processes, and tell nothing about this one. */
+function noteStart(source: ScrapeSource, page: Buffer): void {
+  const [only, another] = startTimes(page);
+  const start = another === undefined ? (only ?? Number.NaN) : Number.NaN;
+  source.restarted = start > source.startTime;
+  if (!Number.isNaN(start)) source.startTime = start;
+}
+
+function startTimes(page: Buffer): number[] {
+  const times: number[] = [];
+  for (let at = page.indexOf(START); at !== -1; at = page.indexOf(START, at + 1)) {
+    const lineStart = page.lastIndexOf('\n', at) + 1;
+    const lineEnd = page.indexOf('\n', at);
+    const value = START_LINE.exec(
+      page.toString('utf8', lineStart, lineEnd === -1 ? undefined : lineEnd),
+    )?.[1];
+    if (value !== undefined) times.push(Number(value));
+  }
+  return times;
+}
+
+/** What one process says on its pages, read one after the other; `restarted` when its counters began anew. */
+type JsonReader = (text: string) => Stats & { readonly restarted?: boolean };
+
+const JSON_READERS: Readonly<Record<JsonEngine, () => JsonReader>> = {
+  logstash: () => readLogstash,
+  fluentd: createFluentdReader,
+};
+
+/** Reads pages of JSON of one process into its feed, by its engine's profile. */
+export function createJsonPageReader(
+  engine: JsonEngine,
+  { profile, rulesOf, ingester }: PageReaderContext,
+): PageReader {
+  const read = JSON_READERS[engine]();
+
+  return (source, page) => {
+    const found = attempt(read, page.toString());
+    if ('error' in found) return { bad: 0, error: found.error };
+    source.restarted = found.restarted === true;
+    ingester.begin(source);
+    ingester.enterOwnInstance(source);
+    for (const stat of found.stats) take(source, stat, rulesOf(stat.name));
+    ingester.commit(source, found.bad === 0);
+    return { bad: found.bad, error: undefined };
+  };
+
+  function take(source: ScrapeSource, stat: Stat, rules: readonly ProfileRule[]): void {
+    if (rules.length === 0) return;
+    ingester.append(source, seriesOf(stat), stat.value, Number.NaN, () => ({
+      instance: undefined,
+      mappings: mapSeries(profile, rules, stat.labels),
+    }));
+  }
+}
+
+function attempt(read: JsonReader, text: string): ReturnType<JsonReader> | { readonly error: string } {
+  try {
+    return read(text);
+  } catch (error) {
+    return { error: reasonOf(error) };
+  }
+}
+
+/** All that tells it from other values of the page. */
+const seriesOf = ({ name, labels, incarnation: life }: Stat): string =>
+  [life, name, ...labels.values()].join('\n');

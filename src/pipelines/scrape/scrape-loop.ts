@@ -1,0 +1,109 @@
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { HttpAnswer, HttpClient } from '../../lib/http/client.ts';
+import { HttpFailure, type HttpFailureReason } from '../../lib/http/failure.ts';
+import { isJsonEngine, type OperatorFiles, type PullSettings } from '../settings.ts';
+
+/** Why there is nothing to read: no answer, an answer that is no page, one that is too large, or files of `tls` that cannot be used. */
+export type ScrapeFailure = HttpFailureReason | 'status' | 'too-large' | 'files' | 'format';
+
+/** What one try to read a pipeline brought. An error names scheme and host only: the rest of a url may be a secret. */
+export type ScrapeResult =
+  | { readonly body: Buffer; readonly openMetrics: boolean }
+  | { readonly error: string; readonly scrapeFailed: ScrapeFailure };
+
+interface Options {
+  readonly settings: PullSettings;
+  readonly url: string;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly files: Pick<OperatorFiles, 'tls'>;
+  /** 0 to 1; spreads the first readings of many pipelines over their intervals. */
+  readonly random: () => number;
+  /** Gets every page, one after the other. */
+  readonly onPage: (page: ScrapeResult) => void;
+}
+
+/** Reads a url at its pipeline's interval until the returned call; a reading that takes longer delays the next, they never overlap. */
+export function startScraping(options: Options): () => void {
+  const stop = new AbortController();
+  void scrapeUntil(stop.signal, options);
+  return () => stop.abort();
+}
+
+async function scrapeUntil(signal: AbortSignal, options: Options): Promise<void> {
+  const { settings, clock, random } = options;
+  const interval = settings.interval.ms;
+  let at = clock.monotonic() + random() * interval;
+  for (;;) {
+    await clock.sleep(at - clock.monotonic(), signal);
+    if (signal.aborted) return;
+    await scrape(options, signal);
+    at = Math.max(at + interval, clock.monotonic());
+  }
+}
+
+/** By itself: a loop would hold on to its page until it has the next. */
+async function scrape(options: Options, signal: AbortSignal): Promise<void> {
+  const page = await fetchPage(options, signal);
+  if (!signal.aborted) options.onPage(page);
+}
+
+const TEXT = 'text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1';
+
+async function fetchPage(
+  { settings, url, http, files }: Options,
+  signal: AbortSignal,
+): Promise<ScrapeResult> {
+  const { origin } = new URL(url);
+  const scrapeFailed = (reason: ScrapeFailure, text: string): ScrapeResult => ({
+    error: `${origin}: ${text}`,
+    scrapeFailed: reason,
+  });
+  try {
+    const trust = settings.tls && files.tls(settings.tls);
+    if (trust !== undefined && trust.tls === undefined)
+      return scrapeFailed('files', trust.fault ?? 'the files of tls cannot be used');
+    const answer = await http.request({
+      url,
+      method: 'GET',
+      headers: {
+        accept: isJsonEngine(settings.engine) ? 'application/json' : TEXT,
+        'accept-encoding': 'gzip',
+        ...authorizationOf(settings),
+      },
+      timeoutMs: settings.timeout.ms,
+      maxAnswerBytes: settings.maxBytes,
+      ...(trust?.tls && { tls: trust.tls }),
+      skipsVerification: settings.tls?.rejectUnauthorized === false,
+      signal,
+    });
+    const fault = faultOf(answer, settings.maxBytes);
+    if (fault !== undefined) return scrapeFailed(...fault);
+    const openMetrics = (answer.headers['content-type'] ?? '').includes('application/openmetrics-text');
+    return { body: answer.body, openMetrics };
+  } catch (error) {
+    const reason = reasonOf(error);
+    const page = scrapeFailed(error instanceof HttpFailure ? error.reason : 'other', reason);
+    return reason.startsWith(origin) ? { ...page, error: reason } : page;
+  }
+}
+
+/** A token, or a name with its password as UTF-8 (RFC 7617). */
+function authorizationOf({ token, username, password }: PullSettings): Record<string, string> {
+  if (token !== undefined) return { authorization: `Bearer ${token.reveal()}` };
+  if (username === undefined) return {};
+  const pair = Buffer.from(`${username}:${password?.reveal() ?? ''}`, 'utf8').toString('base64');
+  return { authorization: `Basic ${pair}` };
+}
+
+function faultOf({ status, truncated }: HttpAnswer, maxBytes: number): [ScrapeFailure, string] | undefined {
+  if (status === 401 || status === 403)
+    return ['status', `answered ${status}; check the pipeline's token, username and password, or tls`];
+  if (status >= 300 && status < 400)
+    return ['status', `answered ${status}, a redirect; set url to where it leads`];
+  if (status !== 200) return ['status', `answered ${status}`];
+  return truncated
+    ? ['too-large', `the page is larger than ${maxBytes} bytes; raise maxBytes or expose less`]
+    : undefined;
+}

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { allocateEntry, createSeriesStore, releaseEntries } from './series-store.ts';
+import { createSeriesTable, type SeriesTable } from './series-table.ts';
+
+const TEXTS = ['a', 'b', 'a{', 'a{x="1"}', 'b{x="1"}', 'b{x="2"}', 'ab{x="1"}', '{"a",x="1"}', 'a{b{c'];
+
+const command = fc.oneof(
+  fc.record({ kind: fc.constant('toggle'), text: fc.constantFrom(...TEXTS) }),
+  fc.record({ kind: fc.constant('toggle'), text: fc.nat(60).map(at => `n${at % 7}{l="${at}"}`) }),
+  fc.record({ kind: fc.constant('clear'), text: fc.constant('') }),
+);
+
+const contentOf = (table: SeriesTable): Map<string, number> =>
+  new Map([...table.firstEntries()].map(entry => [table.textOf(entry), entry]));
+
+it('says what a map of texts would, whatever comes and goes', () => {
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 200 }), commands => {
+      const store = createSeriesStore(1000);
+      const table = createSeriesTable(store);
+      const model = new Map<string, number>();
+      for (const { kind, text } of commands) {
+        if (kind === 'clear') {
+          for (const entry of table.firstEntries()) releaseEntries(store, entry);
+          table.clear();
+          model.clear();
+          continue;
+        }
+        const known = model.get(text);
+        expect(table.get(text)).toBe(known ?? -1);
+        if (known === undefined) {
+          const entry = allocateEntry(store, undefined, undefined, -1);
+          table.add(text, entry);
+          model.set(text, entry);
+        } else {
+          table.remove(known);
+          releaseEntries(store, known);
+          model.delete(text);
+        }
+      }
+      expect(table.size).toBe(model.size);
+      expect(contentOf(table)).toEqual(model);
+      for (const text of TEXTS) expect(table.get(text)).toBe(model.get(text) ?? -1);
+    }),
+  );
+});
+
+it('keeps two feeds apart that share slots', () => {
+  const store = createSeriesStore(10);
+  const [one, other] = [createSeriesTable(store), createSeriesTable(store)];
+  one.add('a{x="1"}', allocateEntry(store, undefined, undefined, -1));
+  other.add('b{y="2"}', allocateEntry(store, undefined, undefined, -1));
+  expect([one.textOf(0), other.textOf(1)]).toEqual(['a{x="1"}', 'b{y="2"}']);
+  expect([one.get('b{y="2"}'), other.get('a{x="1"}')]).toEqual([-1, -1]);
+});
+
+it('knows a series where a page goes on with all of its text, and nowhere else', () => {
+  const store = createSeriesStore(10);
+  const table = createSeriesTable(store);
+  table.add('in{id="a"}', allocateEntry(store, undefined, undefined, -1));
+  expect(table.lengthAt(0, 'x 1\nin{id="a"} 5\n', 4)).toBe(10);
+  expect(table.lengthAt(0, 'in{id="ab"} 5\n', 0)).toBe(-1);
+  expect(table.lengthAt(0, 'in_all{id="a"} 5\n', 0)).toBe(-1);
+  expect(table.lengthAt(0, 'in{id="a"', 0)).toBe(-1);
+});

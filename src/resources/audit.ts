@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import type { AuditRow, AuditStore } from '../storage/stores/audit.ts';
+import { type ListPage, pageQuery, pageRequest, toListPage } from './paging.ts';
+import { defineVerb } from './verb.ts';
+
+const text = z.string().max(512).optional();
+const time = z.iso.datetime({ offset: true }).optional();
+
+/** What may be asked of an audit. */
+export const auditQuery = z.object({
+  ...pageQuery,
+  actor: text.describe('Name of a user.'),
+  action: text.describe('An operation, as in `users.update`.'),
+  target: text.describe('Id or name of what it was done to.'),
+  result: z.enum(['ok', 'refused']).optional(),
+  since: time.describe('Then or later.'),
+  until: time.describe('Before.'),
+});
+
+/** The entries that are asked for, newest first. */
+export async function auditIn(
+  store: AuditStore,
+  { actor, action, target, result, since, until, ...page }: z.output<typeof auditQuery>,
+): Promise<ListPage<AuditRow>> {
+  const filter = {
+    ...(actor !== undefined && { actor }),
+    ...(action !== undefined && { action }),
+    ...(target !== undefined && { target }),
+    ...(result !== undefined && { result }),
+    ...(since !== undefined && { since: Date.parse(since) }),
+    ...(until !== undefined && { until: Date.parse(until) }),
+  };
+  return toListPage(page, await store.list(filter, pageRequest(page)), row => row);
+}
+
+/** Who did what and what was refused, newest first. */
+export const listAudit = defineVerb({
+  permission: 'read:audit',
+  input: auditQuery,
+  run: ({ context }, query) => auditIn(context.stores.audit, query),
+});

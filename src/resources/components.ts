@@ -1,0 +1,242 @@
+import * as z from 'zod';
+import type { Declared } from '../config/configuration.ts';
+import type { Configuration } from '../config/load.ts';
+import type { PlainMap } from '../config/plain.ts';
+import { declaredSchema } from '../config/read/declared.ts';
+import { AppError, notFound } from '../lib/errors.ts';
+import { createComponentMatcher } from '../notifications/subjects.ts';
+import type {
+  Component,
+  ComponentKind,
+  ComponentStatus,
+  Components,
+} from '../pipelines/components/component.ts';
+import {
+  createItem,
+  itemBody,
+  itemRemoval,
+  itemUpdate,
+  type ResourceDefinition,
+  removeItem,
+  updateItem,
+  writable,
+} from './item-writes.ts';
+import { listPageOf, pageQuery } from './paging.ts';
+import { defineVerb, type WorkspaceContext } from './verb.ts';
+
+/** An input or output that a file declares, that was seen in a pipeline, or both: then it is one. */
+export interface KnownComponent {
+  readonly kind: ComponentKind;
+  readonly id: string;
+  readonly type: string;
+  readonly group: string;
+  readonly declared: Declared | undefined;
+  readonly component: Component | undefined;
+}
+
+/** Where the house's components and a configuration's declarations come together. */
+export type ComponentSources = Pick<WorkspaceContext, 'components'> & { readonly now: Configuration };
+
+export const componentSourcesOf = (context: WorkspaceContext): ComponentSources => ({
+  components: context.components,
+  now: context.configuration(),
+});
+
+/** All of a kind: the declared ones in the order of their file, then those that were only seen. */
+export function knownComponents(
+  { components, now }: ComponentSources,
+  kind: ComponentKind,
+): KnownComponent[] {
+  const declared = now[`${kind}s`];
+  const ids = new Set(declared.map(({ id }) => id));
+  const seen = components.all().filter(component => component.kind === kind);
+  const named = new Map(ids.size === 0 ? [] : seen.map(component => [component.id, component]));
+  return [
+    ...declared.map(one => fromFile(one, named.get(one.id))),
+    ...seen.filter(({ id }) => !ids.has(id)).map(fromPipeline),
+  ];
+}
+
+function findComponent(
+  { components, now }: ComponentSources,
+  kind: ComponentKind,
+  id: string,
+): KnownComponent | undefined {
+  const declared = now[`${kind}s`].find(one => one.id === id);
+  const component = components.all().find(one => one.kind === kind && one.id === id);
+  if (declared !== undefined) return fromFile(declared, component);
+  return component && fromPipeline(component);
+}
+
+/** A file that names no group leaves it to the pipeline. */
+function fromFile(declared: Declared, component: Component | undefined): KnownComponent {
+  const { kind, id, type } = declared;
+  const isGrouped = declared.value.group !== undefined;
+  const group = isGrouped || component === undefined ? declared.group : component.group;
+  return { kind, id, type, group, declared, component };
+}
+
+function fromPipeline(component: Component): KnownComponent {
+  const { kind, id, type, group } = component;
+  return { kind, id, type, group, declared: undefined, component };
+}
+
+/** What the configuration says of it, defaults included. */
+function componentSettings({ id, type, group, declared }: KnownComponent): PlainMap {
+  const own = { id, type, disabled: declared?.disabled ?? false, group };
+  return declared === undefined ? own : { ...writable(declared.value), ...own };
+}
+
+/** A component with how it is now and the notifications that watch it. */
+export interface DescribedComponent {
+  readonly settings: PlainMap;
+  /** As it was seen; undefined when it never was. */
+  readonly component: Component | undefined;
+  readonly isDeclared: boolean;
+  readonly status: ComponentStatus;
+  /** Settings of the notifications whose conf means this component. */
+  readonly notifications: readonly object[];
+}
+
+/** Made once per answer: reads the configuration once for all components of a page. */
+function createDescriber({
+  components,
+  now,
+}: ComponentSources): (known: KnownComponent) => DescribedComponent {
+  const watching = now.notifications.flatMap(({ rule, settings }) =>
+    rule.source === 'component' ? { settings, matches: createComponentMatcher(rule.conf, rule.kind) } : [],
+  );
+  return known => {
+    const component = known.component ?? asNeverSeen(known);
+    return {
+      settings: componentSettings(known),
+      component: known.component,
+      isDeclared: known.declared !== undefined,
+      status: components.status(component),
+      notifications: watching.filter(one => one.matches(component)).map(one => one.settings),
+    };
+  };
+}
+
+/** No pipeline has it, so that its status is unknown. */
+const asNeverSeen = ({ kind, id, type, group }: KnownComponent): Component => ({
+  group,
+  pipeline: '',
+  engine: '',
+  kind,
+  type,
+  engineId: id,
+  id,
+});
+
+/** One that was only seen is there as well: the first change of it declares it. */
+const componentResource = (kind: ComponentKind, components: Components): ResourceDefinition => ({
+  name: kind,
+  section: `${kind}s`,
+  fixed: ['id', 'type'],
+  grouped: true,
+  find(now, id) {
+    const known = findComponent({ components, now }, kind, id);
+    return known && { inFile: known.declared?.value, effective: componentSettings(known) };
+  },
+  schema: () => declaredSchema,
+});
+
+function describeComponent(
+  sources: ComponentSources,
+  kind: ComponentKind,
+  id: string,
+  group?: string,
+): DescribedComponent {
+  const known = findComponent(sources, kind, id);
+  if (known === undefined || (group !== undefined && known.group !== group)) throw notFound(kind, id);
+  return createDescriber(sources)(known);
+}
+
+function getComponent(kind: ComponentKind) {
+  return defineVerb({
+    permission: `read:${kind}s`,
+    input: z.object({ id: z.string().max(512) }),
+    run: ({ context, group }, { id }) => describeComponent(componentSourcesOf(context), kind, id, group),
+  });
+}
+
+export const getInput = getComponent('input');
+export const getOutput = getComponent('output');
+
+const input = z.object({ ...pageQuery, type: z.string().optional() });
+
+function listComponents(kind: ComponentKind) {
+  return defineVerb({
+    permission: `read:${kind}s`,
+    input,
+    run({ context, group }, query) {
+      const sources = componentSourcesOf(context);
+      const wanted = knownComponents(sources, kind).filter(
+        known =>
+          (query.type === undefined || known.type === query.type) &&
+          (group === undefined || known.group === group),
+      );
+      const page = listPageOf(query, wanted);
+      return { ...page, items: page.items.map(createDescriber(sources)) };
+    },
+  });
+}
+
+export const listInputs = listComponents('input');
+export const listOutputs = listComponents('output');
+
+/** Declares a component, whether or not it was seen already. */
+function createComponent(kind: ComponentKind) {
+  return defineVerb({
+    permission: `update:${kind}s`,
+    input: z.object({ id: z.string().optional(), body: itemBody }),
+    async run(call, input) {
+      const { components } = call.context;
+      const { configuration: now, id } = await createItem(call, componentResource(kind, components), input);
+      return describeComponent({ components, now }, kind, id);
+    },
+  });
+}
+
+export const createInput = createComponent('input');
+export const createOutput = createComponent('output');
+
+/** Changes what the configuration says of a component; of one that was only seen it then says something. */
+function updateComponent(kind: ComponentKind) {
+  return defineVerb({
+    permission: `update:${kind}s`,
+    input: itemUpdate,
+    async run(call, input) {
+      const { components } = call.context;
+      const now = await updateItem(call, componentResource(kind, components), input);
+      return describeComponent({ components, now }, kind, input.id);
+    },
+  });
+}
+
+export const updateInput = updateComponent('input');
+export const updateOutput = updateComponent('output');
+
+/** Answers the declaration it removed; what a pipeline has stays to be seen. */
+function removeComponent(kind: ComponentKind) {
+  return defineVerb({
+    permission: `update:${kind}s`,
+    input: itemRemoval,
+    async run(call, input) {
+      const { components } = call.context;
+      const before = await removeItem(call, componentResource(kind, components), input, now => {
+        const known = findComponent({ components, now }, kind, input.id);
+        if (known?.component !== undefined && known.declared === undefined)
+          throw new AppError(
+            'conflict',
+            `${kind} '${input.id}' is declared in no file; it is there as long as pipeline '${known.component.pipeline}' has it`,
+          );
+      });
+      return describeComponent({ components, now: before }, kind, input.id);
+    },
+  });
+}
+
+export const removeInput = removeComponent('input');
+export const removeOutput = removeComponent('output');

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import { FILES } from '../config/load.ts';
+import { unmaskedTexts } from '../config/secrets/mask.ts';
+import { defineVerb } from './verb.ts';
+
+/** Texts of files by name; what is not named counts as it is in force. */
+const fileTextsSchema = z.partialRecord(z.enum(FILES), z.string(), {
+  error: issue =>
+    issue.code === 'invalid_type'
+      ? `must map names of files (${FILES.join(', ')}) to their texts`
+      : undefined,
+});
+
+export const getConfigStatus = defineVerb({
+  permission: 'read:notifications',
+  input: z.object({}),
+  run: ({ context }) => context.configurationStatus(),
+});
+
+/** Says of a text that is being edited what `headgate check` would say of the file. Changes nothing. */
+export const checkConfig = defineVerb({
+  permission: 'read:notifications',
+  input: z.object({ body: z.strictObject({ files: fileTextsSchema }) }),
+  run: ({ context }, { body }) => context.checkTexts(body.files),
+});
+
+/** The texts of the configuration in force, by the names of their files; secrets that stand in them are masked. */
+export const exportConfig = defineVerb({
+  permission: 'read:settings',
+  input: z.object({}),
+  run: ({ context }) => context.configurationTexts(),
+});
+
+/**
+ * Puts texts in the place of those of their names, masked secrets standing for what is there now; what is not named
+ * stays. All of it takes effect or nothing. Throws as `house.save` does, and `unprocessable` for a mask of nothing.
+ */
+export const importConfig = defineVerb({
+  permission: 'update:settings',
+  input: z.object({
+    body: z.strictObject({ files: fileTextsSchema, message: z.string().max(4096).optional() }),
+  }),
+  async run({ actor, context }, { body: { files, message } }) {
+    await context.save({
+      author: actor.name,
+      source: 'api',
+      ...(message !== undefined && { message }),
+      texts: now => unmaskedTexts(files, now.raw),
+    });
+    return context.configurationTexts();
+  },
+});

@@ -1,0 +1,268 @@
+import * as z from 'zod';
+import { grantsOf } from '../auth/permissions.ts';
+import type { ConfigEdit, ConfigSection } from '../config/change.ts';
+import type { Configuration } from '../config/load.ts';
+import { isMap, type PlainMap } from '../config/plain.ts';
+import { formatPath } from '../config/problems.ts';
+import { problemsOf } from '../config/schema-problems.ts';
+import { mapsFor, type Schema } from '../config/schema-walk.ts';
+import { applySecretRules, type CheckedWrite, type SecretWrite } from '../config/secrets/rules.ts';
+import { AppError, notFound, type Problem } from '../lib/errors.ts';
+import { identifier } from '../lib/schemas.ts';
+import { assertMatches } from './etag.ts';
+import { mergePatch, toFileForm } from './patch.ts';
+import type { Call } from './verb.ts';
+
+/** An item of the configuration before a write. */
+export interface PresentItem {
+  /** As its file has it; undefined when no file does. */
+  readonly inFile: PlainMap | undefined;
+  /** As it counts, every default said, secrets masked. */
+  readonly effective: PlainMap;
+}
+
+/** A kind of item that files hold and the API writes. */
+export interface ResourceDefinition {
+  readonly name: 'notification' | 'target' | 'input' | 'output';
+  readonly section: Exclude<ConfigSection, 'settings'>;
+  /** Keys that stay what they are, once the item exists. */
+  readonly fixed: readonly string[];
+  /** Whether its items are in groups. */
+  readonly grouped: boolean;
+  /** What names of an item's stored secrets begin with; left out where items hold no secrets. */
+  readonly secretOwner?: (id: string) => string;
+  find(now: Configuration, id: string): PresentItem | undefined;
+  /** What an item of such content must look like; undefined when that cannot be told. */
+  schema(item: PlainMap): Schema | undefined;
+}
+
+/** The body of a write of one item; what it may hold is its type's to say. */
+export const itemBody = z.custom<PlainMap>(isMap, 'must be a JSON object');
+
+const itemId = z.string().max(512);
+const ifMatchHeader = z.string().optional();
+
+/** Input of the verbs that change and remove one item. */
+export const itemUpdate = z.object({ id: itemId, body: itemBody, ifMatch: ifMatchHeader });
+export const itemRemoval = z.object({ id: itemId, ifMatch: ifMatchHeader });
+
+/** What only reads answer; clients that send back what they read do not mean to change it. */
+const READ_ONLY: readonly string[] = ['status', 'notifications', 'count', 'headgate'];
+
+export const writable = (body: PlainMap): PlainMap =>
+  Object.fromEntries(Object.entries(body).filter(([key]) => !READ_ONLY.includes(key)));
+
+/** Whether a body says all that an item needs, so that it stands for the whole of it. */
+function isWhole(body: PlainMap, schema: Schema | undefined): boolean {
+  const [map] = schema === undefined ? [] : mapsFor(schema, body);
+  if (map === undefined) return true;
+  return Object.entries(map.shape)
+    .filter(([, field]) => !z.safeParse(field, undefined).success)
+    .every(([key]) => body[key] !== undefined && body[key] !== null);
+}
+
+/** Throws `invalid-request`, naming the key. */
+function refuse(path: string, message: string): never {
+  throw new AppError('invalid-request', `${path}: ${message}`, { problems: [{ path, message }] });
+}
+
+interface Creation {
+  /** As the query has it, where clients send it there as well. */
+  readonly id?: string | undefined;
+  readonly body: PlainMap;
+}
+
+/** Adds an item. Throws `conflict` when a file has one of its id. Answers the configuration it is in, and its id. */
+export async function createItem(
+  call: Call,
+  resource: ResourceDefinition,
+  { id: requested, body }: Creation,
+) {
+  const item = inGroup(call, resource, withId(writable(body), requested));
+  const id = identifierOf(resource, item);
+  const configuration = await save(call, now => {
+    const present = resource.find(now, id);
+    if (present?.inFile !== undefined)
+      throw new AppError(
+        'conflict',
+        `${resource.name} '${id}' exists already; choose another id or PATCH it`,
+      );
+    return [editTo(call, resource, id, item, undefined)];
+  });
+  return { configuration, id };
+}
+
+interface Write {
+  readonly id: string;
+  readonly ifMatch?: string | undefined;
+}
+
+interface Update extends Write {
+  readonly body: PlainMap;
+}
+
+/**
+ * Changes an item: a body with all that it needs replaces it, another is merged into it. Throws `not-found`,
+ * `precondition-failed`, and `invalid-request` when it would get another id or type.
+ */
+export async function updateItem(call: Call, resource: ResourceDefinition, { id, body, ifMatch }: Update) {
+  const sent = writable(body);
+  return save(call, now => {
+    const present = presentItem(call, resource, now, id);
+    assertMatches(ifMatch, present.effective);
+    return [updateOf(call, resource, { id, sent, present })];
+  });
+}
+
+interface Updated {
+  readonly id: string;
+  readonly sent: PlainMap;
+  readonly present: PresentItem;
+}
+
+function updateOf(call: Call, resource: ResourceDefinition, { id, sent, present }: Updated): ConfigEdit {
+  for (const key of resource.fixed)
+    if (sent[key] !== undefined && sent[key] !== present.effective[key])
+      refuse(
+        key,
+        `must stay '${String(present.effective[key])}'; remove the ${resource.name} and make another`,
+      );
+  const base = isWhole(sent, resource.schema({ ...present.effective, ...sent })) ? {} : present.effective;
+  return editTo(call, resource, id, inGroup(call, resource, mergePatch(base, sent)), present);
+}
+
+/**
+ * The configuration that an update, or the creation of an item nobody has yet, would come to; nothing keeps it. Refuses
+ * what `updateItem` and `createItem` refuse.
+ */
+export function dryRunItem(
+  call: Call,
+  resource: ResourceDefinition,
+  { id, body }: Update,
+): Promise<Configuration> {
+  const sent = withId(writable(body), id);
+  return call.context.dryRun(now => {
+    const present = resource.find(now, id);
+    return [
+      present === undefined
+        ? editTo(call, resource, id, sent, undefined)
+        : updateOf(call, resource, { id, sent, present }),
+    ];
+  });
+}
+
+/** Takes an item out. `check` throws when it must stay. Answers the last configuration that had it. */
+export async function removeItem(
+  call: Call,
+  resource: ResourceDefinition,
+  { id, ifMatch }: Write,
+  check: (now: Configuration) => void = () => {},
+): Promise<Configuration> {
+  let before = call.context.configuration();
+  await save(call, now => {
+    const present = presentItem(call, resource, now, id);
+    assertMatches(ifMatch, present.effective);
+    check(now);
+    before = now;
+    return [{ section: resource.section, id, value: undefined }];
+  });
+  return before;
+}
+
+const save = ({ actor, context }: Call, edits: (now: Configuration) => readonly ConfigEdit[]) =>
+  context.save({ author: actor.name, source: 'api', edits });
+
+function presentItem(
+  { group }: Call,
+  resource: ResourceDefinition,
+  now: Configuration,
+  id: string,
+): PresentItem {
+  const present = resource.find(now, id);
+  if (present === undefined || (group !== undefined && present.effective.group !== group))
+    throw notFound(resource.name, id);
+  return present;
+}
+
+function editTo(
+  call: Call,
+  resource: ResourceDefinition,
+  id: string,
+  item: PlainMap,
+  present: PresentItem | undefined,
+): ConfigEdit {
+  const { section } = resource;
+  const schema = resource.schema(item);
+  if (schema === undefined) return { section, id, value: item };
+  const owner = resource.secretOwner?.(id);
+  const { value, secrets } =
+    owner === undefined
+      ? { value: item, secrets: [] }
+      : withStoredSecrets(call, { schema, owner, item, present });
+  const before = { inFile: present?.inFile, effective: present?.effective };
+  return { section, id, value: toFileForm(schema, value, before), secrets };
+}
+
+function withId(body: PlainMap, requested: string | undefined): PlainMap {
+  if (requested === undefined || body.id === requested) return body;
+  if (body.id !== undefined) refuse('id', `must be '${requested}', as the query says`);
+  return { id: requested, ...body };
+}
+
+function identifierOf(resource: ResourceDefinition, item: PlainMap): string {
+  const read = identifier.safeParse(item.id);
+  if (read.success) return read.data;
+  const message = item.id === undefined ? 'is required' : 'must be 1 to 512 letters, digits, "_" or "-"';
+  throw wrongItem(resource, item, message);
+}
+
+/** A path that names a group sets it. */
+function inGroup({ group }: Call, resource: ResourceDefinition, item: PlainMap): PlainMap {
+  if (!resource.grouped || group === undefined) return item;
+  if (item.group !== undefined && item.group !== group)
+    refuse('group', `must be '${group}', as the path says`);
+  return { ...item, group };
+}
+
+interface SecretsOfItem extends Pick<SecretWrite, 'schema' | 'owner' | 'item'> {
+  /** Undefined for a new item. */
+  readonly present: PresentItem | undefined;
+}
+
+/** The item as its file may hold it, and the secrets to store before; throws as `ruleSecrets` does. */
+export const withStoredSecrets = (
+  { actor }: Call,
+  { schema, owner, item, present }: SecretsOfItem,
+): CheckedWrite =>
+  applySecretRules({
+    schema,
+    owner,
+    item,
+    inFile: present?.inFile,
+    effective: present?.effective,
+    mayRefer: grantsOf(actor).has('update:settings'),
+  });
+
+/** A body stands in no file. */
+const origin = {
+  place: (path: readonly PropertyKey[]) => ({ file: '', path: formatPath(path), line: 0, column: 0 }),
+  keyPlace: (path: readonly PropertyKey[]) => ({ file: '', path: formatPath(path), line: 0, column: 0 }),
+  reference: () => undefined,
+};
+
+/** What to refuse an item with whose id is none: with that, and with everything else that is wrong with it. */
+function wrongItem(resource: ResourceDefinition, item: PlainMap, idMessage: string): AppError {
+  const problems = [{ path: 'id', message: idMessage }, ...others(resource, item)];
+  return new AppError('invalid-request', `id: ${idMessage}`, { problems });
+}
+
+function others(resource: ResourceDefinition, item: PlainMap): Problem[] {
+  const schema = resource.schema(item);
+  // Without a type nothing is known of the rest.
+  if (schema === undefined) return [{ path: 'type', message: 'is required, and must be one there is' }];
+  const { error } = z.safeParse(schema, item);
+  if (error === undefined) return [];
+  return problemsOf(error, { schema, value: item, origin })
+    .filter(({ path }) => path !== 'id')
+    .map(({ path, message }) => ({ path, message }));
+}

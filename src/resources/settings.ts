@@ -1,0 +1,152 @@
+import { arch, cpus, freemem, hostname, loadavg, platform, release, totalmem } from 'node:os';
+import * as z from 'zod';
+import type { AuthSettings } from '../auth/settings.ts';
+import type { Configuration } from '../config/load.ts';
+import { withoutOverrides } from '../config/overrides.ts';
+import { type PlainMap, plainCopy } from '../config/plain.ts';
+import { formatPath } from '../config/problems.ts';
+import { type Settings, settingsSchema } from '../config/settings.ts';
+import { AppError, type Problem } from '../lib/errors.ts';
+import { VERSION } from '../lib/version.ts';
+import { assertMatches } from './etag.ts';
+import { itemBody, withStoredSecrets } from './item-writes.ts';
+import { mergePatch, toFileForm } from './patch.ts';
+import { type Call, defineVerb } from './verb.ts';
+
+/** Effective settings, whose secrets serialise as masks, and what is to be known of some of them. */
+export interface SettingsView<Content extends object> {
+  readonly settings: Content;
+  /** Which settings wait for a restart, and which the file does not decide; by their paths in `settings`. */
+  readonly notes: readonly Problem[];
+}
+
+const viewSettings = (configuration: Configuration): SettingsView<Settings> => ({
+  settings: configuration.settings,
+  notes: notesOf(configuration),
+});
+
+/** The section `auth` alone. */
+const viewAuthSettings = (configuration: Configuration): SettingsView<AuthSettings> => ({
+  settings: configuration.settings.auth,
+  notes: notesOf(configuration).flatMap(({ path, message }) =>
+    path.startsWith(AUTH) ? [{ path: path.slice(AUTH.length), message }] : [],
+  ),
+});
+
+const AUTH = 'auth.';
+
+const notesOf = ({ overridden, waiting }: Configuration): Problem[] => [
+  ...waiting,
+  ...overridden.map(({ path, name }) => ({
+    path: formatPath(path),
+    message: `is set by ${name}; what the file says has no effect until that goes`,
+  })),
+];
+
+interface SettingsChange<Content extends object> {
+  /** Of all settings. */
+  readonly patch: PlainMap;
+  readonly ifMatch: string | undefined;
+  /** What the caller sees, whose tag `ifMatch` is. */
+  readonly view: (configuration: Configuration) => SettingsView<Content>;
+}
+
+/** Merges into headgate.yml and answers what is in force then. Throws as `house.save` does, and for `ifMatch`. */
+async function changeSettings<Content extends object>(
+  call: Call,
+  { patch, ifMatch, view }: SettingsChange<Content>,
+): Promise<SettingsView<Content>> {
+  const { actor, context } = call;
+  const saved = await context.save({
+    author: actor.name,
+    source: 'api',
+    edits(now) {
+      const before = { inFile: now.raw.settings, effective: plainCopy(now.settings) };
+      assertMatches(ifMatch, view(now).settings);
+      const { value, secrets } = withStoredSecrets(call, {
+        schema: settingsSchema,
+        owner: 'settings',
+        item: withoutOverrides(mergePatch(before.effective, patch), now.overridden, before),
+        present: before,
+      });
+      return [{ section: 'settings', id: '', value: toFileForm(settingsSchema, value, before), secrets }];
+    },
+  });
+  return view(saved);
+}
+
+/** Effective settings; secrets serialise as masks. */
+export const getSettings = defineVerb({
+  permission: 'read:settings',
+  input: z.object({}),
+  run: ({ context }) => viewSettings(context.configuration()),
+});
+
+/** Merges the body into the settings: maps into maps, null takes back to the default, everything else replaces. */
+export const updateSettings = defineVerb({
+  permission: 'update:settings',
+  input: z.object({ body: itemBody, ifMatch: z.string().optional() }),
+  run: (call, { body, ifMatch }) => changeSettings(call, { patch: body, ifMatch, view: viewSettings }),
+});
+
+/** How people sign in, with every default; secrets serialise as masks. */
+export const getAuthSettings = defineVerb({
+  permission: 'read:settings',
+  input: z.object({}),
+  run: ({ context }) => viewAuthSettings(context.configuration()),
+});
+
+/** Merges the body into the section `auth`, as a change of all settings does. */
+export const updateAuthSettings = defineVerb({
+  permission: 'update:settings',
+  input: z.object({ body: itemBody, ifMatch: z.string().optional() }),
+  run: (call, { body, ifMatch }) =>
+    changeSettings(call, { patch: { auth: body }, ifMatch, view: viewAuthSettings }).catch(asSent),
+});
+
+/** The sender knows the paths of the body, which are those below `auth`. */
+function asSent(error: unknown): never {
+  if (!(error instanceof AppError) || error.problems === undefined) throw error;
+  const within = ({ path, message }: Problem): Problem => ({ path: withoutSection(path), message });
+  throw new AppError(error.code, withoutSection(error.message), {
+    problems: error.problems.map(within),
+    cause: error,
+  });
+}
+
+const withoutSection = (path: string): string => path.replace(/^auth\./, '');
+
+export interface SystemInfo {
+  readonly hostname: string;
+  readonly version: string;
+  /** What the installation calls itself. */
+  readonly instance: string;
+  readonly apiPort: number;
+  readonly uptimeSeconds: number;
+  /** Over 1, 5 and 15 minutes. */
+  readonly loadavg: readonly number[];
+  /** Bytes. */
+  readonly memory: { readonly free: number; readonly total: number };
+  readonly cpus: readonly { readonly model: string; readonly speed: number }[];
+  readonly os: { readonly platform: string; readonly arch: string; readonly release: string };
+}
+
+/** What the server runs on, asked anew each time. */
+export const getSystemInfo = defineVerb({
+  permission: 'read:settings',
+  input: z.object({}),
+  run({ context }): SystemInfo {
+    const { api, instance } = context.configuration().settings;
+    return {
+      hostname: hostname(),
+      version: VERSION,
+      instance: instance.name,
+      apiPort: api.port,
+      uptimeSeconds: Math.floor(process.uptime()),
+      loadavg: loadavg(),
+      memory: { free: freemem(), total: totalmem() },
+      cpus: cpus().map(({ model, speed }) => ({ model, speed })),
+      os: { platform: platform(), arch: arch(), release: release() },
+    };
+  },
+});

@@ -1,0 +1,195 @@
+import { basename } from 'node:path';
+import * as z from 'zod';
+import { FILES, type FileName, type FileTexts } from '../config/load.ts';
+import { unmaskedTexts } from '../config/secrets/mask.ts';
+import { AppError, notFound } from '../lib/errors.ts';
+import type {
+  ConfigVersionRow,
+  ConfigVersionSummary,
+  VersionStore,
+} from '../storage/stores/configuration.ts';
+import { type DiffBlock, lineDiff } from './line-diff.ts';
+import { pageQuery, pageRequest, toListPage } from './paging.ts';
+import { defineVerb } from './verb.ts';
+
+/** A configuration that took effect, and which files it changed. */
+export interface ConfigVersion {
+  readonly metadata: ConfigVersionSummary;
+  readonly changes: readonly FileChange[];
+}
+
+/** A file that reads otherwise than in the version before; secrets are masked. */
+export interface FileChange {
+  readonly name: string;
+  readonly state: 'created' | 'modified' | 'deleted';
+  readonly blocks: readonly DiffBlock[];
+}
+
+/** The one branch there is. */
+export const BRANCH = 'main';
+
+/** Names a version; without it the newest is meant. */
+const commitQuery = z.string().max(64).optional();
+
+const textsSchema = z.partialRecord(z.enum(FILES), z.string());
+
+const textsOf = ({ files }: ConfigVersionRow): FileTexts => textsSchema.parse(JSON.parse(files));
+
+/** Throws `not-found`. */
+async function findVersionRow(versions: VersionStore, commit: string | undefined): Promise<ConfigVersionRow> {
+  const named = commit !== undefined && commit !== '' && commit !== 'HEAD';
+  const row = await (named ? versions.get(commit) : versions.last());
+  if (row !== undefined) return row;
+  if (named) throw notFound('version', commit);
+  throw new AppError('unavailable', 'No version of the configuration is written yet', {
+    retryAfterSeconds: 5,
+  });
+}
+
+/** The version with what it changed. Throws `not-found`. */
+async function versionOf(versions: VersionStore, commit: string | undefined): Promise<ConfigVersion> {
+  const row = await findVersionRow(versions, commit);
+  const before = await rowBefore(versions, row.id);
+  const { files: _, ...metadata } = row;
+  return { metadata, changes: changesBetween(before === undefined ? {} : textsOf(before), textsOf(row)) };
+}
+
+const STEP = 500;
+
+/** How many versions are newer than this one; -1 when there is none of the id. */
+async function countNewer(versions: VersionStore, id: string): Promise<number> {
+  for (let offset = 0; ; offset += STEP) {
+    const { rows, total } = await versions.list({ offset, limit: STEP });
+    const index = rows.findIndex(row => row.id === id);
+    if (index !== -1) return offset + index;
+    if (offset + STEP >= total) return -1;
+  }
+}
+
+async function rowBefore(versions: VersionStore, id: string): Promise<ConfigVersionRow | undefined> {
+  const place = await countNewer(versions, id);
+  const { rows } = await versions.list({ offset: place + 1, limit: 1 });
+  const [before] = rows;
+  return before === undefined ? undefined : versions.get(before.id);
+}
+
+function changesBetween(before: FileTexts, after: FileTexts): FileChange[] {
+  return FILES.flatMap(name => {
+    const old = before[name];
+    const now = after[name];
+    if (old === now) return [];
+    const state = old === undefined ? 'created' : now === undefined ? 'deleted' : 'modified';
+    return [{ name, state, blocks: lineDiff(old ?? '', now ?? '') } as const];
+  });
+}
+
+/** The versions of the configuration, newest first; `count` is how many of them are looked at. */
+export const listVersions = defineVerb({
+  permission: 'read:settings',
+  input: z.object({ ...pageQuery, count: z.coerce.number().int().min(0).optional() }),
+  async run({ context }, { count, ...query }) {
+    const { offset, limit } = pageRequest(query);
+    const most = count === undefined ? limit : Math.max(0, Math.min(limit, count - offset));
+    const page =
+      most === 0
+        ? { rows: [], total: await context.stores.versions.count() }
+        : await context.stores.versions.list({ offset, limit: most });
+    const total = Math.min(page.total, count ?? page.total);
+    return toListPage(query, { rows: page.rows, total }, row => row);
+  },
+});
+
+const error = 'must be a whole number, 0 for no limit';
+
+/** A version with what it changed; `filename` leaves one file of it. The limit is for who shows it. */
+export const showVersion = defineVerb({
+  permission: 'read:settings',
+  input: z.object({
+    commit: commitQuery,
+    filename: z.string().max(256).optional(),
+    diffLineLimit: z.coerce.number({ error }).int({ error }).min(0, { error }).default(1000),
+  }),
+  async run({ context }, { commit, filename, diffLineLimit }) {
+    const { metadata, changes } = await versionOf(context.stores.versions, commit);
+    const requested = filename === undefined ? changes : changes.filter(({ name }) => name === filename);
+    return { version: { metadata, changes: requested }, lineLimit: diffLineLimit };
+  },
+});
+
+/** How many versions there are, or how many came after the one of that id. */
+export const countVersions = defineVerb({
+  permission: 'read:settings',
+  input: z.object({ ID: z.string().max(64).optional() }),
+  async run({ context }, { ID }) {
+    const { versions } = context.stores;
+    if (ID === undefined) return { count: await versions.count() };
+    const count = await countNewer(versions, ID);
+    if (count === -1) throw notFound('version', ID);
+    return { count };
+  },
+});
+
+/** Files that are not in force as they are on disk, because of errors in them. All else is a version already. */
+export const getVersionStatus = defineVerb({
+  permission: 'read:settings',
+  input: z.object({}),
+  run({ context }) {
+    const { errors } = context.configurationStatus();
+    return { broken: [...new Set(errors.map(({ file }) => basename(file)))] };
+  },
+});
+
+/** The one branch; versions follow each other and never part. */
+export const getBranch = defineVerb({
+  permission: 'read:settings',
+  input: z.object({}),
+  run: () => ({ branch: BRANCH }),
+});
+
+/** Answers the newest version: whatever takes effect is one at once, so that nothing is ever left to commit. */
+export const commitVersion = defineVerb({
+  permission: 'update:settings',
+  input: z.object({
+    body: z
+      .object({
+        message: z.string().max(4096).optional(),
+        effective: z.boolean().optional(),
+        files: z.array(z.string().max(1024)).max(1000).optional(),
+      })
+      .optional(),
+  }),
+  run: ({ context }) => versionOf(context.stores.versions, undefined),
+});
+
+/**
+ * Makes the files read as they did in a version, with the secrets that are stored now. Files that were not there then
+ * become empty. Throws `not-found`, and `unprocessable` naming each secret that nothing is stored for any more.
+ */
+export const revertVersion = defineVerb({
+  permission: 'update:settings',
+  input: z.object({
+    body: z.object({
+      commit: z.string().min(1).max(64),
+      message: z.string().max(4096).optional(),
+      force: z.boolean().optional(),
+    }),
+  }),
+  async run({ actor, context }, { body: { commit, message } }) {
+    const { versions } = context.stores;
+    const row = await findVersionRow(versions, commit);
+    const before = await findVersionRow(versions, undefined);
+    const then = textsOf(row);
+    await context.save({
+      author: actor.name,
+      source: 'api',
+      message: message ?? `back to ${row.id}`,
+      texts(now) {
+        const texts: Partial<Record<FileName, string>> = unmaskedTexts(then, now.raw);
+        for (const name of FILES) texts[name] ??= '';
+        return texts;
+      },
+    });
+    const version = await versionOf(versions, undefined);
+    return { version, reverted: version.metadata.id !== before.id };
+  },
+});

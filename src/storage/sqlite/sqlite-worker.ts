@@ -1,0 +1,223 @@
+import { closeSync, openSync } from 'node:fs';
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import Sqlite from 'better-sqlite3';
+import { codeOf, reasonOf } from '../../lib/errors.ts';
+import type { Lease } from '../stores/leases.ts';
+import {
+  ALREADY_IN_USE,
+  LEASE_LOST,
+  type PackedBatch,
+  type RequestEnvelope,
+  ROW_COUNT_MISMATCH,
+  runSteps,
+  type WorkerFailure,
+  type WorkerRequest,
+  type WorkerResponse,
+} from './protocol.ts';
+
+const BUSY_TIMEOUT_MS = 5000;
+const SELECT_HELD_LEASE = 'select 1 from leases where name = ? and owner = ? and epoch = ? and until > 0';
+/** Kysely makes a new text per number of list items; the oldest go first. */
+const MAX_PREPARED = 200;
+
+class ConnectionError extends Error {
+  readonly code: string;
+
+  constructor({ code, message }: WorkerFailure) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const failureOf = (error: unknown): WorkerFailure => ({
+  code: codeOf(error),
+  message: reasonOf(error),
+});
+
+/** Creates the file for its owner alone. An existing one is not even opened: closing it would drop its locks. */
+function createPrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/**
+ * Holds the data directory for this process: SQLite's exclusive lock on an empty database is the operating system's on
+ * an open file, so it ends with the process however that ends.
+ */
+export function holdLock(file: string): Sqlite.Database {
+  createPrivate(file);
+  const lock = new Sqlite(file, { timeout: 0 });
+  try {
+    lock.exec('begin exclusive');
+  } catch (error) {
+    lock.close();
+    if (!codeOf(error).startsWith('SQLITE_BUSY')) throw error;
+    throw new ConnectionError({ code: ALREADY_IN_USE, message: 'the lock is held' });
+  }
+  return lock;
+}
+
+export interface SqliteConnection {
+  query(sql: string, parameters: readonly unknown[]): { rows: readonly unknown[]; changes: number };
+  queryInTransaction(
+    sql: string,
+    parameters: readonly unknown[],
+  ): { rows: readonly unknown[]; changes: number };
+  rollback(): void;
+  runBatch(batch: PackedBatch): readonly (WorkerFailure | null)[];
+  close(): void;
+}
+
+/** Opens the file to write: what is committed has reached the disk (`synchronous=FULL`). */
+export function openWriter(file: string): SqliteConnection {
+  createPrivate(file);
+  const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    return connect(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+export function openReader(file: string): SqliteConnection {
+  return connect(new Sqlite(file, { timeout: BUSY_TIMEOUT_MS, readonly: true }));
+}
+
+function connect(database: Sqlite.Database): SqliteConnection {
+  const prepared = new Map<string, Sqlite.Statement>();
+
+  function prepare(sql: string): Sqlite.Statement {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    for (const oldest of prepared.keys()) {
+      if (prepared.size < MAX_PREPARED) break;
+      prepared.delete(oldest);
+    }
+    prepared.set(sql, statement);
+    return statement;
+  }
+
+  function query(sql: string, parameters: readonly unknown[]) {
+    const statement = prepare(sql);
+    if (statement.reader) return { rows: statement.all(parameters), changes: 0 };
+    return { rows: [], changes: statement.run(parameters).changes };
+  }
+
+  function rollback(): void {
+    if (database.inTransaction) database.exec('rollback');
+  }
+
+  function runStep(sql: string, parameters: readonly unknown[], expect: number | undefined): void {
+    const { changes } = prepare(sql).run(parameters);
+    if (expect !== undefined && changes !== expect) {
+      throw new ConnectionError({
+        code: ROW_COUNT_MISMATCH,
+        message: `${changes} rows changed instead of ${expect}`,
+      });
+    }
+  }
+
+  function assertLeaseHeld(lease: Lease | undefined): void {
+    if (lease === undefined) return;
+    const { name, owner, epoch } = lease;
+    if (prepare(SELECT_HELD_LEASE).get(name, owner, epoch) === undefined)
+      throw new ConnectionError({ code: LEASE_LOST, message: `the lease '${name}' is over` });
+  }
+
+  function runInTransaction(batch: PackedBatch, from: number, to: number): WorkerFailure | null {
+    try {
+      prepare('begin immediate').run();
+      for (const lease of new Set(batch.leases.slice(from, to))) assertLeaseHeld(lease);
+      runSteps(batch, { from, to }, runStep);
+      prepare('commit').run();
+      return null;
+    } catch (error) {
+      rollback();
+      return failureOf(error);
+    }
+  }
+
+  /** Halves a batch that fails until the bad ones stand alone: few commits, and the order stays. */
+  function runRange(batch: PackedBatch, from: number, to: number): readonly (WorkerFailure | null)[] {
+    const failure = runInTransaction(batch, from, to);
+    if (failure === null) return Array.from({ length: to - from }, () => null);
+    if (to - from === 1) return [failure];
+    const half = (from + to) >> 1;
+    return [...runRange(batch, from, half), ...runRange(batch, half, to)];
+  }
+
+  return {
+    query,
+    queryInTransaction(sql, parameters) {
+      // A full disk makes SQLite roll back by itself; what follows would be written without the rest.
+      if (!database.inTransaction) {
+        throw new ConnectionError({
+          code: 'SQLITE_ABORT',
+          message: 'the database has rolled the transaction back',
+        });
+      }
+      return query(sql, parameters);
+    },
+    rollback,
+    runBatch: batch => runRange(batch, 0, batch.leases.length),
+    close: () => database.close(),
+  };
+}
+
+type PartialResponse = Partial<Omit<WorkerResponse, 'id' | 'failure'>>;
+
+/** Answers requests in their order; SQLite's calls block this thread and no other. */
+function serve(port: MessagePort): void {
+  let connection: SqliteConnection | undefined;
+  let release = (): void => {};
+
+  function opened(): SqliteConnection {
+    if (connection === undefined) throw new Error('the database is not open');
+    return connection;
+  }
+
+  function handle(request: WorkerRequest): PartialResponse {
+    switch (request.kind) {
+      case 'open-writer': {
+        const lock = holdLock(request.lock);
+        release = () => lock.close();
+        connection = openWriter(request.database);
+        return {};
+      }
+      case 'open-reader':
+        connection = openReader(request.database);
+        return {};
+      case 'query':
+        return opened().query(request.sql, request.parameters);
+      case 'query-within':
+        return opened().queryInTransaction(request.sql, request.parameters);
+      case 'rollback':
+        opened().rollback();
+        return {};
+      case 'batch':
+        return { refusals: opened().runBatch(request.batch) };
+      case 'close':
+        connection?.close();
+        release();
+        return {};
+    }
+  }
+
+  port.on('message', ({ id, request }: RequestEnvelope) => {
+    const nothing: WorkerResponse = { id, failure: null, rows: [], changes: 0, refusals: [] };
+    try {
+      port.postMessage({ ...nothing, ...handle(request) });
+    } catch (error) {
+      port.postMessage({ ...nothing, failure: failureOf(error) });
+    }
+  });
+}
+
+if (parentPort !== null) serve(parentPort);

@@ -1,0 +1,39 @@
+import type { Kysely } from 'kysely';
+import { AppError } from '../../lib/errors.ts';
+import type { Database, EventTable } from '../tables.ts';
+import type { WithoutWorkspace } from '../types.ts';
+
+const MAX_IDS = 500;
+
+export function eventStore(db: Kysely<Database>, workspace: string): EventStore {
+  const all = () => db.selectFrom('events').where('workspace', '=', workspace).select(EVENT_COLUMNS);
+
+  return {
+    get: id => all().where('id', '=', id).executeTakeFirst(),
+    async byIds(ids) {
+      if (ids.length > MAX_IDS) {
+        throw new AppError(
+          'invalid-request',
+          `${ids.length} event ids were asked for; at most ${MAX_IDS} are allowed`,
+        );
+      }
+      if (ids.length === 0) return [];
+      return all().where('id', 'in', ids).orderBy('id').execute();
+    },
+  };
+}
+
+export const EVENT_COLUMNS = [
+  'id',
+  'incident_id',
+  'body',
+  'created_at',
+] as const satisfies readonly (keyof EventRow)[];
+
+export type EventRow = WithoutWorkspace<EventTable>;
+
+export interface EventStore {
+  get(id: string): Promise<EventRow | undefined>;
+  /** In the order of their ids; unknown ids are left out. At most 500 ids a call. */
+  byIds(ids: readonly string[]): Promise<readonly EventRow[]>;
+}

@@ -1,0 +1,26 @@
+import type { Kysely } from 'kysely';
+import type { Database, DeliveryTable, GroupTable } from '../tables.ts';
+import { DELIVERY_COLUMNS, selectDeliveries } from './deliveries.ts';
+
+export type GroupRow = Omit<GroupTable, 'workspace'>;
+
+export interface GroupStore {
+  /** Groups that were sent, until when they rest. Some may be over. */
+  withinInterval(): Promise<readonly GroupRow[]>;
+  /** Deliveries that wait in their groups, with an id after `after`, oldest first. */
+  members(after: string, limit: number): Promise<readonly Omit<DeliveryTable, 'workspace'>[]>;
+}
+
+export const groupStore = (db: Kysely<Database>, workspace: string): GroupStore => ({
+  withinInterval: () =>
+    db.selectFrom('groups').where('workspace', '=', workspace).select(GROUP_COLUMNS).execute(),
+  members: (after, limit) =>
+    selectDeliveries(db, workspace, { state: 'grouped' })
+      .where('id', '>', after)
+      .orderBy('id')
+      .select(DELIVERY_COLUMNS)
+      .limit(limit)
+      .execute(),
+});
+
+const GROUP_COLUMNS = ['id', 'rests_until'] as const satisfies readonly (keyof GroupRow)[];

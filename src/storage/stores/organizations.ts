@@ -1,0 +1,251 @@
+import type { Kysely } from 'kysely';
+import { countRows, refuseDuplicate } from '../queries.ts';
+import type { Database, MemberRoleTable, MemberTable, OrganizationTable, WorkspaceTable } from '../tables.ts';
+import type { Page, PageRequest, RecordChange } from '../types.ts';
+
+export type OrganizationRow = OrganizationTable;
+export type WorkspaceRow = WorkspaceTable;
+export type MemberRow = MemberTable;
+/** What somebody may do in a workspace of the organization. */
+export type WorkspaceRoleRow = Pick<MemberRoleTable, 'workspace' | 'role'>;
+type MemberRoleRow = MemberRoleTable;
+
+/** The customers of the hosted deployment, what they have, and who belongs to them. */
+export interface OrganizationStore {
+  get(id: string): Promise<OrganizationRow | undefined>;
+  /** By id. */
+  list(page: PageRequest): Promise<Page<OrganizationRow>>;
+  workspace(organization: string, id: string): Promise<WorkspaceRow | undefined>;
+  /** Those of the organization, by id. */
+  workspaces(organization: string): Promise<readonly WorkspaceRow[]>;
+  /** Those of all organizations, by organization and id. */
+  allWorkspaces(): Promise<readonly WorkspaceRow[]>;
+  member(organization: string, userId: string): Promise<MemberRow | undefined>;
+  /** In the order they became members. */
+  members(organization: string, page: PageRequest): Promise<Page<MemberRow>>;
+  /** What the user belongs to, by organization. */
+  membershipsOf(userId: string): Promise<readonly MemberRow[]>;
+  /** Of the members, by user and workspace. At most 500 ids a call. */
+  memberRoles(organization: string, userIds: readonly string[]): Promise<readonly MemberRoleRow[]>;
+}
+
+/** What a transaction does with organizations. Each change is to begin with `numberUserChange`. */
+export interface OrganizationTransaction {
+  organization(id: string): Promise<OrganizationRow | undefined>;
+  /** Refused with `conflict` when the id exists. */
+  addOrganization(row: OrganizationRow): Promise<void>;
+  /** Replaces the row of that id. */
+  updateOrganization(row: OrganizationRow): Promise<void>;
+  workspace(organization: string, id: string): Promise<WorkspaceRow | undefined>;
+  countWorkspaces(organization: string): Promise<number>;
+  /** Refused with `conflict` when the organization has one of that id. */
+  addWorkspace(row: WorkspaceRow): Promise<void>;
+  /** Replaces the row of that id. */
+  updateWorkspace(row: WorkspaceRow): Promise<void>;
+  /** With the roles that members and credentials have in it; what it keeps itself stays. */
+  removeWorkspace(organization: string, id: string): Promise<void>;
+  member(organization: string, userId: string): Promise<MemberRow | undefined>;
+  /** What the user belongs to, by organization. */
+  membershipsOf(userId: string): Promise<readonly MemberRow[]>;
+  countMembers(organization: string): Promise<number>;
+  /** Owners of the organization who can sign in. */
+  countEnabledOwners(organization: string): Promise<number>;
+  /** Refused with `conflict` when the user is a member already. */
+  addMember(row: MemberRow): Promise<void>;
+  /** Replaces the row of that user. */
+  updateMember(row: MemberRow): Promise<void>;
+  /** With the roles in workspaces. */
+  removeMember(organization: string, userId: string): Promise<void>;
+  /** Replaces all roles of the member. */
+  setMemberRoles(organization: string, userId: string, roles: readonly WorkspaceRoleRow[]): Promise<void>;
+}
+
+const organizationById = (db: Kysely<Database>, id: string) =>
+  db.selectFrom('organizations').where('id', '=', id).selectAll().executeTakeFirst();
+
+const workspacesOf = (db: Kysely<Database>, organization: string) =>
+  db.selectFrom('workspaces').where('organization', '=', organization);
+
+const workspaceById = (db: Kysely<Database>, organization: string, id: string) =>
+  workspacesOf(db, organization).where('id', '=', id).selectAll().executeTakeFirst();
+
+const membersOf = (db: Kysely<Database>, organization: string) =>
+  db.selectFrom('members').where('organization', '=', organization);
+
+const memberById = (db: Kysely<Database>, organization: string, userId: string) =>
+  membersOf(db, organization).where('user_id', '=', userId).selectAll().executeTakeFirst();
+
+const membershipsOf = (db: Kysely<Database>, userId: string) =>
+  db.selectFrom('members').where('user_id', '=', userId).selectAll().orderBy('organization').execute();
+
+export const organizationStore = (db: Kysely<Database>): OrganizationStore => ({
+  get: id => organizationById(db, id),
+  async list({ offset, limit }) {
+    const all = db.selectFrom('organizations');
+    const [rows, total] = await Promise.all([
+      all.selectAll().orderBy('id').offset(offset).limit(limit).execute(),
+      countRows(all),
+    ]);
+    return { rows, total };
+  },
+  workspace: (organization, id) => workspaceById(db, organization, id),
+  workspaces: organization => workspacesOf(db, organization).selectAll().orderBy('id').execute(),
+  allWorkspaces: () =>
+    db.selectFrom('workspaces').selectAll().orderBy('organization').orderBy('id').execute(),
+  member: (organization, userId) => memberById(db, organization, userId),
+  async members(organization, { offset, limit }) {
+    const all = membersOf(db, organization);
+    const ordered = all.selectAll().orderBy('created_at').orderBy('user_id');
+    const [rows, total] = await Promise.all([ordered.offset(offset).limit(limit).execute(), countRows(all)]);
+    return { rows, total };
+  },
+  membershipsOf: userId => membershipsOf(db, userId),
+  async memberRoles(organization, userIds) {
+    if (userIds.length === 0) return [];
+    return db
+      .selectFrom('member_roles')
+      .where('organization', '=', organization)
+      .where('user_id', 'in', userIds)
+      .selectAll()
+      .orderBy('user_id')
+      .orderBy('workspace')
+      .execute();
+  },
+});
+
+export function organizationTransaction(
+  db: Kysely<Database>,
+  recordChange: RecordChange,
+): OrganizationTransaction {
+  const recordOrganizationChange = (id: string, written: Promise<void>) =>
+    recordChange('organizations', id, written);
+  const recordMemberChange = (userId: string, written: Promise<void>) =>
+    recordChange('members', userId, written);
+  return {
+    organization: id => organizationById(db, id),
+    addOrganization: row =>
+      recordOrganizationChange(
+        row.id,
+        refuseDuplicate(
+          db.insertInto('organizations').values(row).execute(),
+          `organization '${row.id}' exists already; choose another id`,
+        ),
+      ),
+    updateOrganization: ({ id, ...columns }) =>
+      recordOrganizationChange(
+        id,
+        ignoreResult(db.updateTable('organizations').set(columns).where('id', '=', id).execute()),
+      ),
+    workspace: (organization, id) => workspaceById(db, organization, id),
+    countWorkspaces: organization => countRows(workspacesOf(db, organization)),
+    addWorkspace: row =>
+      recordOrganizationChange(
+        row.organization,
+        refuseDuplicate(
+          db.insertInto('workspaces').values(row).execute(),
+          `organization '${row.organization}' has a workspace '${row.id}' already; choose another id`,
+        ),
+      ),
+    updateWorkspace: ({ organization, id, ...columns }) =>
+      recordOrganizationChange(
+        organization,
+        ignoreResult(
+          db
+            .updateTable('workspaces')
+            .set(columns)
+            .where('organization', '=', organization)
+            .where('id', '=', id)
+            .execute(),
+        ),
+      ),
+    removeWorkspace: (organization, id) =>
+      recordOrganizationChange(organization, removeWorkspace(db, organization, id)),
+    member: (organization, userId) => memberById(db, organization, userId),
+    membershipsOf: userId => membershipsOf(db, userId),
+    countMembers: organization => countRows(membersOf(db, organization)),
+    countEnabledOwners: organization =>
+      countRows(
+        membersOf(db, organization)
+          .where('members.role', '=', 'owner')
+          .where(where =>
+            where.exists(
+              where
+                .selectFrom('users')
+                .whereRef('users.id', '=', 'members.user_id')
+                .where('disabled', '=', 0)
+                .select('users.id'),
+            ),
+          ),
+      ),
+    addMember: row => recordMemberChange(row.user_id, addMember(db, row)),
+    updateMember: ({ organization, user_id, ...columns }) =>
+      recordMemberChange(
+        user_id,
+        ignoreResult(
+          db
+            .updateTable('members')
+            .set(columns)
+            .where('organization', '=', organization)
+            .where('user_id', '=', user_id)
+            .execute(),
+        ),
+      ),
+    removeMember: (organization, userId) =>
+      recordMemberChange(userId, removeMember(db, organization, userId)),
+    setMemberRoles: (organization, userId, roles) =>
+      recordMemberChange(userId, setMemberRoles(db, { organization, user_id: userId }, roles)),
+  };
+}
+
+async function ignoreResult(written: Promise<unknown>): Promise<void> {
+  await written;
+}
+
+const addMember = (db: Kysely<Database>, row: MemberRow): Promise<void> =>
+  refuseDuplicate(
+    db.insertInto('members').values(row).execute(),
+    `the user is a member of organization '${row.organization}' already`,
+  );
+
+async function removeWorkspace(db: Kysely<Database>, organization: string, id: string): Promise<void> {
+  await db.deleteFrom('workspaces').where('organization', '=', organization).where('id', '=', id).execute();
+  await db
+    .deleteFrom('member_roles')
+    .where('organization', '=', organization)
+    .where('workspace', '=', id)
+    .execute();
+  await db
+    .deleteFrom('credential_roles')
+    .where('workspace', '=', id)
+    .where('client_id', 'in', credentials =>
+      credentials.selectFrom('credentials').where('organization', '=', organization).select('client_id'),
+    )
+    .execute();
+}
+
+async function removeMember(db: Kysely<Database>, organization: string, userId: string): Promise<void> {
+  await removeRoles(db, organization, userId);
+  await db
+    .deleteFrom('members')
+    .where('organization', '=', organization)
+    .where('user_id', '=', userId)
+    .execute();
+}
+
+async function removeRoles(db: Kysely<Database>, organization: string, userId: string): Promise<void> {
+  await db
+    .deleteFrom('member_roles')
+    .where('organization', '=', organization)
+    .where('user_id', '=', userId)
+    .execute();
+}
+
+async function setMemberRoles(
+  db: Kysely<Database>,
+  member: Pick<MemberRow, 'organization' | 'user_id'>,
+  roles: readonly WorkspaceRoleRow[],
+): Promise<void> {
+  await removeRoles(db, member.organization, member.user_id);
+  const rows = roles.map(({ workspace, role }) => ({ ...member, workspace, role }));
+  if (rows.length > 0) await db.insertInto('member_roles').values(rows).execute();
+}

@@ -1,0 +1,49 @@
+import type { Kysely } from 'kysely';
+import type { Database, RemovedTargetTable } from '../tables.ts';
+import type { WithoutWorkspace } from '../types.ts';
+
+export const removedTargetStore = (db: Kysely<Database>, workspace: string): RemovedTargetStore => ({
+  list: () =>
+    db
+      .selectFrom('kept_targets')
+      .where('workspace', '=', workspace)
+      .orderBy('id')
+      .select(REMOVED_TARGET_COLUMNS)
+      .execute(),
+});
+
+export async function putRemovedTarget(
+  db: Kysely<Database>,
+  workspace: string,
+  row: RemovedTargetRow,
+): Promise<void> {
+  await db
+    .insertInto('kept_targets')
+    .values({ ...row, workspace })
+    .onConflict(conflict =>
+      conflict
+        .columns(['workspace', 'id'])
+        .doUpdateSet({ sealed: row.sealed, paused_until: row.paused_until }),
+    )
+    .execute();
+}
+
+export async function deleteRemovedTarget(
+  db: Kysely<Database>,
+  workspace: string,
+  id: string,
+): Promise<void> {
+  await db.deleteFrom('kept_targets').where('workspace', '=', workspace).where('id', '=', id).execute();
+}
+
+const REMOVED_TARGET_COLUMNS = [
+  'id',
+  'sealed',
+  'paused_until',
+] as const satisfies readonly (keyof RemovedTargetRow)[];
+
+export type RemovedTargetRow = WithoutWorkspace<RemovedTargetTable>;
+
+export interface RemovedTargetStore {
+  list(): Promise<readonly RemovedTargetRow[]>;
+}

@@ -1,0 +1,171 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { idFloor } from '../../lib/ids.ts';
+import type { Database } from '../tables.ts';
+
+/** The newest versions of the configuration, the one in force among them, stay however old they are. */
+const VERSIONS_KEPT = 20;
+
+interface RetentionRule {
+  readonly table: string;
+  /** What `isOld` reads of a row besides its workspace and id. */
+  readonly columns: readonly string[];
+  /** Whether ids grow with time, so that young rows need not be looked at. */
+  readonly hasTimeOrderedIds: boolean;
+  /** True of a row `r` that is older than `before` and that nothing needs. */
+  readonly isExpired: (before: number) => RawBuilder<boolean>;
+}
+
+/** States are asked of what this and other keys find: an index by state would walk through all that is open. */
+const incidentOfRow = sql`i.workspace = r.workspace and i.id = r.incident_id`;
+
+/**
+ * A resolution waits for the answer of `told`: of each open incident, and of each that a target, or the one that it stands
+ * in for, has yet to hear the end of, one alarm that reached the target is kept, the last.
+ */
+const deliveries: RetentionRule = {
+  table: 'deliveries',
+  columns: ['incident_id', 'target', 'seq', 'status', 'state', 'settled_at', 'instead_of'],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.state <> 'waiting' and r.settled_at < ${before} and (
+    r.state <> 'sent' or r.status <> 'ALARM'
+    or exists (
+      select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
+      and d.target = r.target and d.seq > r.seq and d.state = 'sent' and d.status = 'ALARM')
+    or not (
+      coalesce((select i.state from incidents i where ${incidentOfRow}), '') = 'open'
+      or (
+        select count(case when d.state in ('waiting', 'grouped') then 1 end) from deliveries d where d.workspace = r.workspace
+        and d.incident_id = r.incident_id and (d.target = r.target or r.instead_of is not null)
+        and d.seq > r.seq) > 0))`,
+};
+
+/** Every delivery that is left has its event, every open incident its last. */
+const events: RetentionRule = {
+  table: 'events',
+  columns: ['incident_id', 'created_at'],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.created_at < ${before}
+    and not exists (select 1 from deliveries d where d.workspace = r.workspace and d.event_id = r.id)
+    and coalesce((
+      select case when i.state = 'open' and i.last_event_at <= r.created_at then 1 else 0 end
+      from incidents i where ${incidentOfRow}), 0) = 0`,
+};
+
+const incidents: RetentionRule = {
+  table: 'incidents',
+  columns: ['state', 'closed_at'],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.state = 'closed' and r.closed_at < ${before}
+    and not exists (select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.id)`,
+};
+
+const versions: RetentionRule = {
+  table: 'config_versions',
+  columns: ['created_at'],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.created_at < ${before} and r.id <= (
+    select v.id from config_versions v where v.workspace = r.workspace
+    order by v.id desc limit 1 offset ${sql.lit(VERSIONS_KEPT)})`,
+};
+
+/** A notification's message stays while an incident of it is open. Ids are those of notifications, or people's. */
+const messages: RetentionRule = {
+  table: 'messages',
+  columns: ['time'],
+  hasTimeOrderedIds: false,
+  isExpired: before => sql`r.time < ${before} and not exists (
+    select 1 from incidents i where i.workspace = r.workspace and i.notification = r.id and i.state = 'open')`,
+};
+
+const audit: RetentionRule = {
+  table: 'audit',
+  columns: ['created_at'],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.created_at < ${before}`,
+};
+
+const minutes: RetentionRule = {
+  table: 'minutes',
+  columns: ['hour'],
+  hasTimeOrderedIds: true,
+  isExpired: before => sql`r.hour < ${before}`,
+};
+
+const RULES: Readonly<Record<RetentionKind, RetentionRule>> = {
+  deliveries,
+  events,
+  incidents,
+  versions,
+  messages,
+  audit,
+  minutes,
+};
+
+/** Within a `case`, PostgreSQL asks each row by index instead of joining whole tables by what it believes of their size. */
+const asNumber = (condition: RawBuilder<boolean>): RawBuilder<number> =>
+  sql`case when ${condition} then 1 else 0 end`;
+
+export const retentionStore = (db: Kysely<Database>, workspace: string): RetentionStore => ({
+  async findExpired(kind, { before, after, limit }) {
+    const { table, columns, hasTimeOrderedIds, isExpired } = RULES[kind];
+    const skipRecent = hasTimeOrderedIds ? sql`and id < ${idFloor(before)}` : sql``;
+    const { rows } = await sql<{ id: string; old: number }>`
+      select r.id, ${asNumber(isExpired(before))} as old from (
+        select ${sql.join(['workspace', 'id', ...columns].map(column => sql.ref(column)))} from ${sql.table(table)}
+        where workspace = ${workspace} and id > ${after} ${skipRecent} order by id limit ${limit}) r
+      order by r.id`.execute(db);
+    return {
+      ids: rows.filter(row => row.old === 1).map(row => row.id),
+      next: rows.length < limit ? undefined : rows.at(-1)?.id,
+    };
+  },
+});
+
+/** Removes those of the rows that are still old: what has changed since they were found is looked at again. */
+export async function removeExpired(
+  db: Kysely<Database>,
+  workspace: string,
+  {
+    kind,
+    before,
+    ids,
+  }: { readonly kind: RetentionKind; readonly before: number; readonly ids: readonly string[] },
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const { table, isExpired } = RULES[kind];
+  const { rows } = await sql<{ id: string }>`
+    delete from ${sql.table(table)} as r
+    where r.workspace = ${workspace} and r.id in (${sql.join(ids)}) and ${asNumber(isExpired(before))} = 1 returning id`.execute(
+    db,
+  );
+  if (kind === 'deliveries' && rows.length > 0) {
+    const removed = rows.map(row => row.id);
+    await db
+      .deleteFrom('attempts')
+      .where('workspace', '=', workspace)
+      .where('delivery_id', 'in', removed)
+      .execute();
+  }
+  return rows.length;
+}
+
+/** What is kept for a time only; `deliveries` with their attempts. */
+export type RetentionKind =
+  | 'deliveries'
+  | 'events'
+  | 'incidents'
+  | 'versions'
+  | 'messages'
+  | 'audit'
+  | 'minutes';
+
+export interface RetentionStore {
+  /**
+   * Looks at the next `limit` rows after the id `after`, '' for the first. Answers the ids of those that are older than
+   * `before` (epoch ms) and needed by nothing, and where to go on; `next` is undefined when all have been looked at.
+   */
+  findExpired(
+    kind: RetentionKind,
+    range: { readonly before: number; readonly after: string; readonly limit: number },
+  ): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }>;
+}

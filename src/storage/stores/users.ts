@@ -1,0 +1,108 @@
+import { type Kysely, sql } from 'kysely';
+import { countRows, refuseDuplicate } from '../queries.ts';
+import type { Database, RevokedTokenTable, UserTable } from '../tables.ts';
+import type { Page, PageRequest } from '../types.ts';
+
+export interface UserStore {
+  count(): Promise<number>;
+  byName(username: string): Promise<UserTable | undefined>;
+  byId(id: string): Promise<UserTable | undefined>;
+  /** Whoever the issuer vouches for under that name. */
+  byIdentity(issuer: string, subject: string): Promise<UserTable | undefined>;
+  /** By name. */
+  list(page: PageRequest): Promise<Page<UserTable>>;
+  /** Whether a token was given back before its time. */
+  isRevoked(tokenId: string): Promise<boolean>;
+  /**
+   * How many changes there have been of users, members, organizations and credentials: another number says that something
+   * is not as it was.
+   */
+  changes(): Promise<number>;
+}
+
+/** Name of the instance value that counts the changes of users. */
+const USER_CHANGES = 'user_changes';
+
+export function userStore(db: Kysely<Database>): UserStore {
+  const users = () => db.selectFrom('users');
+  return {
+    count: () => countRows(users()),
+    byName: username => users().where('username', '=', username).selectAll().executeTakeFirst(),
+    byIdentity: (issuer, subject) =>
+      users().where('issuer', '=', issuer).where('subject', '=', subject).selectAll().executeTakeFirst(),
+    byId: id => users().where('id', '=', id).selectAll().executeTakeFirst(),
+    async list({ offset, limit }) {
+      const [rows, total] = await Promise.all([
+        users().selectAll().orderBy('username').offset(offset).limit(limit).execute(),
+        countRows(users()),
+      ]);
+      return { rows, total };
+    },
+    async isRevoked(tokenId) {
+      const row = await db
+        .selectFrom('revoked_tokens')
+        .where('id', '=', tokenId)
+        .select('id')
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+    async changes() {
+      const row = await db
+        .selectFrom('instance')
+        .where('name', '=', USER_CHANGES)
+        .select('value')
+        .executeTakeFirst();
+      return Number(row?.value ?? 0);
+    },
+  };
+}
+
+/** One row that everybody who changes users has to write first: on PostgreSQL they wait for each other there. */
+export async function incrementUserChanges(db: Kysely<Database>): Promise<number> {
+  const { value } = await db
+    .insertInto('instance')
+    .values({ name: USER_CHANGES, value: '1' })
+    .onConflict(conflict =>
+      conflict
+        .column('name')
+        .doUpdateSet({ value: sql<string>`cast(cast(instance.value as bigint) + 1 as text)` }),
+    )
+    .returning('value')
+    .executeTakeFirstOrThrow();
+  return Number(value);
+}
+
+/** Refused with `conflict` when the name or the id is taken. */
+export async function addUser(db: Kysely<Database>, user: UserTable): Promise<void> {
+  await refuseDuplicate(
+    db.insertInto('users').values(user).execute(),
+    `user '${user.username}' exists already; choose another name`,
+  );
+}
+
+export async function updateUser(db: Kysely<Database>, { id, ...columns }: UserTable): Promise<void> {
+  await db.updateTable('users').set(columns).where('id', '=', id).execute();
+}
+
+export async function removeUser(db: Kysely<Database>, id: string): Promise<void> {
+  await db.deleteFrom('users').where('id', '=', id).execute();
+}
+
+export const countEnabledAdmins = (db: Kysely<Database>): Promise<number> =>
+  countRows(db.selectFrom('users').where('role', '=', 'admin').where('disabled', '=', 0));
+
+/** Those that are over anyway go at the same time. */
+export async function revokeToken(
+  db: Kysely<Database>,
+  token: RevokedTokenTable,
+  now: number,
+): Promise<void> {
+  await db.deleteFrom('revoked_tokens').where('expires_at', '<=', now).execute();
+  await db
+    .insertInto('revoked_tokens')
+    .values(token)
+    .onConflict(conflict => conflict.column('id').doNothing())
+    .execute();
+}
+
+export type UserRow = UserTable;

@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import { type HeadgateEvent, SEVERITIES } from '../../events/event.ts';
+import { systemFieldLines } from '../../events/system-fields.ts';
+import { templateText } from '../../expressions/schema.ts';
+import { renderTemplate, type Template } from '../../expressions/template.ts';
+import { withAliases } from '../../lib/aliases.ts';
+import { truncateToBytes } from '../../lib/text.ts';
+import { commonSettings, defineTarget } from '../target.ts';
+import { createTemplateReporter } from '../template-warnings.ts';
+
+const schema = withAliases(
+  z.strictObject({
+    ...commonSettings,
+    type: z.literal('bulletin_message').describe('Kind of target.'),
+    message: templateText
+      .prefault('${_raw}')
+      .describe('Text of the message; a field of the event stands as `${field}`.')
+      .meta({ aliases: ['text'], template: true }),
+    title: z.string().min(1).max(255).default('Notification').describe('Heading of the message.'),
+    severity: z
+      .enum(SEVERITIES)
+      .optional()
+      .describe(
+        "Severity of the message while an incident is open, where the event has no `__severity`; without it the notification's.",
+      ),
+  }),
+);
+
+/** Sets heading, text and severity of the notification's row in the bulletin, which is written with the transition itself. */
+export const bulletinMessage = defineTarget({
+  type: 'bulletin_message',
+  description: 'Shows events as messages in the product.',
+  schema,
+  concurrency: () => 1,
+  send: async () => ({ kind: 'sent' }),
+  bulletinText: (event, settings, warn) =>
+    [textOf(event, settings, warn), ...systemFieldLines(event)].join('\n'),
+  bulletinTitle: settings => settings.title,
+  bulletinSeverity: settings => settings.severity,
+});
+
+/** What a template gives at most, too. */
+const MAX_BYTES = 64 * 1024;
+
+/** The event's own text where the message fails or says nothing: nobody is told of an alarm by an empty line. */
+function textOf(
+  event: HeadgateEvent,
+  settings: { readonly message: Template },
+  warn: (reason: string) => void,
+): string {
+  const { text, failure, missing } = renderTemplate(settings.message, event);
+  createTemplateReporter(settings, warn)('message', { failure: undefined, missing });
+  if (failure === undefined && /\S/u.test(text)) return text;
+  warn(`message: ${failure ?? 'it gives an empty text'}; the text of the event is shown`);
+  return truncateToBytes(event._raw, MAX_BYTES);
+}

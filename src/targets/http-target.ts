@@ -1,0 +1,272 @@
+import { STATUS_CODES } from 'node:http';
+import * as z from 'zod';
+import type { RetrySchedule } from '../lib/backoff.ts';
+import type { HttpAnswer } from '../lib/http/client.ts';
+import { HttpFailure } from '../lib/http/failure.ts';
+import { MASK, maskSecrets } from '../lib/secret.ts';
+import { truncateToBytes } from '../lib/text.ts';
+import type { Outcome } from './outcome.ts';
+
+/** The family's limits, in milliseconds: how long the first wait is, by what the next ones grow, and how far. */
+const backoff = {
+  initialBackoff: z
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(1000)
+    .describe('Wait before the first retry, in milliseconds.'),
+  backoffRate: z.number().min(1).max(20).default(2).describe('Each wait is so many times the one before.'),
+  maxBackoff: z
+    .int()
+    .min(10_000)
+    .max(180_000)
+    .default(10_000)
+    .describe('Longest wait between retries, in milliseconds.'),
+};
+
+const responseRetry = z.strictObject({
+  httpStatus: z.int().min(100).max(599).describe('HTTP status that is retried by these settings.'),
+  ...backoff,
+});
+
+const timeoutRetry = z.strictObject({
+  timeoutRetry: z.boolean().default(false).describe('Whether these settings apply.'),
+  ...backoff,
+});
+
+const responseRetries = z
+  .array(responseRetry)
+  .max(100)
+  .superRefine((entries, context) => {
+    for (const [index, { httpStatus }] of entries.entries())
+      if (entries.findIndex(entry => entry.httpStatus === httpStatus) < index)
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'httpStatus'],
+          message: 'must be listed once; an earlier entry has it too',
+        });
+  });
+
+/** How a target that speaks HTTP retries, to be spread into its schema. */
+export const retrySettings = {
+  responseRetrySettings: responseRetries
+    .default([])
+    .describe(
+      'HTTP statuses that are retried with waits of their own, for as long in all as `delivery.retrySchedule` takes.',
+    ),
+  timeoutRetrySettings: timeoutRetry
+    .optional()
+    .describe('Own waits after a time-out, for as long in all as `delivery.retrySchedule` takes.'),
+  responseHonorRetryAfterHeader: z
+    .boolean()
+    .default(true)
+    .describe('Whether the Retry-After of an answer lengthens the wait.'),
+} as const;
+
+export type RetrySettings = z.output<z.ZodObject<typeof retrySettings>>;
+
+type Backoff = z.output<z.ZodObject<typeof backoff>>;
+
+const toWaits = ({ initialBackoff, backoffRate, maxBackoff }: Backoff): RetrySchedule => ({
+  kind: 'growing',
+  firstMs: initialBackoff,
+  rate: backoffRate,
+  mostMs: maxBackoff,
+});
+
+/** How a status that is listed is retried, whatever it is; undefined for any other. */
+export function waitsForStatus(
+  { responseRetrySettings }: RetrySettings,
+  status: number,
+): RetrySchedule | undefined {
+  const own = responseRetrySettings.find(({ httpStatus }) => httpStatus === status);
+  return own && toWaits(own);
+}
+
+/** How a time-out is retried; undefined where that is left to the schedule. */
+const waitsForTimeout = ({ timeoutRetrySettings: own }: RetrySettings): RetrySchedule | undefined =>
+  own?.timeoutRetry ? toWaits(own) : undefined;
+
+/** Bytes a target reads of an answer: a short one is read to its end, so that its connection can be used again. */
+export const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_SHOWN_BYTES = 2048;
+
+export interface HttpExchange {
+  readonly url: string;
+  readonly retries: RetrySettings;
+  /** What must not be shown although the receiver may echo it. */
+  readonly secrets: readonly string[];
+  /** Epoch milliseconds, for a Retry-After that is a date. */
+  readonly now: number;
+}
+
+/** A receiver that is busy, limiting or broken for now. RFC 9110 section 15, RFC 8470 section 5.2, RFC 6585 section 4. */
+const isTransient = (status: number): boolean =>
+  [408, 425, 429].includes(status) || (status >= 500 && status <= 599 && status !== 501 && status !== 505);
+
+/** What says nothing of the receiver: it does not like this one message. RFC 9110 section 15.5, RFC 6585 section 5. */
+const MESSAGE_STATUSES: readonly number[] = [400, 413, 415, 422, 431];
+
+/** A certificate is mended by a person: three tries within the time that takes. */
+export const CERTIFICATE_RETRIES: RetrySchedule = { kind: 'listed', delays: [0, 300_000, 1_800_000] };
+
+/** What the operator can do about a refusal. */
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: '; check the authentication settings',
+  403: '; check the authentication settings',
+  404: '; check the url',
+  405: '; check the method',
+  410: '; the receiver is gone for good, remove or change the target',
+};
+
+/** What an answer means for the delivery: the one place that classes HTTP statuses. */
+export function classifyAnswer(answer: HttpAnswer, exchange: HttpExchange): Outcome {
+  const { status } = answer;
+  if (status >= 200 && status <= 299) return { kind: 'sent', httpStatus: status };
+  const shown = redactedAnswer(answer, exchange);
+  const waits = waitsForStatus(exchange.retries, status);
+  if (waits === undefined && !isTransient(status))
+    return {
+      kind: 'refused',
+      reason: refusalReason(answer, exchange),
+      ...shown,
+      ...(MESSAGE_STATUSES.includes(status) && { isAboutMessage: true }),
+    };
+  const retryAfter = exchange.retries.responseHonorRetryAfterHeader
+    ? answer.headers['retry-after']
+    : undefined;
+  const retryAfterMs = parseRetryAfter(retryAfter, exchange.now);
+  return {
+    kind: 'retry',
+    reason: statusText(status),
+    ...shown,
+    ...(waits && { waits }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...((status === 429 || retryAfterMs !== undefined) && { pauseTarget: true }),
+  };
+}
+
+/** What is kept of an answer: its first 2 KB, without what is secret. */
+export function redactedAnswer(
+  { body, status }: HttpAnswer,
+  exchange: Pick<HttpExchange, 'secrets' | 'url'>,
+): { readonly httpStatus: number; readonly answer?: string } {
+  const text = redactText(body, secretForms(exchange));
+  return { httpStatus: status, ...(text !== '' && { answer: text }) };
+}
+
+/** What it means that no answer came. Anything but a failure of the exchange is thrown again. */
+export function classifyFailure(error: unknown, retries: RetrySettings): Outcome {
+  if (!(error instanceof HttpFailure)) throw error;
+  const { reason: kind, message: reason } = error;
+  if (kind === 'forbidden-address') return { kind: 'refused', reason };
+  if (kind === 'tls') return { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true };
+  const waits = kind === 'timeout' ? waitsForTimeout(retries) : undefined;
+  return { kind: 'retry', reason, ...(waits && { waits }) };
+}
+
+const statusText = (status: number): string => {
+  const name = STATUS_CODES[status];
+  return `the receiver answered ${status}${name === undefined ? '' : ` ${name}`}`;
+};
+
+function refusalReason(answer: HttpAnswer, exchange: HttpExchange): string {
+  const { status } = answer;
+  if (status < 300 || status > 399) return `${statusText(status)}${REMEDIES[status] ?? ''}`;
+  return `${statusText(status)}: redirect not followed, Location ${locationHost(answer.headers.location, exchange.url)}`;
+}
+
+/** The host only: the rest of an address may be a secret. */
+function locationHost(location: string | undefined, base: string): string {
+  if (location === undefined) return 'missing';
+  try {
+    return `host ${new URL(location, base).host}`;
+  } catch {
+    return 'unreadable';
+  }
+}
+
+const SECONDS = /^\d{1,10}$/;
+/** The three forms of RFC 9110 section 5.6.7; the last names no zone and means UTC. */
+const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/** Milliseconds a receiver asks to wait (RFC 9110 section 10.2.3); undefined when it does not say so readably. */
+function parseRetryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (SECONDS.test(value)) return Number(value) * 1000;
+  const time = HTTP_DATE.test(value)
+    ? Date.parse(value)
+    : ASCTIME_DATE.test(value)
+      ? Date.parse(`${value} GMT`)
+      : Number.NaN;
+  return Number.isNaN(time) ? undefined : Math.max(0, time - now);
+}
+
+/** Secrets as receivers echo them: plain, inside JSON, inside an address. */
+function secretForms(exchange: Pick<HttpExchange, 'secrets' | 'url'>): readonly string[] {
+  const secrets = [...exchange.secrets, ...secretPieces(new URL(exchange.url))];
+  const forms = secrets.flatMap(secret => [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+  ]);
+  return [...new Set(forms)].filter(form => form !== '').sort((a, b) => b.length - a.length);
+}
+
+/** An address may be the key: receivers give back all of it, or the part that is one. */
+const secretPieces = ({ pathname, search, searchParams }: URL): readonly string[] => [
+  ...[pathname + search, ...searchParams.values()].filter(({ length }) => length >= MIN_SECRET_PIECE),
+  ...pathname.split('/').filter(({ length }) => length >= MIN_SECRET_SEGMENT),
+];
+
+const MIN_SECRET_PIECE = 8;
+/** A shorter one is mostly a word, such as `webhooks`. */
+const MIN_SECRET_SEGMENT = 16;
+
+/** Masked before it is cut, so that no half of a secret is left; without characters that steer a terminal. */
+export function redactText(body: Buffer, secrets: readonly string[]): string {
+  const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), body.toString('utf8'));
+  return truncateToBytes(masked.replace(/(?![\n\t])\p{Cc}/gu, ' ').trim(), MAX_SHOWN_BYTES);
+}
+
+/** What is logged of a request that did not arrive; each part of at most 2 KB, without secrets. */
+export interface FailedRequest {
+  readonly reason: string;
+  readonly payload: string;
+  /** One in each line, as `name: value`; values are masked, but those that are said to be safe. */
+  readonly headers?: string;
+}
+
+interface FailedSend {
+  readonly reason: string;
+  /** Before it is compressed. */
+  readonly payload: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+}
+
+interface FailedRequestSettings {
+  readonly failedRequestLoggingMode: 'none' | 'payload' | 'payloadAndHeaders';
+  readonly safeHeaders: readonly string[];
+}
+
+const MAX_HEADER_BYTES = 2048;
+/** Whatever a configuration says of them: they are what others could speak with in our name. */
+const NEVER_SAFE: readonly string[] = ['authorization', 'webhook-signature'];
+
+/** What the settings of a target want logged; undefined for nothing. */
+export function describeFailedRequest(
+  { reason, payload, headers, secrets }: FailedSend,
+  { failedRequestLoggingMode: mode, safeHeaders }: FailedRequestSettings,
+): FailedRequest | undefined {
+  if (mode === 'none') return undefined;
+  // Masked before it is cut, so that no half of a secret is left.
+  const shown = { reason, payload: redactText(Buffer.from(maskSecrets(payload, secrets)), []) };
+  if (mode === 'payload') return shown;
+  const safe = new Set(safeHeaders.map(name => name.toLowerCase()));
+  const lines = Object.entries(headers).map(([name, value]) =>
+    safe.has(name) && !NEVER_SAFE.includes(name) ? `${name}: ${value}` : `${name}: ${MASK}`,
+  );
+  return { ...shown, headers: truncateToBytes(lines.join('\n'), MAX_HEADER_BYTES) };
+}

@@ -1,0 +1,139 @@
+import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import * as z from 'zod';
+import type { HeadgateEvent } from '../../events/event.ts';
+import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
+import { codeOf } from '../../lib/errors.ts';
+import { createMutex, type Mutex } from '../../lib/mutex.ts';
+import { commonSettings, defineTarget } from '../target.ts';
+
+const FILE_NAME = 'notifications.log';
+const LOGGING_OFF = 'logging off';
+/** As the family's log: 5 MB a file, five files. */
+const ROTATION: Rotation = { maxBytes: 5 * 1024 * 1024, maxFiles: 5 };
+
+const folderBelow = z
+  .string()
+  .max(1024)
+  .refine(text => !isAbsolute(text) && !text.split(/[\\/]/).includes('..') && !/\p{Cc}/u.test(text), {
+    error: 'must be a relative path below the log folder, without ".." and control characters',
+  });
+
+const schema = z.strictObject({
+  ...commonSettings,
+  type: z.literal('notifications_log').describe('Kind of target.'),
+  logNotifications: z
+    .boolean()
+    .default(true)
+    .describe('false: nothing is written; deliveries are skipped as logging off.'),
+  logsDir: folderBelow.default('').describe('Folder of the file, below the log folder.'),
+});
+
+/** Appends a JSON line per event to a file of this machine. */
+export const notificationsLog = defineTarget({
+  type: 'notifications_log',
+  description: `Writes events to ${FILE_NAME}.`,
+  schema,
+  concurrency: () => 1,
+  skipReason: (_, { logNotifications }) => (logNotifications ? undefined : LOGGING_OFF),
+  async send(events, settings, context) {
+    // Nothing but a test comes here then.
+    if (!settings.logNotifications) return { kind: 'refused', reason: LOGGING_OFF, isAboutMessage: true };
+    const path = join(context.logFolder, settings.logsDir, FILE_NAME);
+    try {
+      await appendLines(path, events.map(line).join(''), ROTATION);
+      return { kind: 'sent' };
+    } catch (error) {
+      if (codeOf(error) === '') throw error;
+      const remedy = 'is there space left, and may this process write there?';
+      return { kind: 'retry', reason: `${path} cannot be written (${codeOf(error)}): ${remedy}` };
+    }
+  },
+});
+
+function line(event: HeadgateEvent): string {
+  const attached = SYSTEM_FIELDS.flatMap(field => (field in event ? [[field, event[field]]] : []));
+  return `${JSON.stringify({
+    time: new Date(event.starttime * 1000).toISOString(),
+    channel: event.cribl_notification,
+    message: event._raw,
+    _time: event._time,
+    id: event.id,
+    status: event.status,
+    severity: event.severity,
+    ...Object.fromEntries(attached),
+  })}\n`;
+}
+
+/** When a file would grow over `maxBytes` it becomes `<name>.1`, that becomes `.2`; `maxFiles` counts them all. */
+export interface Rotation {
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+}
+
+/** By path, because several targets may write the same file. Forgotten once nobody writes. */
+const writers = new Map<string, Mutex>();
+
+/** Appends whole lines; a failed write leaves no part of them behind. Rejects with the file system's error. */
+export function appendLines(path: string, lines: string, rotation: Rotation): Promise<void> {
+  const writer = writers.get(path) ?? createMutex();
+  writers.set(path, writer);
+  const written = writer.run(() => append(path, lines, rotation));
+  void writer.idle().then(() => {
+    if (writer.isFree() && writers.get(path) === writer) writers.delete(path);
+  });
+  return written;
+}
+
+async function append(path: string, lines: string, rotation: Rotation): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const bytes = Buffer.from(lines, 'utf8');
+  const currentSize = await sizeOf(path);
+  if (currentSize > 0 && currentSize + bytes.length > rotation.maxBytes)
+    await rotate(path, rotation.maxFiles);
+  const file = await open(path, 'a+', 0o640);
+  try {
+    await writeWhole(file, bytes);
+  } finally {
+    await file.close();
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+async function rotate(path: string, maxFiles: number): Promise<void> {
+  const name = (number: number): string => (number === 0 ? path : `${path}.${number}`);
+  for (let number = maxFiles - 1; number > 0; number--) {
+    try {
+      await rename(name(number - 1), name(number));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+}
+
+/** A line that a crash or a full disk left without its end is closed off first. */
+async function writeWhole(file: FileHandle, bytes: Buffer): Promise<void> {
+  const { size } = await file.stat();
+  const isTorn = size > 0 && (await lastByte(file, size)) !== NEWLINE;
+  try {
+    await file.appendFile(isTorn ? Buffer.concat([Buffer.of(NEWLINE), bytes]) : bytes);
+  } catch (error) {
+    await file.truncate(size).catch(() => {});
+    throw error;
+  }
+}
+
+const NEWLINE = 0x0a;
+
+async function lastByte(file: FileHandle, size: number): Promise<number | undefined> {
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+  return buffer[0];
+}

@@ -1,0 +1,187 @@
+import * as z from 'zod';
+import { deliveryHintsOf } from '../../events/delivery-hints.ts';
+import { type HeadgateEvent, parseSeverity } from '../../events/event.ts';
+import { httpUrl, secretText } from '../../lib/schemas.ts';
+import { truncate, wellFormedJson } from '../../lib/text.ts';
+import { VERSION } from '../../lib/version.ts';
+import { classifyAnswer, classifyFailure, MAX_ANSWER_BYTES, retrySettings } from '../http-target.ts';
+import type { Outcome } from '../outcome.ts';
+import { commonSettings, defineTarget } from '../target.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/** Integration keys have 32 characters; other lengths are left to the service to refuse. */
+const routingKey = secretText.refine(secret => /^[\x21-\x7e]{1,255}$/.test(secret.reveal()), {
+  error: 'must be 1 to 255 visible ASCII characters, without spaces and line breaks',
+});
+
+/** The service's own words; `warn` is how the family's files say it. */
+const severity = z
+  .enum(['info', 'warning', 'error', 'critical', 'warn'])
+  .transform(word => (word === 'warn' ? 'warning' : word));
+
+const detail = z.string().min(1).max(1024).optional();
+
+/** Opens and resolves alerts by the Events API v2 of PagerDuty. */
+export const pagerDuty = defineTarget({
+  type: 'pager_duty',
+  description: 'Opens and resolves alerts in PagerDuty.',
+  neverGroups: () => true,
+  schema: z.strictObject({
+    ...commonSettings,
+    type: z.literal('pager_duty').describe('Kind of target.'),
+    routingKey: routingKey.describe('Integration key of the service.'),
+    severity: severity.describe('Severity of the alerts; warn is read as warning.'),
+    group: detail.describe('Group the alerts belong to.'),
+    class: detail.describe('Class of the alerts.'),
+    component: detail.describe('Component the alerts are about.'),
+    url: httpUrl
+      .default('https://events.pagerduty.com/v2/enqueue')
+      .describe(
+        'Address of the Events API; for accounts in the European region `https://events.eu.pagerduty.com/v2/enqueue`.',
+      )
+      .meta({ destination: true }),
+    ...retrySettings,
+  }),
+  concurrency: () => 5,
+  keepsOpen: true,
+  destination: ({ routingKey, url }) => `${routingKey.reveal()} ${url}`,
+  async send([event], settings, context) {
+    if (event === undefined) return { kind: 'sent' };
+    const { url } = settings;
+    const key = settings.routingKey.reveal();
+    try {
+      const answer = await context.http.request({
+        url,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'user-agent': `headgate/${VERSION}` },
+        body: pagerDutyEvent(event, { ...settings, routingKey: key }),
+        timeoutMs: TIMEOUT_MS,
+        maxAnswerBytes: MAX_ANSWER_BYTES,
+        proxied: true,
+        signal: context.signal,
+      });
+      const exchange = { url, retries: settings, secrets: [key], now: context.clock.now() };
+      return withKeyRemedy(classifyAnswer(answer, exchange));
+    } catch (error) {
+      return classifyFailure(error, settings);
+    }
+  },
+});
+
+/** A key that is wrong is so for every message: the answer to it has the same status as one to a wrong event. */
+function withKeyRemedy(outcome: Outcome): Outcome {
+  if (outcome.kind !== 'refused' || !/routing[_ ]key/i.test(outcome.answer ?? '')) return outcome;
+  const { isAboutMessage: _, ...rest } = outcome;
+  return { ...rest, reason: `${outcome.reason}; check routingKey` };
+}
+
+interface AlertSettings {
+  readonly routingKey: string;
+  readonly severity: PagerDutySeverity;
+  readonly group?: string | undefined;
+  readonly class?: string | undefined;
+  readonly component?: string | undefined;
+}
+
+type PagerDutySeverity = 'info' | 'warning' | 'error' | 'critical';
+
+/** The service takes 512 KB, whichever kilobyte it means. */
+const MAX_BYTES = 512_000;
+const MAX_SUMMARY = 1024;
+const MAX_SOURCE = 255;
+const MAX_LINK = 2000;
+const MAX_OMITTED_NAMES = 20;
+
+/**
+ * The body of a request to the Events API v2: an alarm triggers, its end resolves. The incident's id is the key of both
+ * and of every reminder, so that one alert of the service is one incident, whatever else is open on the same object.
+ */
+export function pagerDutyEvent(event: HeadgateEvent, settings: AlertSettings): string {
+  const dedup = { routing_key: settings.routingKey, dedup_key: event.incidentId };
+  if (event.status === 'OK') return wellFormedJson({ ...dedup, event_action: 'resolve' });
+  const url = toLinkUrl(event.incidentUrl);
+  const rest = {
+    ...dedup,
+    event_action: 'trigger',
+    client: 'Headgate',
+    ...(url !== undefined && { client_url: url }),
+    links: [linkOf(event.incidentUrl, 'Incident'), linkOf(event.runbookUrl, 'Runbook')].flatMap(
+      link => link ?? [],
+    ),
+  };
+  const payload = payloadOf(event, settings);
+  const bytes = Buffer.byteLength(wellFormedJson({ ...rest, payload: { ...payload, custom_details: {} } }));
+  const details = detailsWithin(MAX_BYTES - bytes, event);
+  return wellFormedJson({ ...rest, payload: { ...payload, custom_details: details } });
+}
+
+function payloadOf(event: HeadgateEvent, settings: AlertSettings) {
+  const time = new Date(event._time * 1000);
+  const { group, component } = settings;
+  return {
+    summary: oneLine(event._raw, MAX_SUMMARY) ?? `${event.cribl_notification}: ${event.status}`,
+    source: sourceOf(event),
+    severity: severityOf(event) ?? settings.severity,
+    ...(!Number.isNaN(time.getTime()) && { timestamp: time.toISOString() }),
+    ...(component !== undefined && { component }),
+    ...(group !== undefined && { group }),
+    ...(settings.class !== undefined && { class: settings.class }),
+  };
+}
+
+/** What the event is about, or who says so. */
+const sourceOf = ({ input, output, key, target, cribl_host: host }: HeadgateEvent): string =>
+  [input, output, key, target, host]
+    .map(name => oneLine(name, MAX_SOURCE))
+    .find(name => name !== undefined) ?? 'headgate';
+
+/** Ours in the words of the service. */
+const SEVERITIES = { info: 'info', warn: 'warning', error: 'error', fatal: 'critical' } as const;
+
+function severityOf(event: HeadgateEvent): PagerDutySeverity | undefined {
+  const own = parseSeverity(deliveryHintsOf(event).__severity);
+  return own && SEVERITIES[own];
+}
+
+/** Lists and mails show a summary in one line. */
+function oneLine(value: unknown, max: number): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const line = value.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return line === '' ? undefined : truncate(line, max);
+}
+
+function toLinkUrl(url: unknown): string | undefined {
+  if (typeof url !== 'string' || url.length > MAX_LINK || !URL.canParse(url)) return undefined;
+  const { href, protocol } = new URL(url);
+  return /^https?:$/.test(protocol) && href.length <= MAX_LINK ? href : undefined;
+}
+
+const linkOf = (url: unknown, text: string): { readonly href: string; readonly text: string } | undefined => {
+  const href = toLinkUrl(url);
+  return href === undefined ? undefined : { href, text };
+};
+
+/** The event's fields; the largest are left out until the rest fits, and named. */
+function detailsWithin(max: number, event: HeadgateEvent): object {
+  const members = Object.entries(event).map(([name, value]) => ({
+    name,
+    value,
+    bytes: Buffer.byteLength(wellFormedJson({ [name]: value })),
+  }));
+  let bytes = members.reduce((sum, member) => sum + member.bytes, 0);
+  if (bytes <= max) return event;
+  const omitted: string[] = [];
+  for (const { name, bytes: own } of members.toSorted((a, b) => b.bytes - a.bytes)) {
+    if (bytes <= max - OMITTED_NAMES_BYTES) break;
+    bytes -= own;
+    omitted.push(name);
+  }
+  const kept = members.filter(({ name }) => !omitted.includes(name)).map(({ name, value }) => [name, value]);
+  return {
+    ...Object.fromEntries(kept),
+    left_out: omitted.slice(0, MAX_OMITTED_NAMES).map(name => truncate(name, 100)),
+  };
+}
+
+const OMITTED_NAMES_BYTES = 20_000;

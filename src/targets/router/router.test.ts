@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { alarm } from '../../../test/helpers/any-event.ts';
+import { findTargetType } from '../index.ts';
+import { resolveRoutes, type Target } from '../target.ts';
+
+const configured = (settings: { readonly type: string; readonly [key: string]: unknown }): Target => {
+  const target = findTargetType(settings.type)?.configure(settings);
+  if (target === undefined) throw new Error(`there is no type ${settings.type}`);
+  return target;
+};
+
+const log = (id: string): Target => configured({ id, type: 'notifications_log' });
+const router = (id: string, routes: readonly object[]): Target => configured({ id, type: 'router', routes });
+
+function world(...targets: readonly Target[]): ReadonlyMap<string, Target> {
+  return new Map([log('a'), log('b'), log('c'), ...targets].map(target => [target.settings.id, target]));
+}
+
+const ROUTES = [
+  { filter: "severity == 'fatal'", output: 'a' },
+  { filter: "cribl_notification == 'app_silent'", output: 'b', final: false },
+  { filter: 'true', output: 'c' },
+  { filter: 'true', output: 'a' },
+];
+
+test.each([
+  [{}, ['b', 'c']],
+  [{ severity: 'fatal' as const }, ['a']],
+  [{ cribl_notification: 'other' }, ['c']],
+])('routes are tried in their order up to the first that is final: with %j to %j', (fields, reached) => {
+  const targets = world(router('r', ROUTES));
+  expect(resolveRoutes(['r'], { ...alarm, ...fields }, targets)).toEqual(reached);
+});
+
+test('a router may lead to routers, and nobody is reached twice', () => {
+  const targets = world(
+    router('r', [
+      { filter: 'true', output: 'inner', final: false },
+      { filter: 'true', output: 'a' },
+    ]),
+    router('inner', [
+      { filter: 'true', output: 'b', final: false },
+      { filter: 'true', output: 'a' },
+    ]),
+  );
+  expect(resolveRoutes(['a', 'r', 'c'], alarm, targets)).toEqual(['a', 'b', 'c']);
+});
+
+test('where no route is taken, or leads nowhere, nobody is reached', () => {
+  const targets = world(router('r', [{ filter: "severity == 'info'", output: 'a' }]));
+  expect(resolveRoutes(['r'], alarm, targets)).toEqual([]);
+  expect(resolveRoutes(['r'], alarm, world(router('r', [{ filter: 'true', output: 'gone' }])))).toEqual([]);
+});
+
+test('routers that lead to each other come to an end', () => {
+  const targets = world(
+    router('r', [{ filter: 'true', output: 's' }]),
+    router('s', [
+      { filter: 'true', output: 'r', final: false },
+      { filter: 'true', output: 'a' },
+    ]),
+  );
+  expect(resolveRoutes(['r'], alarm, targets)).toEqual(['a']);
+});
+
+test('a default target leads to the one it names', () => {
+  const targets = world(configured({ id: 'default', type: 'default', defaultId: 'b' }));
+  expect(resolveRoutes(['default'], alarm, targets)).toEqual(['b']);
+});
+
+test('a filter is an expression, and one that cannot be evaluated for an event is not true of it', () => {
+  const targets = world(
+    router('r', [
+      { filter: 'tags.some(tag => tag == "shop")', output: 'a' },
+      { filter: "input.startsWith('syslog:') && bytes < 10", output: 'b' },
+      { filter: 'true', output: 'c' },
+    ]),
+  );
+  expect(resolveRoutes(['r'], { ...alarm, tags: ['shop'] }, targets)).toEqual(['a']);
+  expect(resolveRoutes(['r'], { ...alarm, bytes: 3 }, targets)).toEqual(['b']);
+  expect(resolveRoutes(['r'], alarm, targets)).toEqual(['c']);
+});
+
+test('a filter that cannot be read is refused with its place', () => {
+  expect(() => router('r', [{ filter: 'severity ==', output: 'a' }])).toThrow(
+    expect.objectContaining({ issues: [expect.objectContaining({ path: ['routes', 0, 'filter'] })] }),
+  );
+});

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import type { HeadgateEvent } from '../../events/event.ts';
+import type { Expression } from '../../expressions/expression.ts';
+import { expressionText } from '../../expressions/schema.ts';
+import { withAliases } from '../../lib/aliases.ts';
+import { identifier } from '../../lib/schemas.ts';
+import { commonSettings, defineTarget } from '../target.ts';
+
+const route = z.strictObject({
+  filter: expressionText.describe('Expression over the event; the route is taken when it is true.'),
+  output: identifier.describe('Id of the target that gets the event.'),
+  description: z.string().max(4096).optional().describe('What the route is for.'),
+  final: z.boolean().default(true).describe('Whether routes below a taken one are left out.'),
+});
+
+type RouterRoute = z.output<typeof route>;
+
+/** Hands events on to other targets by rules, in their order. */
+export const router = defineTarget({
+  type: 'router',
+  description: 'Hands events on to other targets by rules.',
+  schema: withAliases(
+    z.strictObject({
+      ...commonSettings,
+      type: z.literal('router').describe('Kind of target.'),
+      routes: z
+        .array(route)
+        .min(1)
+        .max(1000)
+        .describe('The rules, tried in their order.')
+        .meta({ aliases: ['rules'], template: true }),
+    }),
+  ),
+  routes: (event, { routes }) => matchingRoutes(event, routes).map(({ output }) => output),
+  concurrency: () => 1,
+  send: async () => ({ kind: 'refused', reason: 'a router only names the targets that get the event' }),
+});
+
+function matchingRoutes(event: HeadgateEvent, routes: readonly RouterRoute[]): readonly RouterRoute[] {
+  const all: RouterRoute[] = [];
+  for (const one of routes) {
+    if (!matches(one.filter, event)) continue;
+    all.push(one);
+    if (one.final) break;
+  }
+  return all;
+}
+
+/** A filter that cannot be evaluated for an event, as one of a field it does not have, is not true of it. */
+function matches(filter: Expression, event: HeadgateEvent): boolean {
+  try {
+    return Boolean(filter.evaluate(event));
+  } catch {
+    return false;
+  }
+}
+
+/** Names the target that gets what goes to ids nobody has. Ids are exchanged when the configuration is loaded. */
+export const defaultTarget = defineTarget({
+  type: 'default',
+  description: 'Names the target that stands in for targets that do not exist.',
+  schema: z.strictObject({
+    ...commonSettings,
+    type: z.literal('default').describe('Kind of target.'),
+    defaultId: identifier.describe('Id of the target that gets the events.'),
+  }),
+  routes: (_, { defaultId }) => [defaultId],
+  concurrency: () => 1,
+  send: async () => ({ kind: 'refused', reason: 'a default target only names the target that stands in' }),
+});

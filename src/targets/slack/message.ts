@@ -1,0 +1,126 @@
+import type { HeadgateEvent } from '../../events/event.ts';
+import { systemFieldLines } from '../../events/system-fields.ts';
+import { truncate } from '../../lib/text.ts';
+
+/** What an incoming webhook takes. Limits are Slack's: 50 blocks, 3000 characters a text, 10 elements a context. */
+interface SlackMessage {
+  /** What notifications of the phone and the desktop show. */
+  readonly text: string;
+  readonly blocks: readonly Block[];
+}
+
+type Block =
+  | { readonly type: 'section'; readonly text: Mrkdwn }
+  | { readonly type: 'context'; readonly elements: readonly Mrkdwn[] };
+
+interface Mrkdwn {
+  readonly type: 'mrkdwn';
+  readonly text: string;
+  /** Names of channels and people in an event's text are no links. */
+  readonly verbatim: true;
+}
+
+const MAX_TEXT = 3000;
+/** Of an event that shares the message with others. */
+const MAX_SHORT_TEXT = 300;
+/** Of events that travel together so many are shown, and the rest is counted. */
+const MAX_SHOWN_EVENTS = 20;
+const MAX_NAMED_NOTIFICATIONS = 10;
+/** Of the address in a link, as it is written. */
+const MAX_LINK = 2000;
+
+export function slackMessage(events: readonly HeadgateEvent[]): SlackMessage {
+  const [only] = events;
+  return events.length === 1 && only !== undefined ? oneEvent(only) : severalEvents(events);
+}
+
+function oneEvent(event: HeadgateEvent): SlackMessage {
+  const { description } = event;
+  const links = [linkTo(event.incidentUrl, 'Incident'), linkTo(event.runbookUrl, 'Runbook')].filter(isGiven);
+  const details = [event.cribl_notification, event.severity].map(detail =>
+    escaped(String(detail), MAX_SHORT_TEXT),
+  );
+  const inOneText = links.join(' · ');
+  const notes = [
+    [...details, timeOf(event)].filter(isGiven).join(' · '),
+    ...(inOneText.length <= MAX_TEXT ? [inOneText] : links),
+    ...systemFieldLines(event).map(line => escaped(line, MAX_SHORT_TEXT)),
+  ].filter(isGiven);
+  return {
+    text: escaped(textOf(event), MAX_TEXT),
+    blocks: [
+      section(headline(event, MAX_TEXT)),
+      ...(isText(description) ? [section(escaped(description, MAX_TEXT))] : []),
+      context(notes),
+    ],
+  };
+}
+
+function severalEvents(events: readonly HeadgateEvent[]): SlackMessage {
+  const alarms = events.filter(({ status }) => status === 'ALARM').length;
+  const counts = [`${alarms} ALARM`, `${events.length - alarms} OK`].filter(text => !text.startsWith('0 '));
+  const title = `${events.length} messages: ${counts.join(', ')}`;
+  const shown = events.slice(0, MAX_SHOWN_EVENTS);
+  const rest = events.slice(MAX_SHOWN_EVENTS);
+  return {
+    text: escaped(`${title}. ${shown.map(textOf).join('; ')}`, MAX_TEXT),
+    blocks: [
+      section(`*${title}*`),
+      ...shown.map(event => section(`${headline(event, MAX_SHORT_TEXT)}\n${notesOf(event)}`)),
+      ...(rest.length > 0 ? [context([escaped(restOf(rest), MAX_TEXT)])] : []),
+    ],
+  };
+}
+
+function notesOf(event: HeadgateEvent): string {
+  const own = [event.cribl_notification, event.severity, ...systemFieldLines(event)].join(' · ');
+  return [escaped(own, MAX_SHORT_TEXT), linkTo(event.incidentUrl, 'Incident')].filter(isGiven).join(' · ');
+}
+
+/** Nothing is left out in silence: what is not shown is counted, by notification. */
+function restOf(events: readonly HeadgateEvent[]): string {
+  const counts = new Map<string, number>();
+  for (const { cribl_notification: id } of events) counts.set(id, (counts.get(id) ?? 0) + 1);
+  const named = [...counts]
+    .slice(0, MAX_NAMED_NOTIFICATIONS)
+    .map(([id, count]) => `${truncate(id, 100)} ${count}`);
+  const others = counts.size - named.length;
+  return `and ${events.length} more: ${named.join(', ')}${others > 0 ? ` and ${others} other notifications` : ''}`;
+}
+
+const headline = (event: HeadgateEvent, max: number): string => {
+  const mark = event.status === 'OK' ? '🟢' : (MARKS[event.severity] ?? MARKS.error);
+  return `${mark} ${escaped(textOf(event), max - 3)}`;
+};
+
+const MARKS = { info: '🔵', warn: '🟠', error: '🔴', fatal: '🔴' } as const;
+
+/** A message without a text is refused. */
+const textOf = (event: HeadgateEvent): string =>
+  isText(event._raw) ? event._raw : `${event.cribl_notification}: ${event.status}`;
+
+const isText = (value: unknown): value is string => typeof value === 'string' && /\S/u.test(value);
+const isGiven = (text: string | undefined): text is string => text !== undefined && text !== '';
+
+/** Each reader sees it in the own time zone; the text behind the bar is for who cannot. */
+function timeOf({ _time: seconds }: HeadgateEvent): string | undefined {
+  const time = new Date(seconds * 1000);
+  if (!Number.isSafeInteger(seconds) || Number.isNaN(time.getTime())) return undefined;
+  return `<!date^${seconds}^{date_short_pretty} {time_secs}|${time.toISOString()}>`;
+}
+
+function linkTo(url: unknown, label: string): string | undefined {
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
+  const { href, protocol } = new URL(url);
+  const written = href.replaceAll('|', '%7C').replaceAll('&', '&amp;');
+  return /^https?:$/.test(protocol) && written.length <= MAX_LINK ? `<${written}|${label}>` : undefined;
+}
+
+/** The three characters that mean something to Slack, and no others. */
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+const escaped = (text: string, max: number): string =>
+  truncate(text, max, character => ENTITIES[character] ?? character);
+
+const mrkdwn = (text: string): Mrkdwn => ({ type: 'mrkdwn', text, verbatim: true });
+const section = (text: string): Block => ({ type: 'section', text: mrkdwn(text) });
+const context = (texts: readonly string[]): Block => ({ type: 'context', elements: texts.map(mrkdwn) });

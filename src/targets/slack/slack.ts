@@ -1,0 +1,120 @@
+import * as z from 'zod';
+import { withAliases } from '../../lib/aliases.ts';
+import type { HttpAnswer } from '../../lib/http/client.ts';
+import { rate } from '../../lib/rate.ts';
+import { secretUrl } from '../../lib/schemas.ts';
+import { VERSION } from '../../lib/version.ts';
+import {
+  classifyAnswer,
+  classifyFailure,
+  type HttpExchange,
+  MAX_ANSWER_BYTES,
+  redactedAnswer,
+  retrySettings,
+  waitsForStatus,
+} from '../http-target.ts';
+import type { Outcome } from '../outcome.ts';
+import { commonSettings, defineTarget } from '../target.ts';
+import { slackMessage } from './message.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/** Posts events to a channel by an incoming webhook of Slack's. */
+export const slack = defineTarget({
+  type: 'slack',
+  description: 'Posts events to a Slack channel.',
+  schema: withAliases(
+    z.strictObject({
+      ...commonSettings,
+      type: z.literal('slack').describe('Kind of target.'),
+      slackUrl: secretUrl
+        .describe('Address of the incoming webhook; whoever knows it can post.')
+        .meta({ aliases: ['url'], destination: true }),
+      ...retrySettings,
+      // What Slack allows an incoming webhook.
+      pacing: rate.prefault('1/second').describe('Post no faster than this; what waits goes in one message.'),
+    }),
+  ),
+  // A channel shows messages in the order in which they come.
+  concurrency: () => 1,
+  // Slack counts by webhook, not by who posts to it.
+  rateLimitKey: ({ slackUrl }) => `slack ${new URL(slackUrl.reveal()).href}`,
+  batching: () => ({ maxEvents: 500, maxBytes: 4 * 1024 * 1024, lingerMs: 0 }),
+  async send(events, settings, context) {
+    const url = settings.slackUrl.reveal();
+    try {
+      const answer = await context.http.request({
+        url,
+        method: 'POST',
+        headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': `headgate/${VERSION}` },
+        body: JSON.stringify(slackMessage(events)),
+        timeoutMs: TIMEOUT_MS,
+        maxAnswerBytes: MAX_ANSWER_BYTES,
+        proxied: true,
+        signal: context.signal,
+      });
+      return classifySlackAnswer(answer, {
+        url,
+        retries: settings,
+        secrets: [url],
+        now: context.clock.now(),
+      });
+    } catch (error) {
+      return classifyFailure(error, settings);
+    }
+  },
+});
+
+/** What Slack says of the message itself: another one may well be taken. */
+const MESSAGE_ERRORS: readonly string[] = [
+  'invalid_attachments',
+  'invalid_blocks',
+  'invalid_payload',
+  'msg_blocks_too_long',
+  'msg_too_long',
+  'no_text',
+  'too_many_attachments',
+];
+
+/** What Slack says of the webhook, and what a person can do about it. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  action_prohibited: 'an administrator of the workspace does not allow it',
+  channel_is_archived: 'the channel is archived; make a webhook for another one',
+  channel_not_found: 'the channel is gone; make a webhook for another one',
+  invalid_token: 'check slackUrl',
+  no_active_hooks: 'the webhook was disabled; make a new one',
+  no_service: 'the webhook was removed or disabled; make a new one',
+  no_team: 'the workspace is gone; check slackUrl',
+  posting_to_general_channel_denied: 'the webhook may not post to the general channel; use another one',
+  team_disabled: 'the workspace is disabled',
+  user_not_found: 'the person it posts to is gone; make a new webhook',
+};
+
+/** What an answer of Slack's means: success is 200 with the body `ok`, all else is told by a word in the body. */
+function classifySlackAnswer(answer: HttpAnswer, exchange: HttpExchange): Outcome {
+  const word = errorWordOf(answer.body.toString('utf8'));
+  const isTaken = answer.status === 200 && word === 'ok';
+  const isSuccess = answer.status >= 200 && answer.status <= 299;
+  if (isTaken || (!isSuccess && !isKnownError(word))) return classifyAnswer(answer, exchange);
+  const shown = redactedAnswer(answer, exchange);
+  if (isSuccess && !isKnownError(word))
+    return { kind: 'retry', reason: `Slack answered ${answer.status} without 'ok'`, ...shown };
+  const waits = waitsForStatus(exchange.retries, answer.status);
+  if (waits !== undefined) return classifyAnswer(answer, exchange);
+  const remedy = REMEDIES[word];
+  return {
+    kind: 'refused',
+    reason: `Slack answered ${answer.status} ${word}${remedy === undefined ? '' : `; ${remedy}`}`,
+    ...shown,
+    ...(MESSAGE_ERRORS.includes(word) && { isAboutMessage: true }),
+  };
+}
+
+const isKnownError = (word: string): boolean =>
+  MESSAGE_ERRORS.includes(word) || Object.hasOwn(REMEDIES, word);
+
+/** A plain word, or the `error` of an object as other parts of Slack answer. */
+function errorWordOf(body: string): string {
+  const text = body.trim();
+  return /"error"\s*:\s*"(\w{1,64})"/.exec(text)?.[1] ?? text;
+}

@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream';
+import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
+import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
+import { CredentialsMissing, configuredKeys, type SnsAccess } from './settings.ts';
+
+/** Publishes with keys that it gets once and renews in time. */
+export interface Publisher {
+  /** Rejects with the library's error, a `HttpFailure`, or `KeysMissing`. */
+  publish(input: PublishCommandInput, signal: AbortSignal): Promise<void>;
+}
+
+/** This file is read by whoever has such a target, at its first message: its libraries are large. */
+export function createPublisher(access: SnsAccess): Publisher {
+  // It would warn on stderr, where the log is, of a Node it will want one day; its version is ours to choose.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  const { settings } = access;
+  const client = new SNSClient({
+    ...commonOptions(access),
+    ...(settings.endpoint !== undefined && { endpoint: settings.endpoint }),
+    maxAttempts: 1 + (settings.maxRetries ?? 0),
+    ...credentialsOf(access),
+  });
+  return {
+    async publish(input, abortSignal) {
+      await client.send(new PublishCommand(input), { abortSignal });
+    },
+  };
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** Requests go out the one way there is, so that their addresses are judged as all others are. */
+const commonOptions = ({ settings, http }: SnsAccess) => ({
+  region: settings.region,
+  requestHandler: {
+    async handle(request: SdkRequest, { abortSignal }: { readonly abortSignal?: unknown } = {}) {
+      const answer = await http.request({
+        url: urlOf(request),
+        method: 'POST',
+        headers: request.headers,
+        body: typeof request.body === 'string' ? request.body : Buffer.from(request.body ?? []),
+        timeoutMs: REQUEST_TIMEOUT_MS,
+        maxAnswerBytes: MAX_ANSWER_BYTES,
+        skipsVerification: !settings.rejectUnauthorized,
+        closesConnection: !settings.reuseConnections,
+        proxied: true,
+        ...(abortSignal instanceof AbortSignal && { signal: abortSignal }),
+      });
+      const { status: statusCode, headers, body } = answer;
+      return { response: { statusCode, headers, body: Readable.from([body]) } };
+    },
+  },
+});
+
+interface SdkRequest {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+const urlOf = ({ protocol, hostname, port, path }: SdkRequest): string =>
+  `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`;
+
+/** Left out, the library finds keys itself: environment, profile, web identity, the machine's own. */
+function credentialsOf(access: SnsAccess) {
+  const keys = configuredKeys(access);
+  const { settings } = access;
+  if (!settings.enableAssumeRole) return keys === undefined ? {} : { credentials: keys };
+  const client = new STSClient({
+    ...commonOptions(access),
+    maxAttempts: 1,
+    ...(keys && { credentials: keys }),
+  });
+  const assume = new AssumeRoleCommand({
+    RoleArn: settings.assumeRoleArn,
+    RoleSessionName: 'headgate',
+    DurationSeconds: settings.durationSeconds,
+    ...(settings.assumeRoleExternalId !== undefined && { ExternalId: settings.assumeRoleExternalId }),
+  });
+  return {
+    /** Asked again before what it gave has expired. */
+    async credentials() {
+      const { Credentials: given } = await client.send(assume);
+      if (given?.AccessKeyId === undefined || given.SecretAccessKey === undefined)
+        throw new CredentialsMissing(`the role ${settings.assumeRoleArn} gave no keys`);
+      return {
+        accessKeyId: given.AccessKeyId,
+        secretAccessKey: given.SecretAccessKey,
+        ...(given.SessionToken !== undefined && { sessionToken: given.SessionToken }),
+        ...(given.Expiration !== undefined && { expiration: given.Expiration }),
+      };
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import * as z from 'zod';
+import { type FieldValues, ownValue } from '../../expressions/evaluation.ts';
+import {
+  type CompiledExpression,
+  compileExpressionOrText,
+  type Expression,
+} from '../../expressions/expression.ts';
+import { reasonOf } from '../../lib/errors.ts';
+
+const MAX_LENGTH = 2048;
+
+/** An ARN or an address is itself, and nothing is nothing; all else is an expression, as a text in quotes is. */
+export function compileTopic(text: string): CompiledExpression {
+  const isPlain = text === '' || (/^(arn:|https?:\/\/)/.test(text) && !text.includes('${'));
+  return isPlain ? reading(text, () => text) : withQuoteHint(compileExpressionOrText(text));
+}
+
+/**
+ * A word is the field of that name where the event has one, and itself where it has none, as other words such as
+ * `team-a` are; all else is an expression.
+ */
+export function compileGroup(text: string): CompiledExpression {
+  if (!/^[\w:@=+/-]*$/.test(text)) return withQuoteHint(compileExpressionOrText(text));
+  return reading(text, fields => (Object.hasOwn(fields, text) ? ownValue(fields, text) : text));
+}
+
+const reading = (text: string, evaluate: Expression['evaluate']): CompiledExpression => ({
+  ok: true,
+  expression: { text, names: [], evaluate, toJSON: () => text },
+});
+
+const withQuoteHint = (compiled: CompiledExpression): CompiledExpression =>
+  compiled.ok ? compiled : { ok: false, problem: `${compiled.problem}; a text stands in quotes of its own` };
+
+const readBy = (compile: (text: string) => CompiledExpression) =>
+  z
+    .string()
+    .max(MAX_LENGTH)
+    .transform((text, context): Expression => {
+      const compiled = compile(text);
+      if (compiled.ok) return compiled.expression;
+      context.addIssue({ code: 'custom', message: compiled.problem, input: text });
+      return z.NEVER;
+    });
+
+export const topicName = readBy(compileTopic);
+export const groupName = readBy(compileGroup);
+
+/** Raised for an event of which an expression gives no name; the message says why. */
+export class NameMissing extends Error {}
+
+/** What the setting `name` gives for the event. Throws `NameMissing`. */
+export function evaluateName(name: string, expression: Expression, event: FieldValues): string {
+  const value = resultOf(name, expression, event);
+  const isName = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
+  const text = isName ? String(value).trim() : '';
+  if (text === '') throw new NameMissing(`${name}: ${expression.text} gives no text for this event`);
+  return text;
+}
+
+/** An ARN, or how a service that only speaks as SNS does calls its topics. */
+const TOPIC = /^(arn:[\w:.+=@/-]+|https?:\/\/[\x21-\x7e]+)$/;
+const MAX_SHOWN = 200;
+
+/** The topic that the setting gives for the event, where `wanted` names none. Throws `NameMissing`. */
+export function evaluateTopic(expression: Expression, event: FieldValues, wanted?: unknown): string {
+  const isWanted = typeof wanted === 'string' && wanted !== '';
+  const topic = isWanted ? wanted : evaluateName('topicArn', expression, event);
+  if (TOPIC.test(topic)) return topic;
+  throw new NameMissing(`topicArn: '${topic.slice(0, MAX_SHOWN)}' is no ARN of a topic`);
+}
+
+function resultOf(name: string, expression: Expression, event: FieldValues): unknown {
+  try {
+    return expression.evaluate(event);
+  } catch (error) {
+    throw new NameMissing(`${name}: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,293 @@
+import type { PublishCommandInput } from '@aws-sdk/client-sns';
+import * as z from 'zod';
+import { deliveryHintsOf } from '../../events/delivery-hints.ts';
+import type { HeadgateEvent } from '../../events/event.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { HttpClient } from '../../lib/http/client.ts';
+import { HttpFailure } from '../../lib/http/failure.ts';
+import { onAbort } from '../../lib/on-abort.ts';
+import { CERTIFICATE_RETRIES, redactText } from '../http-target.ts';
+import type { Outcome } from '../outcome.ts';
+import { defineTarget, type SendContext } from '../target.ts';
+import type { Publisher } from './client.ts';
+import { shortText, snsMessage } from './message.ts';
+import { evaluateName, evaluateTopic, NameMissing } from './names.ts';
+import {
+  CredentialsMissing,
+  configuredKeys,
+  matchesPattern,
+  type SnsAccess,
+  type SnsSettings,
+  snsSettings,
+  splitNumbers,
+} from './settings.ts';
+
+/** Shorter than an attempt may take, so that a slow service is told from a target that hangs. */
+const TIMEOUT_MS = 50_000;
+
+/** Publishes events to a topic of Amazon SNS, or to phones as short messages. */
+export const sns = defineTarget({
+  type: 'sns',
+  description: 'Publishes events to an Amazon SNS topic or to phones.',
+  neverGroups: settings => settings.topicType === 'fifo',
+  schema: snsSettings,
+  testNote: ({ allowList, destinationType }) =>
+    destinationType === 'topic' && allowList.length > 0
+      ? 'allowList is held against phone numbers that get messages directly; SNS sends to every subscription of a topic, so look there for phones and e-mail addresses outside of it'
+      : undefined,
+  concurrency: () => 4,
+  async send(events, settings, context) {
+    const [event] = events;
+    if (event === undefined) return { kind: 'sent' };
+    const timeout = new AbortController();
+    const removeListener = onAbort(context.signal, () => timeout.abort());
+    const cancel = context.clock.after(TIMEOUT_MS, () => timeout.abort());
+    const publish = (input: PublishCommandInput): Promise<Outcome> =>
+      publishOnce(input, settings, context, timeout.signal);
+    const publishContext = { publish, deliveryId: context.deliveryId, rest: context.rest };
+    try {
+      return settings.destinationType === 'topic'
+        ? await toTopic(events, event, settings, publishContext)
+        : await toPhones(event, settings, publishContext);
+    } finally {
+      cancel();
+      removeListener();
+    }
+  },
+});
+
+interface PublishContext {
+  publish(input: PublishCommandInput): Promise<Outcome>;
+  readonly deliveryId: string;
+  /** What attempts before left to do. */
+  readonly rest: string | undefined;
+}
+
+async function toTopic(
+  events: readonly HeadgateEvent[],
+  event: HeadgateEvent,
+  settings: SnsSettings,
+  { publish, deliveryId }: PublishContext,
+): Promise<Outcome> {
+  const names = destinationFor(event, settings);
+  if ('kind' in names) return names;
+  const { topic, group } = names;
+  const { attributes, subject, text } = snsMessage(events);
+  return publish({
+    TopicArn: topic,
+    Message: text,
+    MessageAttributes: { ...attributes },
+    ...(subject !== '' && { Subject: subject }),
+    ...(group !== undefined && {
+      MessageGroupId: idText(group),
+      // The same on every attempt, and another for the end of what this one begins: SNS drops what has the same one.
+      MessageDeduplicationId: idText(deliveryId),
+    }),
+  });
+}
+
+interface Destination {
+  readonly topic: string;
+  /** Undefined for a topic without groups. */
+  readonly group: string | undefined;
+}
+
+/** Where an event goes, or why that cannot be told: it says nothing of the target. */
+function destinationFor(
+  event: HeadgateEvent,
+  { topicArn, messageGroupId }: SnsSettings,
+): Destination | Outcome {
+  const refused = (reason: string): Outcome => ({ kind: 'refused', reason, isAboutMessage: true });
+  const { __topicArn: wanted } = deliveryHintsOf(event);
+  try {
+    const topic = evaluateTopic(topicArn, event, wanted);
+    if (!topic.endsWith('.fifo')) return { topic, group: undefined };
+    const hasGroup = messageGroupId.text !== '';
+    const group = hasGroup ? evaluateName('messageGroupId', messageGroupId, event) : event.cribl_notification;
+    return { topic, group };
+  } catch (error) {
+    if (error instanceof NameMissing) return refused(error.message);
+    throw error;
+  }
+}
+
+/** Letters, digits and marks, at most 128. */
+const idText = (text: string): string => text.replace(/[^\x21-\x7e]/gu, '-').slice(0, 128);
+
+/**
+ * Phones that are done with, each with why it was refused or null, kept with the delivery: whoever got the message must not
+ * get it again, and phones have no key that drops repeats.
+ */
+const restSchema = z.record(z.string(), z.string().nullable());
+
+function parseRest(rest: string | undefined): Map<string, Outcome> {
+  const known = rest === undefined ? {} : (restSchema.safeParse(JSON.parse(rest)).data ?? {});
+  return new Map(
+    Object.entries(known).map(([number, reason]): [string, Outcome] => [
+      number,
+      reason === null ? { kind: 'sent' } : { kind: 'refused', reason, isAboutMessage: true },
+    ]),
+  );
+}
+
+function formatRest(outcomes: ReadonlyMap<string, Outcome>): string {
+  const done = [...outcomes].flatMap(([number, end]) =>
+    end.kind === 'retry' ? [] : [[number, end.kind === 'sent' ? null : end.reason] as const],
+  );
+  return JSON.stringify(Object.fromEntries(done));
+}
+
+async function toPhones(
+  event: HeadgateEvent,
+  settings: SnsSettings,
+  { publish, rest }: PublishContext,
+): Promise<Outcome> {
+  const { __phoneNumber: wanted } = deliveryHintsOf(event);
+  const numbers = splitNumbers(
+    typeof wanted === 'string' && wanted !== '' ? wanted : (settings.phoneNumber ?? ''),
+  );
+  const outcomes = parseRest(rest);
+  for (const number of new Set(numbers)) {
+    if (outcomes.has(number)) continue;
+    const refusal = refusalOf(number, settings);
+    const end = refusal ?? (await publish({ PhoneNumber: number, Message: shortText(event) }));
+    outcomes.set(number, end);
+  }
+  const outcome = combineOutcomes(outcomes);
+  return outcome.kind === 'retry' ? { ...outcome, rest: formatRest(outcomes) } : outcome;
+}
+
+function refusalOf(number: string, { allowList }: SnsSettings): Outcome | undefined {
+  const refused = (reason: string): Outcome => ({ kind: 'refused', reason, isAboutMessage: true });
+  if (!/^\+[1-9]\d{6,14}$/.test(number))
+    return refused('no phone number such as +15555551234; set phoneNumber');
+  if (allowList.length > 0 && !allowList.some(pattern => matchesPattern(pattern, number)))
+    return refused('not in allowList');
+  return undefined;
+}
+
+/** One phone that is not reached keeps no other from the message. */
+function combineOutcomes(outcomes: ReadonlyMap<string, Outcome>): Outcome {
+  const failed = [...outcomes].filter(([, end]) => end.kind !== 'sent');
+  const [first] = failed;
+  if (first === undefined) return { kind: 'sent', httpStatus: 200 };
+  const reason = failed
+    .slice(0, 10)
+    .map(([number, end]) => `${number}: ${end.kind === 'sent' ? '' : end.reason}`)
+    .join('; ');
+  const [, whole] = failed.find(([, { kind }]) => kind === 'retry') ?? first;
+  const taken = failed.length < outcomes.size ? 'taken for the others, ' : '';
+  if (whole.kind === 'retry') return { ...whole, reason: `${taken}${reason}` };
+  return taken === ''
+    ? { ...whole, ...(whole.kind === 'refused' && { reason }) }
+    : { kind: 'sent', except: `${taken}${reason}` };
+}
+
+interface CachedPublisher {
+  readonly publisher: Promise<Publisher>;
+  readonly keys: string;
+}
+
+/** A target keeps what it signs with, for each way out: a role is not taken on for every message. */
+const publishers = new WeakMap<SnsSettings, WeakMap<HttpClient, CachedPublisher>>();
+
+function publisherOf(settings: SnsSettings, { http, secretOf }: SendContext): Promise<Publisher> {
+  const access = { settings, http, secretOf };
+  const keys = JSON.stringify(configuredKeys(access) ?? null);
+  const ofTarget = publishers.get(settings) ?? new WeakMap<HttpClient, CachedPublisher>();
+  publishers.set(settings, ofTarget);
+  const known = ofTarget.get(http);
+  if (known?.keys === keys) return known.publisher;
+  const publisher = import('./client.ts').then(({ createPublisher }) => createPublisher(access));
+  ofTarget.set(http, { publisher, keys });
+  return publisher;
+}
+
+async function publishOnce(
+  input: PublishCommandInput,
+  settings: SnsSettings,
+  context: SendContext,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const attempt = async (): Promise<Outcome> => {
+    const publisher = await publisherOf(settings, context);
+    await publisher.publish(input, signal);
+    return { kind: 'sent', httpStatus: 200 };
+  };
+  try {
+    return await attempt().catch(error => {
+      if (!hasExpiredCredentials(error)) throw error;
+      publishers.get(settings)?.delete(context.http);
+      return attempt();
+    });
+  } catch (error) {
+    if (signal.aborted) return { kind: 'retry', reason: `SNS: no end within ${TIMEOUT_MS / 1000} s` };
+    return classifySnsFailure(error, { settings, secretOf: context.secretOf });
+  }
+}
+
+/** What is read of the library's errors. */
+const failure = z.object({
+  name: z.string().catch(''),
+  $metadata: z.object({ httpStatusCode: z.number().optional() }).optional().catch(undefined),
+});
+
+const TRANSIENT =
+  /^(Throttl|TooManyRequests|RequestLimitExceeded|KMSThrottling|InternalError|InternalFailure|ServiceUnavailable|RequestTimeout)/;
+const EXPIRED = /^(ExpiredToken|RequestExpired|TokenRefreshRequired)/;
+/** About one message or one phone, as documented for Publish. */
+const MESSAGE_ERRORS =
+  /^(InvalidParameter|ParameterValueInvalid|OptedOut|ValidationException|InvalidMessage|MessageRejected)/;
+const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
+
+const REMEDIES: readonly (readonly [name: RegExp, remedy: string])[] = [
+  [/^(AuthorizationError|AccessDenied)/, 'the keys may not publish there; grant sns:Publish'],
+  [
+    /^(InvalidClientTokenId|SignatureDoesNotMatch|UnrecognizedClient|InvalidAccessKeyId|InvalidSecurity)/,
+    'check the keys',
+  ],
+  [/^NotFound/, 'check topicArn and region'],
+];
+
+/** Keys that were held longer than they last: new ones are got, and it is tried again at once. */
+const hasExpiredCredentials = (error: unknown): boolean =>
+  EXPIRED.test(failure.safeParse(error).data?.name ?? '');
+
+/** What it means that a message was not taken. */
+function classifySnsFailure(error: unknown, access: Pick<SnsAccess, 'secretOf' | 'settings'>): Outcome {
+  if (error instanceof CredentialsMissing) return { kind: 'refused', reason: error.message };
+  if (error instanceof HttpFailure) return outcomeOfConnection(error);
+  const { name = '', $metadata } = failure.safeParse(error).data ?? {};
+  const status = $metadata?.httpStatusCode;
+  const answer = redactError(`${name}: ${reasonOf(error)}`, access);
+  if (NO_CREDENTIALS.test(name))
+    return {
+      kind: 'retry',
+      reason: `no keys for AWS: ${answer}`,
+      waits: CERTIFICATE_RETRIES,
+      isTargetBroken: true,
+    };
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(name))?.[1];
+  const reason = `SNS answered ${answer}${remedy === undefined ? '' : `; ${remedy}`}`;
+  const details = { reason, answer, ...(status !== undefined && { httpStatus: status }) };
+  if (/^(Throttl|TooMany|RequestLimit|KMSThrottling)/.test(name) || status === 429)
+    return { kind: 'retry', ...details, pauseTarget: true };
+  const isTransientStatus = status === undefined || status >= 500 || status === 408;
+  if (isTransientStatus || TRANSIENT.test(name) || hasExpiredCredentials(error))
+    return { kind: 'retry', ...details };
+  return { kind: 'refused', ...details, ...(MESSAGE_ERRORS.test(name) && { isAboutMessage: true }) };
+}
+
+function outcomeOfConnection({ message: reason, reason: kind }: HttpFailure): Outcome {
+  if (kind === 'forbidden-address') return { kind: 'refused', reason };
+  return kind === 'tls'
+    ? { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true }
+    : { kind: 'retry', reason };
+}
+
+function redactError(text: string, access: Pick<SnsAccess, 'secretOf' | 'settings'>): string {
+  const secret = configuredKeys(access)?.secretAccessKey;
+  return redactText(Buffer.from(text), secret === undefined ? [] : [secret])
+    .replace(/\s+/g, ' ')
+    .slice(0, 500);
+}

@@ -19,6 +19,7 @@ import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
 import { ConfigurationInvalid } from './configuration-invalid.ts';
+import { DEFAULT_WORKSPACE } from './default-workspace.ts';
 import type { DeploymentOptions, Serving } from './deployments/deployment.ts';
 import { startHosted } from './deployments/hosted.ts';
 import { startSelfManaged } from './deployments/self-managed.ts';
@@ -32,9 +33,6 @@ import { openFileConfiguration } from './workspace-configuration.ts';
 
 /** Of so many receivers it is remembered until when their certificates hold. */
 const MOST_CERTIFICATES = 10_000;
-
-/** The one workspace of a customer-managed installation. */
-export const WORKSPACE = 'default';
 
 export interface AppOptions {
   readonly configFolder: string;
@@ -80,7 +78,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const opened = await openStorage({ url, dataFolder, logger, clock, onBatch: batched });
     const storage = meteredStorage(opened, metrics, clock);
     teardown.add('storage', () => storage.close());
-    await continueIds(ids, storage.in(WORKSPACE));
+    await continueIds(ids, storage.in(DEFAULT_WORKSPACE));
     const keyRing = await openKeyRing({
       path: resolve(dataFolder, storageSettings.keyRing),
       mayCreate: !(await storage.hasSealedValues()),
@@ -89,7 +87,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const shared = { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
     let serving: Serving | undefined;
     const workspaceConfiguration = await openFileConfiguration(shared, {
-      workspace: WORKSPACE,
+      workspace: DEFAULT_WORKSPACE,
       sources,
       assertMayBecome: async (next, now) => serving?.assertMayBecome(next, now),
     });

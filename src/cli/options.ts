@@ -13,6 +13,9 @@ export const dataOption = (): Option =>
     .env('HEADGATE_DATA')
     .default('./data');
 
+export const orgOption = (): Option =>
+  new Option('--org <id>', 'the organization, for commands that manage one').env('HEADGATE_ORG');
+
 /**
  * Whether a command that can ask a server as well is to act on the store: a folder that a flag names is meant, one that
  * only the environment or a default names is a server's. A command that names both is wrong usage.

@@ -8,9 +8,11 @@ import { workspaceOperations } from '../api/v1/workspaces.ts';
 import { ROLES, type Role } from '../auth/permissions.ts';
 import { AppError } from '../lib/errors.ts';
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../storage/tables.ts';
+import { orgOption } from './options.ts';
 import { reportFailure } from './output/explain.ts';
 import { EXIT, type Finish, printError } from './output/output.ts';
-import { findLogin, printItem, type ServerFlags, withServerOptions } from './session.ts';
+import { printItem } from './output/table.ts';
+import { findLogin, type ServerFlags, withServerOptions } from './session.ts';
 
 /** As it is typed: `main=editor`. */
 interface WorkspaceGrant {
@@ -143,9 +145,6 @@ const loginName = (profile: string | undefined): string =>
 
 const remedy = (profile: string | undefined): string =>
   profile === undefined ? 'set HEADGATE_AUTH_URL' : 'run headgate login with --auth-url';
-
-export const orgOption = (): Option =>
-  new Option('--org <id>', 'the organization, for commands that manage one').env('HEADGATE_ORG');
 
 export const withOrganizationOptions = (command: Command): Command =>
   withServerOptions(command).addOption(orgOption());

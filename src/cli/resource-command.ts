@@ -2,8 +2,8 @@ import type { Client, Paged } from '@headgate/client';
 import { Argument, Command, InvalidArgumentError, type Option } from 'commander';
 import { fileOption, readBody } from './input.ts';
 import type { Finish } from './output/output.ts';
-import type { Column } from './output/table.ts';
-import { printItem, printList, runOnServer, type ServerFlags, withServerOptions } from './session.ts';
+import { type Column, printItem, printList } from './output/table.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from './session.ts';
 
 /** Values of a list's own options, by name. */
 type Filters = Readonly<Record<string, string>>;

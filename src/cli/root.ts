@@ -1,65 +1,53 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../lib/version.ts';
-import { backupCommand } from './commands/backup.ts';
-import { checkCommand } from './commands/check.ts';
-import { completeCommand, completionCommand } from './commands/completion.ts';
-import { inputsCommand, outputsCommand } from './commands/components.ts';
-import { configCommand } from './commands/config.ts';
-import { credentialsCommand } from './commands/credentials.ts';
-import { deliveriesCommand } from './commands/deliveries.ts';
-import { demoCommand } from './commands/demo.ts';
-import { incidentsCommand } from './commands/incidents.ts';
-import { ingestTokensCommand } from './commands/ingest-tokens.ts';
-import { keysCommand } from './commands/keys.ts';
-import { loginCommand } from './commands/login.ts';
-import { logoutCommand } from './commands/logout.ts';
-import { messagesCommand } from './commands/messages.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { notificationsCommand } from './commands/notifications.ts';
-import { orgCommand } from './commands/org.ts';
-import { restoreCommand } from './commands/restore.ts';
-import { secretsCommand } from './commands/secrets.ts';
-import { serveCommand } from './commands/serve.ts';
-import { serveLoginCommand } from './commands/serve-login.ts';
-import { targetsCommand } from './commands/targets.ts';
-import { testSendCommand } from './commands/test-send.ts';
-import { usersCommand } from './commands/users.ts';
-import { versionCommand } from './commands/version.ts';
-import { whoamiCommand } from './commands/whoami.ts';
 import { EXIT, type ExitCode, type Finish } from './output/output.ts';
 
-/** As the help groups them. */
-const COMMANDS: Readonly<Record<string, readonly ((finish: Finish) => Command)[]>> = {
-  'On this machine:': [
-    serveCommand,
-    serveLoginCommand,
-    demoCommand,
-    checkCommand,
-    backupCommand,
-    restoreCommand,
-    migrateCommand,
-  ],
-  'Asking a server:': [
-    loginCommand,
-    logoutCommand,
-    whoamiCommand,
-    inputsCommand,
-    outputsCommand,
-    notificationsCommand,
-    targetsCommand,
-    testSendCommand,
-    incidentsCommand,
-    deliveriesCommand,
-    messagesCommand,
-    secretsCommand,
-    ingestTokensCommand,
-    configCommand,
-    usersCommand,
-    keysCommand,
-  ],
-  'Of a hosted deployment:': [orgCommand, credentialsCommand],
-  'About headgate:': [versionCommand, completionCommand],
+type MakeCommand = (finish: Finish) => Command;
+type LoadCommand = () => Promise<MakeCommand>;
+
+/** Grouped as in the help. A command's file, and the libraries it needs, are loaded when the command is asked for. */
+const COMMANDS: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
+  'On this machine:': {
+    serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    'serve-login': async () => (await import('./commands/serve-login.ts')).serveLoginCommand,
+    demo: async () => (await import('./commands/demo.ts')).demoCommand,
+    check: async () => (await import('./commands/check.ts')).checkCommand,
+    backup: async () => (await import('./commands/backup.ts')).backupCommand,
+    restore: async () => (await import('./commands/restore.ts')).restoreCommand,
+    migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  },
+  'Asking a server:': {
+    login: async () => (await import('./commands/login.ts')).loginCommand,
+    logout: async () => (await import('./commands/logout.ts')).logoutCommand,
+    whoami: async () => (await import('./commands/whoami.ts')).whoamiCommand,
+    inputs: async () => (await import('./commands/components.ts')).inputsCommand,
+    outputs: async () => (await import('./commands/components.ts')).outputsCommand,
+    notifications: async () => (await import('./commands/notifications.ts')).notificationsCommand,
+    targets: async () => (await import('./commands/targets.ts')).targetsCommand,
+    'test-send': async () => (await import('./commands/test-send.ts')).testSendCommand,
+    incidents: async () => (await import('./commands/incidents.ts')).incidentsCommand,
+    deliveries: async () => (await import('./commands/deliveries.ts')).deliveriesCommand,
+    messages: async () => (await import('./commands/messages.ts')).messagesCommand,
+    secrets: async () => (await import('./commands/secrets.ts')).secretsCommand,
+    'ingest-tokens': async () => (await import('./commands/ingest-tokens.ts')).ingestTokensCommand,
+    config: async () => (await import('./commands/config.ts')).configCommand,
+    users: async () => (await import('./commands/users.ts')).usersCommand,
+    keys: async () => (await import('./commands/keys.ts')).keysCommand,
+  },
+  'Of a hosted deployment:': {
+    org: async () => (await import('./commands/org.ts')).orgCommand,
+    credentials: async () => (await import('./commands/credentials.ts')).credentialsCommand,
+  },
+  'About headgate:': {
+    version: async () => (await import('./commands/version.ts')).versionCommand,
+    completion: async () => (await import('./commands/completion.ts')).completionCommand,
+  },
 };
+
+/** Asked by the completion scripts of shells, so it is not in the help. */
+const COMPLETE = 'complete';
+/** Flags of the program itself that need no command. */
+const NEEDS_NO_COMMAND = ['-V', '--version'];
 
 /** Parses the arguments and runs the command; answers the exit code: 0 ok, 1 failed, 2 usage, 3 configuration invalid. */
 export async function runCli(argv: readonly string[]): Promise<ExitCode> {
@@ -67,7 +55,7 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
   const finish = (result: ExitCode): void => {
     code = result;
   };
-  const program = programOf(finish);
+  const program = await programFor(argv, finish);
   try {
     await program.parseAsync([...argv], { from: 'user' });
   } catch (error) {
@@ -77,19 +65,36 @@ export async function runCli(argv: readonly string[]): Promise<ExitCode> {
   return code;
 }
 
-function programOf(finish: Finish): Command {
-  const program = new Command('headgate')
+/** Has the one command that the arguments begin with, or all of them for the help and for what is none of them. */
+async function programFor(argv: readonly string[], finish: Finish): Promise<Command> {
+  const program = emptyProgram();
+  const [first = ''] = argv;
+  if (first === COMPLETE) {
+    const { completeCommand } = await import('./commands/completion.ts');
+    const words = argv.slice(argv.indexOf('--', 1) + 1);
+    await attachCommands(program, finish, words.length > 1 ? words[0] : undefined);
+    program.addCommand(
+      completeCommand(finish, () => program),
+      { hidden: true },
+    );
+  } else if (!NEEDS_NO_COMMAND.includes(first)) await attachCommands(program, finish, first);
+  return program;
+}
+
+const emptyProgram = (): Command =>
+  new Command('headgate')
     .description('An open control plane for data pipelines.')
     .version(VERSION, '-V, --version')
     .showHelpAfterError('(headgate --help lists the commands)')
     .exitOverride();
-  for (const [heading, commands] of Object.entries(COMMANDS))
-    for (const command of commands) attach(command(finish).helpGroup(heading), program);
-  program.addCommand(
-    completeCommand(finish, () => program),
-    { hidden: true },
+
+async function attachCommands(program: Command, finish: Finish, name: string | undefined): Promise<void> {
+  const isKnown = Object.values(COMMANDS).some(
+    commands => name !== undefined && Object.hasOwn(commands, name),
   );
-  return program;
+  for (const [heading, commands] of Object.entries(COMMANDS))
+    for (const [own, load] of Object.entries(commands))
+      if (!isKnown || own === name) attach((await load())(finish).helpGroup(heading), program);
 }
 
 function attach(command: Command, parent: Command): void {

@@ -4,8 +4,7 @@ import { type Command, Option } from 'commander';
 import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { reportFailure } from './output/explain.ts';
-import { EXIT, type Finish, print } from './output/output.ts';
-import { type Column, objectLines, tableLines } from './output/table.ts';
+import { EXIT, type Finish } from './output/output.ts';
 import { type LoginProfile, profilesFile, readProfiles } from './profiles.ts';
 
 /** Flags of every command that asks a server. */
@@ -103,22 +102,3 @@ export async function runOnServer(
     finish(reportFailure(error));
   }
 }
-
-/** `{items, count}` as the API has it, or a table. */
-export function printList<Row extends object>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  { json }: ServerFlags,
-  none: string,
-): void {
-  if (json) print(asJson({ items: rows, count: rows.length }));
-  else if (rows.length === 0) print(none);
-  else for (const line of tableLines(columns, rows)) print(line);
-}
-
-export function printItem(item: object, { json }: ServerFlags): void {
-  if (json) print(asJson(item));
-  else for (const line of objectLines(item)) print(line);
-}
-
-export const asJson = (value: object): string => JSON.stringify(value, null, 2);

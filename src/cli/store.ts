@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import { WORKSPACE } from '../app/app.ts';
 import { ConfigurationInvalid } from '../app/configuration-invalid.ts';
+import { DEFAULT_WORKSPACE } from '../app/default-workspace.ts';
 import { SETTINGS_FILE } from '../config/load.ts';
 import { readSettings } from '../config/read/settings.ts';
 import type { Settings } from '../config/settings.ts';
@@ -53,7 +53,7 @@ export async function withStore<Result>(
   try {
     return await work({
       storage,
-      workspace: WORKSPACE,
+      workspace: DEFAULT_WORKSPACE,
       openKeyRing: async () =>
         openKeyRing({
           path: resolve(dataFolder, settings.storage.keyRing),

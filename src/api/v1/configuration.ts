@@ -2,7 +2,10 @@ import * as z from 'zod';
 import type { CheckFindings } from '../../config/check-files.ts';
 import type { ConfigurationStatus } from '../../config/configuration.ts';
 import { FILES, type FileTexts } from '../../config/load.ts';
+import { checkConfig, exportConfig, getConfigStatus, importConfig } from '../../resources/config.ts';
+import { item } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
+import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
 const problem = z.object({
   file: z.string().describe('A file, or `environment` or `flags`.'),
@@ -17,10 +20,10 @@ const found = {
 };
 
 const check = z.object({ ok: z.boolean().describe('Whether there are no errors.'), ...found });
-export const checkShape: Shape = { name: 'ConfigurationCheck', schema: check };
+const checkShape: Shape = { name: 'ConfigurationCheck', schema: check };
 
 /** The same as `headgate check --json` prints. */
-export const wireCheck = ({ ok, errors, warnings }: CheckFindings): z.output<typeof check> => ({
+const wireCheck = ({ ok, errors, warnings }: CheckFindings): z.output<typeof check> => ({
   ok,
   errors,
   warnings,
@@ -31,9 +34,9 @@ const status = z.object({
   loadedAt: z.iso.datetime().nullable().describe('When the configuration in force was read.'),
   ...found,
 });
-export const statusShape: Shape = { name: 'ConfigurationStatus', schema: status };
+const statusShape: Shape = { name: 'ConfigurationStatus', schema: status };
 
-export const wireConfigurationStatus = (now: ConfigurationStatus): z.output<typeof status> => now;
+const wireConfigurationStatus = (now: ConfigurationStatus): z.output<typeof status> => now;
 
 const files = z.object({
   files: z
@@ -41,6 +44,49 @@ const files = z.object({
     .describe('The texts by the names of their files; secrets in them are masked.'),
 });
 
-export const configFilesShape: Shape = { name: 'ConfigurationFiles', schema: files };
+const configFilesShape: Shape = { name: 'ConfigurationFiles', schema: files };
 
-export const wireConfigFiles = (texts: FileTexts): z.output<typeof files> => ({ files: texts });
+const wireConfigFiles = (texts: FileTexts): z.output<typeof files> => ({ files: texts });
+
+export const configurationRoutes: readonly Route[] = [
+  route({
+    id: 'configuration.status',
+    method: 'GET',
+    path: '/system/config/status',
+    summary: 'Tell whether the files on disk are in force, with every error',
+    verb: getConfigStatus,
+    answer: item(statusShape, wireConfigurationStatus),
+  }),
+  route({
+    id: 'configuration.check',
+    method: 'POST',
+    path: '/system/config/check',
+    summary: 'Tell what is wrong with texts of files; nothing is changed',
+    description: 'A file that is not named counts as it stands on disk. References are not looked up.',
+    verb: checkConfig,
+    takes: { shape: { name: 'ConfigurationTexts' } },
+    answer: item(checkShape, wireCheck),
+    example: { body: { files: { 'notifications.yml': 'targets:\n  - { id: ops, type: webhok }\n' } } },
+  }),
+  route({
+    id: 'configuration.export',
+    method: 'GET',
+    path: '/system/config/files',
+    summary: 'Get the texts of the configuration in force, secrets masked',
+    verb: exportConfig,
+    answer: item(configFilesShape, wireConfigFiles),
+  }),
+  route({
+    id: 'configuration.import',
+    method: 'PUT',
+    path: '/system/config/files',
+    summary: 'Put texts in the place of those of their names; all of them take effect or none',
+    description:
+      'A file that is not named stays as it is. A masked secret stands for the one that is there now.',
+    verb: importConfig,
+    takes: { shape: { name: 'ConfigurationImport' } },
+    answer: item(configFilesShape, wireConfigFiles),
+    errors: WRITE_ERRORS,
+    example: { body: { files: { 'outputs.yml': '# nothing is declared\n' }, message: 'tidied up' } },
+  }),
+];

@@ -6,6 +6,7 @@ import { auditRoutes } from './audit.ts';
 import { authRoutes, loginOperation } from './auth.ts';
 import { componentRoutes } from './components.ts';
 import { conditionRoutes } from './conditions.ts';
+import { configurationRoutes } from './configuration.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import { groupRoutes } from './groups.ts';
 import { healthOperation } from './health.ts';
@@ -16,6 +17,7 @@ import { messageRoutes } from './messages.ts';
 import { metricRoutes } from './metrics.ts';
 import { notificationRoutes } from './notifications.ts';
 import { secretRoutes } from './secrets.ts';
+import { settingsRoutes } from './settings.ts';
 import { streamOperation } from './stream.ts';
 import { systemRoutes } from './system.ts';
 import { targetRoutes } from './targets.ts';
@@ -40,6 +42,8 @@ export const routes: readonly Route[] = [
   ...keyRoutes,
   ...auditRoutes,
   ...versionRoutes,
+  ...configurationRoutes,
+  ...settingsRoutes,
   ...systemRoutes,
 ];
 

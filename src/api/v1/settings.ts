@@ -4,9 +4,18 @@ import { type AuthSettings, authSchema } from '../../auth/settings.ts';
 import { isMap, type PlainMap, plainCopy } from '../../config/plain.ts';
 import { type Settings, settingsSchema } from '../../config/settings.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
-import type { SettingsView } from '../../resources/settings.ts';
+import { etagOf } from '../../resources/etag.ts';
+import {
+  getAuthSettings,
+  getSettings,
+  type SettingsView,
+  updateAuthSettings,
+  updateSettings,
+} from '../../resources/settings.ts';
 import type { Call } from '../../resources/verb.ts';
+import { item } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
+import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
 const note = z.object({
   path: z.string().describe('Of the setting, as in `api.port`.'),
@@ -156,3 +165,57 @@ export function sentAuthSettings(sent: unknown): unknown {
     if (Object.hasOwn(body, key) && body[key] !== value) throw unchangeable(key);
   return Object.fromEntries(entries);
 }
+
+/** The tag is that of the settings: what is said beside them may change with a restart. */
+const etag = ({ settings }: SettingsView<object>): string => etagOf(settings);
+
+const settingsRoute = { path: '/system/settings/conf', answer: item(settingsShape, wireSettings), etag };
+const authSettingsRoute = {
+  path: '/system/settings/auth',
+  answer: item(authSettingsShape, wireAuthSettings),
+  etag,
+  isOfInstallation: true,
+} as const;
+
+const MERGED = 'Maps are merged, null takes back to the default, and everything else replaces.';
+
+export const settingsRoutes: readonly Route[] = [
+  route({
+    ...settingsRoute,
+    id: 'settings.get',
+    method: 'GET',
+    summary: 'Get the settings with every default, secrets masked',
+    verb: getSettings,
+  }),
+  route({
+    ...settingsRoute,
+    id: 'settings.update',
+    method: 'PATCH',
+    summary: 'Change the settings that are sent, in the file and in force',
+    description: `${MERGED} What waits for a restart, or is set by the environment or a flag, is answered in notes.`,
+    verb: updateSettings,
+    takes: { shape: settingsShape, kind: 'part' },
+    accept: sentSettings,
+    errors: WRITE_ERRORS,
+    example: { body: { delivery: { retrySchedule: ['0s', '10s', '1m'] } } },
+  }),
+  route({
+    ...authSettingsRoute,
+    id: 'authSettings.get',
+    method: 'GET',
+    summary: 'Get how people sign in, secrets masked',
+    verb: getAuthSettings,
+  }),
+  route({
+    ...authSettingsRoute,
+    id: 'authSettings.update',
+    method: 'PATCH',
+    summary: 'Change how people sign in, in the file and in force',
+    description: MERGED,
+    verb: updateAuthSettings,
+    takes: { shape: authSettingsShape, kind: 'part' },
+    accept: sentAuthSettings,
+    errors: WRITE_ERRORS,
+    example: { body: { fallback: true } },
+  }),
+];

@@ -1,8 +1,14 @@
 import type { OrganizationAudits } from '../../auth/audit.ts';
-import { createIdentity, type Identity } from '../../auth/identity.ts';
+import { createIdentity, type Identity, type IdentitySettings } from '../../auth/identity.ts';
 import { createMemberLinking } from '../../auth/sso/account-linking.ts';
 import type { HostedSettings, Settings } from '../../config/settings.ts';
-import { identitySettings } from './self-managed.ts';
+
+export const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
+  ...api,
+  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
+  auth,
+  externalUrl: instance.externalUrl,
+});
 
 type IdentityOptions = Parameters<typeof createIdentity>[0];
 

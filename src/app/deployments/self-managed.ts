@@ -1,12 +1,12 @@
 import { describeWorkspace } from '../../api/metrics/workspace.ts';
-import { createIdentity, type Identity, type IdentitySettings } from '../../auth/identity.ts';
-import type { Settings } from '../../config/settings.ts';
+import { createIdentity, type Identity } from '../../auth/identity.ts';
 import { signingKey } from '../expiry-facts.ts';
 import { createMeters, meteredIdentity } from '../meters.ts';
 import { sweepSessions } from '../sweeps.ts';
 import { startWorkspace } from '../workspace.ts';
 import type { WorkspaceConfiguration } from '../workspace-configuration.ts';
 import type { DeploymentOptions, Serving } from './deployment.ts';
+import { identitySettings } from './identity.ts';
 
 /** The deployment that customers manage themselves: users of its own, and one workspace, whose configuration is held. */
 export async function startSelfManaged(
@@ -46,10 +46,3 @@ export async function startSelfManaged(
     checkSettings: identity.checkSettings,
   };
 }
-
-export const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
-  ...api,
-  loginBackOff: { after: api.loginBackOff.after, longestMs: api.loginBackOff.longest.ms },
-  auth,
-  externalUrl: instance.externalUrl,
-});

@@ -4,7 +4,8 @@ import { Argument, Command } from 'commander';
 import { FILES, type FileName } from '../../config/load.ts';
 import { AppError, codeOf } from '../../lib/errors.ts';
 import type { Finish } from '../output/output.ts';
-import { printItem, runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
+import { printItem } from '../output/table.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 /** `headgate config export|import`: the configuration of a server as files. */
 export const configCommand = (finish: Finish): Command =>

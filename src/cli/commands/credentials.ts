@@ -22,7 +22,7 @@ import {
 } from '../organization.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print, printError } from '../output/output.ts';
-import { printItem, printList } from '../session.ts';
+import { printItem, printList } from '../output/table.ts';
 import type { Folders } from '../store.ts';
 
 const NEVER = 'never';

@@ -4,8 +4,9 @@ import { systemClock } from '../../lib/clock.ts';
 import { DELIVERY_STATES } from '../../storage/tables.ts';
 import { timeAgo } from '../options.ts';
 import type { Finish } from '../output/output.ts';
+import { printItem } from '../output/table.ts';
 import { resourceCommand } from '../resource-command.ts';
-import { printItem, runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 type Delivery = Schemas['Delivery'];
 

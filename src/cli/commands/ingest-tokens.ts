@@ -3,8 +3,9 @@ import { Argument, Command, Option } from 'commander';
 import { systemClock } from '../../lib/clock.ts';
 import { timeAhead } from '../options.ts';
 import { type Finish, printError } from '../output/output.ts';
+import { printItem } from '../output/table.ts';
 import { resourceCommand } from '../resource-command.ts';
-import { printItem, runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 type IngestToken = Schemas['IngestToken'];
 

@@ -2,8 +2,9 @@ import type { Schemas } from '@headgate/client';
 import { Command, Option } from 'commander';
 import { ALGORITHMS } from '../../auth/tokens/keys.ts';
 import type { Finish } from '../output/output.ts';
+import { printItem } from '../output/table.ts';
 import { resourceCommand } from '../resource-command.ts';
-import { printItem, runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 type Key = Schemas['Key'];
 

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { promptSecret, readSecret } from '../input.ts';
-import { orgOption } from '../organization.ts';
+import { orgOption } from '../options.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print, printError } from '../output/output.ts';
 import { PROFILE_NAME, profilesFile, readProfiles, writeProfiles } from '../profiles.ts';

@@ -16,7 +16,7 @@ import {
   workspaceOption,
 } from '../organization.ts';
 import { type Finish, printError } from '../output/output.ts';
-import { printItem, printList } from '../session.ts';
+import { printItem, printList } from '../output/table.ts';
 
 export const membersCommand = (finish: Finish): Command =>
   new Command('members')

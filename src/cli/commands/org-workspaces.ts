@@ -9,7 +9,7 @@ import {
   withOrganizationOptions,
 } from '../organization.ts';
 import type { Finish } from '../output/output.ts';
-import { printItem, printList } from '../session.ts';
+import { printItem, printList } from '../output/table.ts';
 
 export const workspacesCommand = (finish: Finish): Command =>
   new Command('workspaces')

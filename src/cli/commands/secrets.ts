@@ -6,7 +6,8 @@ import { promptSecret, readSecret } from '../input.ts';
 import { actsOnStore, configOption, dataOption } from '../options.ts';
 import { reportFailure } from '../output/explain.ts';
 import { EXIT, type Finish, print } from '../output/output.ts';
-import { openSession, printItem, printList, type ServerFlags, withServerOptions } from '../session.ts';
+import { printItem, printList } from '../output/table.ts';
+import { openSession, type ServerFlags, withServerOptions } from '../session.ts';
 import type { SecretsBackend } from '../store-secrets.ts';
 
 const serverSecrets = ({ secrets }: Client): SecretsBackend => ({

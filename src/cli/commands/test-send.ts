@@ -2,7 +2,8 @@ import type { Schemas } from '@headgate/client';
 import { Argument, Command, Option } from 'commander';
 import { readBody } from '../input.ts';
 import { EXIT, type Finish, print } from '../output/output.ts';
-import { asJson, runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
+import { asJson } from '../output/table.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 type TestOutcome = Schemas['TargetTest'];
 

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { VERSION } from '../../lib/version.ts';
 import { EXIT, type Finish, print } from '../output/output.ts';
-import { asJson, runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
+import { asJson } from '../output/table.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 interface VersionFlags extends ServerFlags {
   readonly server?: boolean;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Finish } from '../output/output.ts';
-import { printItem, runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
+import { printItem } from '../output/table.ts';
+import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 export const whoamiCommand = (finish: Finish): Command =>
   withServerOptions(new Command('whoami').description('tell who is logged in, where, for how long')).action(

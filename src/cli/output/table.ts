@@ -1,6 +1,12 @@
 import { coloursFor } from '../../lib/colours.ts';
+import { print } from './output.ts';
 
 const { bold, green, yellow, red } = coloursFor(process.stdout);
+
+/** Flags of a command that prints an object or a list. */
+export interface OutputFlags {
+  readonly json?: boolean;
+}
 
 /** One column of a table: its heading, and what stands in it. */
 export interface Column<Row> {
@@ -8,8 +14,27 @@ export interface Column<Row> {
   of(row: Row): unknown;
 }
 
+/** `{items, count}` as the API has it, or a table. */
+export function printList<Row extends object>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { json }: OutputFlags,
+  none: string,
+): void {
+  if (json) print(asJson({ items: rows, count: rows.length }));
+  else if (rows.length === 0) print(none);
+  else for (const line of tableLines(columns, rows)) print(line);
+}
+
+export function printItem(item: object, { json }: OutputFlags): void {
+  if (json) print(asJson(item));
+  else for (const line of objectLines(item)) print(line);
+}
+
+export const asJson = (value: object): string => JSON.stringify(value, null, 2);
+
 /** Rows under headings, as wide as what they hold. Control characters of what others wrote never reach the terminal. */
-export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
+function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
   const cells = rows.map(row => columns.map(({ of }) => cellOf(of(row))));
   const widths = columns.map(({ name }, index) =>
     Math.max(name.length, ...cells.map(line => widthOf(line[index] ?? ''))),
@@ -26,7 +51,7 @@ export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly 
 }
 
 /** A single object: each key with its value, those within it by their path. */
-export const objectLines = (value: object): string[] => {
+const objectLines = (value: object): string[] => {
   const entries = leavesOf(value, '');
   const width = Math.max(0, ...entries.map(([key]) => key.length));
   return entries.map(([key, leaf]) => coloured(`${key.padEnd(width)}  ${cellOf(leaf)}`.trimEnd()));

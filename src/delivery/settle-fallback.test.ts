@@ -82,7 +82,7 @@ it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
         isFailing: true,
         fallbacks: () => others,
       });
-      expect(told.result).toEqual({ ...told.before, handOver: told.result.fallbackDeliveries });
+      expect(told.result).toEqual({ ...told.before, fallbackDeliveries: told.result.fallbackDeliveries });
       expect(told.result.fallbackDeliveries).toMatchObject([
         { target: 'first', status: 'OK', instead_of: 'hook' },
         { target: 'second', status: 'OK', instead_of: 'hook' },

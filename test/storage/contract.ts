@@ -154,7 +154,7 @@ export function describeStorage(dialect: TestDialect): void {
         expect(await stores().deliveries.attempts(id)).toEqual([attemptRow(id, 1)]);
         expect(await stores().deliveries.waiting('hook', '', 10)).toHaveLength(1);
         expect(await stores().deliveries.notified(operation.incident.id, 'hook')).toMatchObject({
-          isReached: false,
+          isNotified: false,
         });
       });
 
@@ -176,11 +176,11 @@ export function describeStorage(dialect: TestDialect): void {
         const end = transition(closed(incident), { targets: ['log'] });
         await storage.commit(end);
         await storage.commit(settle(deliveryOf(end)));
-        expect(await stores().deliveries.notified(incident.id, 'log')).toMatchObject({ isReached: false });
+        expect(await stores().deliveries.notified(incident.id, 'log')).toMatchObject({ isNotified: false });
 
         const [firing] = await stores().deliveries.waiting('hook', '', 1);
         await storage.commit(settle(firing?.id ?? ''));
-        expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isReached: true });
+        expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isNotified: true });
       });
     });
 

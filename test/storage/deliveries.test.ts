@@ -74,14 +74,14 @@ export function describeDeliveries(dialect: TestDialect): void {
         const incident = incidentRow();
         const [row] = (await committed(transition(incident))).deliveries;
         const { notified: told, fallbackTargets: standIns } = stores().deliveries;
-        expect(await told(incident.id, 'hook')).toEqual({ isReached: false, standIns: [] });
+        expect(await told(incident.id, 'hook')).toEqual({ isNotified: false, fallbacks: [] });
         const others = [standIn(row, 'spare'), standIn(row, 'pager')];
         await storage.commit(settle(row?.id ?? '', { state: 'exhausted', fallbackDeliveries: others }));
         const repeat = await committed(transition(repeated(incident)));
         await end(deliveryOf(repeat), 'sent');
-        expect(await told(incident.id, 'hook')).toEqual({ isReached: true, standIns: ['pager', 'spare'] });
-        expect(await told(incident.id, 'spare')).toEqual({ isReached: false, standIns: [] });
-        expect(await told('another', 'hook')).toEqual({ isReached: false, standIns: [] });
+        expect(await told(incident.id, 'hook')).toEqual({ isNotified: true, fallbacks: ['pager', 'spare'] });
+        expect(await told(incident.id, 'spare')).toEqual({ isNotified: false, fallbacks: [] });
+        expect(await told('another', 'hook')).toEqual({ isNotified: false, fallbacks: [] });
         for (const other of others) await end(other.id, 'sent');
         expect((await standIns()).toSorted()).toEqual(['pager', 'spare']);
         const over = await committed(transition(closed(repeated(incident))));
@@ -174,7 +174,7 @@ export function describeDeliveries(dialect: TestDialect): void {
         const ids: string[] = [];
         for (const state of states) ids.push(await one(state, { subject: state }));
         const done = await requeue({});
-        expect(done).toMatchObject({ overtaken: 0, next: undefined });
+        expect(done).toMatchObject({ superseded: 0, next: undefined });
         expect(done.rows.map(row => row.id).sort()).toEqual(ids.slice(2, 4));
         for (const id of ids.slice(2, 4))
           expect(await get(id)).toMatchObject({
@@ -232,7 +232,7 @@ export function describeDeliveries(dialect: TestDialect): void {
         const second = await committed(transition(repeated(incident)));
         await end(deliveryOf(first), 'exhausted');
         await end(deliveryOf(second), 'sent');
-        expect(await requeue({})).toEqual({ rows: [], overtaken: 1, next: undefined });
+        expect(await requeue({})).toEqual({ rows: [], superseded: 1, next: undefined });
         expect(await get(deliveryOf(first))).toMatchObject({ state: 'exhausted', retried_at: null });
       });
 

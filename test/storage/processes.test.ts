@@ -277,11 +277,11 @@ describe('facts of another process', () => {
     await take(one, 'one', LONG_MS);
     await hears({ resource: 'leases', id: NAME });
     expect(heard).toEqual([
-      { workspace: 'default', noun: 'incidents', id: operation.incident.id },
-      { workspace: 'default', noun: 'deliveries', id: operation.deliveries[0]?.id },
-      { workspace: 'default', noun: 'messages', id: operation.message.id },
-      { workspace: 'default', noun: 'secrets', id: 'hook' },
-      { workspace: '*', noun: 'leases', id: NAME },
+      { workspace: 'default', resource: 'incidents', id: operation.incident.id },
+      { workspace: 'default', resource: 'deliveries', id: operation.deliveries[0]?.id },
+      { workspace: 'default', resource: 'messages', id: operation.message.id },
+      { workspace: 'default', resource: 'secrets', id: 'hook' },
+      { workspace: '*', resource: 'leases', id: NAME },
     ]);
   });
 

@@ -116,7 +116,7 @@ export function describeRetention(dialect: TestDialect): void {
       await settleAll(repeat);
       await sweep();
       expect(await deliveryIds()).toEqual(repeat.deliveries.map(row => row.id));
-      expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isReached: true });
+      expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isNotified: true });
     });
 
     it('keeps what a stand-in has got until the target that it stands in for has heard the end', async () => {
@@ -130,8 +130,8 @@ export function describeRetention(dialect: TestDialect): void {
       const end = await commit(closed(incident));
       await sweep();
       expect(await stores().deliveries.notified(incident.id, lost.target)).toEqual({
-        isReached: false,
-        standIns: ['spare'],
+        isNotified: false,
+        fallbacks: ['spare'],
       });
       await settleAll(end);
       await sweep();
@@ -143,7 +143,7 @@ export function describeRetention(dialect: TestDialect): void {
       await settleAll(await commit(incident));
       const end = await commit(closed(incident));
       await sweep();
-      expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isReached: true });
+      expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isNotified: true });
       await settleAll(end);
       await sweep();
       expect(await deliveryIds()).toEqual([]);
@@ -263,7 +263,7 @@ export function describeRetention(dialect: TestDialect): void {
         const isNeeded = open.some(row => row.id === incident) || ends.includes(key);
         const [, target = ''] = key.split(' ');
         if (isNeeded)
-          expect(await stores().deliveries.notified(incident, target)).toMatchObject({ isReached: true });
+          expect(await stores().deliveries.notified(incident, target)).toMatchObject({ isNotified: true });
       }
     }
   });

@@ -250,10 +250,10 @@ export function describeTenants(dialect: TestDialect): void {
       await storage.transaction(tx => tx.recordSecretUses([{ id: 's1', at: 20 }]));
       await storage.transaction(tx => tx.addWorkspace(workspaceRow('beta', 'main')));
       expect(heard).toEqual([
-        { workspace: '*', noun: 'organizations', id: 'acme' },
-        { workspace: '*', noun: 'members', id: 'u-1' },
-        { workspace: '*', noun: 'credentials', id: 'ci-acme' },
-        { workspace: '*', noun: 'organizations', id: 'beta' },
+        { workspace: '*', resource: 'organizations', id: 'acme' },
+        { workspace: '*', resource: 'members', id: 'u-1' },
+        { workspace: '*', resource: 'credentials', id: 'ci-acme' },
+        { workspace: '*', resource: 'organizations', id: 'beta' },
       ]);
     });
 

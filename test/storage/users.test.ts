@@ -76,8 +76,8 @@ describe.each(dialects)('the users of storage on $name', dialect => {
     });
     expect(heard).toEqual(
       expect.arrayContaining([
-        { workspace: '*', noun: 'users', id: ann.id },
-        { workspace: '*', noun: 'tokens', id: 't' },
+        { workspace: '*', resource: 'users', id: ann.id },
+        { workspace: '*', resource: 'tokens', id: 't' },
       ]),
     );
   });

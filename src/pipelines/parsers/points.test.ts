@@ -49,7 +49,7 @@ it('reads the same of OTLP as JSON and as protobuf', () => {
     value: 1200,
     time: 1795824307928,
     temporality: 'cumulative',
-    life: '1795824307926000000',
+    incarnation: '1795824307926000000',
   });
 });
 

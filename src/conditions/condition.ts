@@ -2,7 +2,8 @@ import * as z from 'zod';
 import type { RenderedTemplate } from '../expressions/template.ts';
 import { type Duration, formatDuration } from '../lib/duration.ts';
 import { duration } from '../lib/schemas.ts';
-import type { Component, ComponentKind, Components } from '../pipelines/components/component.ts';
+import type { Component, Components } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 
 /** What a condition is asked about: a component, or a name that was declared and never seen. */
 export interface Subject {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { formatDuration } from '../lib/duration.ts';
-import type { ComponentKind } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 import {
   type ComponentCondition,
   type ComponentEvaluation,

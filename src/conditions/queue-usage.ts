@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ComponentKind } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 import {
   type ComponentCondition,
   componentConf,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { Component, ComponentKind, Components, Measurement } from '../pipelines/components/component.ts';
+import type { Component, Components, Measurement } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 import {
   type ComponentCondition,
   type ComponentEvaluation,

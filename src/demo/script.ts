@@ -1,4 +1,4 @@
-import type { ComponentKind } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 
 /** An input or output of the simulated pipeline, and when in each round nothing passes through it. */
 export interface SimulatedComponent {

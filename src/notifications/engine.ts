@@ -5,7 +5,8 @@ import { SEVERITIES } from '../events/event.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createCountedLog } from '../lib/counted-log.ts';
 import { createRepeat, startToStart } from '../lib/repeat.ts';
-import type { Component, ComponentKind, Components } from '../pipelines/components/component.ts';
+import type { Component, Components } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import type { Target } from '../targets/target.ts';
 import {

@@ -1,11 +1,7 @@
 import type { ComponentConf, ComponentKinds, Subject } from '../conditions/condition.ts';
 import { copyText } from '../lib/text.ts';
-import {
-  type Component,
-  type ComponentKind,
-  type Components,
-  componentName,
-} from '../pipelines/components/component.ts';
+import { type Component, type Components, componentName } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 
 /** A component that was seen, as conditions are asked about it. */
 export interface ComponentSubject extends Subject {

@@ -1,4 +1,8 @@
-/** What only grows; read as increases. */
+/** A component takes data in or sends it out. */
+export const COMPONENT_KINDS = ['input', 'output'] as const;
+export type ComponentKind = (typeof COMPONENT_KINDS)[number];
+
+/** Metrics that only grow; read as increases. */
 export const COUNTERS = ['in_events', 'in_bytes', 'out_events', 'out_bytes', 'errors', 'dropped'] as const;
 export type Counter = (typeof COUNTERS)[number];
 

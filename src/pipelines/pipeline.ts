@@ -1,6 +1,7 @@
 import { AppError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { PipelineState } from './components/component.ts';
-import { createCardinalityLimit } from './components/limits.ts';
+import { type CardinalityLimit, createCardinalityLimit } from './components/limits.ts';
 import type { ComponentState } from './components/state.ts';
 import type { PipelineContext } from './context.ts';
 import { createRsyslogReader, type RsyslogReader } from './engines/rsyslog.ts';
@@ -14,12 +15,12 @@ import {
 } from './ingest/source.ts';
 import type { StatsObject } from './parsers/impstats.ts';
 import type { Point } from './parsers/point.ts';
-import { createScraper, createScrapeStatus } from './scrape/scraper.ts';
+import { createScraper, createScrapeStatus, type Scraper, type ScrapeStatus } from './scrape/scraper.ts';
 import type { PipelineSettings } from './settings.ts';
 import { encodePipeline, restoreComponents, restoreScrapeSource } from './snapshot/codec.ts';
 import type { PipelineRecord } from './snapshot/file.ts';
 
-/** What is known of each url or sender of a pipeline, by its name. */
+/** The urls or senders of a pipeline, by name. */
 export interface PipelineSources {
   readonly sources: Map<string, ScrapeSource>;
   readonly readers: Map<string, RsyslogReader>;
@@ -35,13 +36,13 @@ export interface Pipeline {
   stop(): void;
   /** Stops, and forgets its counters; with `components` those too. */
   drop(what: 'counters' | 'components'): void;
-  /** Stops, and hands its counters to a pipeline that reads on. */
+  /** Stops, and gives its counters to a pipeline that reads on. */
   detach(): PipelineSources;
-  /** Takes values of one sender; says how many found room. */
+  /** Takes values of one sender; gives how many were kept. */
   push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number;
-  /** Takes points of one sender; says how many told something of an input or output. */
+  /** Takes points of one sender; gives how many belong to an input or output. */
   pushPoints(instance: string | undefined, points: readonly Point[]): number;
-  /** Takes rsyslog's objects of one sender; says how many told something of an input or output. */
+  /** Takes rsyslog's objects of one sender; gives how many belong to an input or output. */
   pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): number;
   sweep(forgotten: ReadonlySet<ComponentState>): void;
 }
@@ -50,70 +51,69 @@ export interface Pipeline {
 const MOST_INSTANCES = 10_000;
 const LONGEST_INSTANCE = 256;
 
-export function createPipeline(
+/** `from` are the sources of the same pipeline before a change of its settings. */
+export const createPipeline = (
   settings: PipelineSettings,
   context: PipelineContext,
   from?: PipelineSources,
-): Pipeline {
-  const { clock, registry, store, ingester } = context;
-  const logger = context.logger.child({ pipeline: settings.id });
-  const identity = { pipeline: settings.id, group: settings.group, engine: settings.engine };
-  const { sources, readers } = from ?? {
-    sources: new Map<string, ScrapeSource>(),
-    readers: new Map<string, RsyslogReader>(),
-  };
-  const limit = createCardinalityLimit({
-    limits: { ...settings, componentQuota: context.componentQuota },
-    clock,
-    logger,
-    refused: what => context.meter.refused(settings.id, what),
-  });
-  const parts: ScrapeSourceParts = { pipeline: identity, limit, partial: settings.push === true };
-  for (const source of sources.values()) {
-    source.limit = limit;
-    limit.seriesCount += source.series.size;
-  }
-  const valuesOfPoints = createPointReader(settings);
-  const scrapeStatus = createScrapeStatus(clock);
-  let pushedAt: number | null = null;
-  const capacities = new Map(
-    settings.engine === 'rsyslog' ? Object.entries(settings.queueCapacities ?? {}) : [],
-  );
+): Pipeline => new RunningPipeline(settings, context, from);
 
-  function sourceOf(name: string): ScrapeSource {
-    let source = sources.get(name);
-    if (source === undefined) {
-      if (sources.size >= MOST_INSTANCES || name.length > LONGEST_INSTANCE || name === '')
-        throw new AppError(
-          'invalid-request',
-          `pipeline '${settings.id}' takes at most ${MOST_INSTANCES} instances with names of 1 to ${LONGEST_INSTANCE} characters`,
-        );
-      source = createScrapeSource(name, parts, store);
-      sources.set(name, source);
+class RunningPipeline implements Pipeline {
+  readonly settings: PipelineSettings;
+  readonly #context: PipelineContext;
+  readonly #sources: Map<string, ScrapeSource>;
+  readonly #readers: Map<string, RsyslogReader>;
+  readonly #limit: CardinalityLimit;
+  readonly #parts: ScrapeSourceParts;
+  readonly #status: ScrapeStatus;
+  /** Undefined for a pipeline that pushes. */
+  readonly #scraper: Scraper | undefined;
+  readonly #valuesOfPoints: (points: readonly Point[]) => PushedValue[];
+  /** Messages that the queues of rsyslog's actions hold. */
+  readonly #capacities: ReadonlyMap<string, number>;
+  /** Epoch ms of the last push. */
+  #pushedAt: number | null = null;
+
+  constructor(settings: PipelineSettings, context: PipelineContext, from: PipelineSources | undefined) {
+    const logger = context.logger.child({ pipeline: settings.id });
+    this.settings = settings;
+    this.#context = context;
+    this.#sources = from?.sources ?? new Map();
+    this.#readers = from?.readers ?? new Map();
+    this.#limit = createCardinalityLimit({
+      limits: { ...settings, componentQuota: context.componentQuota },
+      clock: context.clock,
+      logger,
+      refused: what => context.meter.refused(settings.id, what),
+    });
+    for (const source of this.#sources.values()) {
+      source.limit = this.#limit;
+      this.#limit.seriesCount += source.series.size;
     }
-    return source;
+    this.#parts = {
+      pipeline: { pipeline: settings.id, group: settings.group, engine: settings.engine },
+      limit: this.#limit,
+      partial: settings.push === true,
+    };
+    this.#status = createScrapeStatus(context.clock);
+    this.#valuesOfPoints = createPointReader(settings);
+    this.#capacities = new Map(
+      settings.engine === 'rsyslog' ? Object.entries(settings.queueCapacities ?? {}) : [],
+    );
+    this.#scraper = this.#createScraper(logger);
   }
 
-  const scraper = settings.push
-    ? undefined
-    : createScraper({ settings, context, logger, scrapeStatus, sourceOf, keepOnly: dropOthers });
-
-  /** Forgets the counters of instances that are no longer read; their inputs and outputs stay for a while. */
-  function dropOthers(names: ReadonlySet<string>): void {
-    for (const [name, source] of sources) {
-      if (names.has(name)) continue;
-      dropScrapeSource(source, store);
-      sources.delete(name);
-    }
+  start(): void {
+    this.#scraper?.start();
   }
 
-  function errors(): string[] {
-    const notice = limit.notice();
-    return [...(scraper?.state().errors ?? []), ...(notice === undefined ? [] : [notice])];
+  stop(): void {
+    this.#scraper?.stop();
   }
 
-  function push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number {
-    const source = sourceOf(instance ?? settings.id);
+  push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number {
+    const { clock, ingester, store } = this.#context;
+    const source = this.#sourceOf(instance ?? this.settings.id);
     const at = clock.monotonic();
     let taken = 0;
     for (const round of rounds) {
@@ -121,100 +121,147 @@ export function createPipeline(
       const own = ingester.enterOwnInstance(source);
       for (const { series } of round) {
         const firstEntry = source.series.get(series);
-        if (firstEntry !== -1) (store.replica[firstEntry]?.instance ?? own).repeated = true;
+        if (firstEntry !== -1) (store.replicaOf(firstEntry)?.instance ?? own).repeated = true;
       }
-      for (const { series, discover, value, time } of round) {
-        const result = ingester.append(source, series, value, time, discover);
-        if (result === 'taken') taken++;
-      }
+      for (const { series, describe, value, time } of round)
+        if (ingester.append(source, series, value, time, describe) === 'taken') taken++;
       ingester.commit(source, true);
     }
-    scrapeStatus.succeeded(at);
-    pushedAt = clock.now();
+    this.#status.succeeded(at);
+    this.#pushedAt = clock.now();
     return taken;
   }
 
-  return {
-    settings,
-    push,
-    start: () => scraper?.start(),
-    stop: () => scraper?.stop(),
-    pushPoints(instance, points) {
-      const values = valuesOfPoints(points);
-      push(instance, [values]);
-      return values.length;
-    },
-    pushStats(instance, rounds) {
-      const name = instance ?? settings.id;
-      const reader = readers.get(name) ?? createRsyslogReader();
-      const read = rounds.map(round => reader.read(round, capacities));
-      push(
-        name,
-        read.map(({ stats }) =>
-          stats.map(({ series, mappings, value }) => ({
-            series,
-            discover: () => ({ instance: undefined, mappings }),
-            value,
-            time: Number.NaN,
-          })),
-        ),
-      );
-      readers.set(name, reader);
-      return read.reduce((sum, { known }) => sum + known, 0);
-    },
-    state() {
-      const reading = scraper?.state();
-      const messages = errors();
-      return {
-        id: settings.id,
-        engine: settings.engine,
-        group: settings.group,
-        mode: settings.push ? 'push' : 'pull',
-        url: settings.push ? null : (settings.url ?? null),
-        state: reading?.state ?? (pushedAt === null ? 'waiting' : 'reachable'),
-        lastAt: reading?.lastAt ?? pushedAt,
-        unreachableSince: reading?.unreachableSince ?? null,
-        error: messages.length === 0 ? null : messages.join('; '),
-        ...scrapeStatus.state(),
-        instances: settings.push
-          ? sources.size
-          : [...sources.values()].reduce((sum, { activeInstances: active }) => sum + active, 0),
-        components: registry.countIn(settings.id),
-        bytesPerEvent: settings.bytesPerEvent ?? null,
-      };
-    },
-    record: () => ({
-      ...encodePipeline(identity, { registry, store, feeds: sources.values(), clock }),
-      unreachedMs: scrapeStatus.state().unreachedMs,
-    }),
-    restore(record) {
-      scrapeStatus.restore(record.unreachedMs);
-      restoreComponents(record, registry, clock);
-      // What files list is not known yet: what they no longer do is forgotten when they have been read.
-      const own = settings.push || settings.url === undefined ? undefined : new URL(settings.url).host;
-      for (const one of record.feeds)
-        if (own === undefined || one.name === own)
-          sources.set(one.name, restoreScrapeSource(one, parts, { store, monotonic: clock.monotonic() }));
-    },
-    detach() {
-      scraper?.stop();
-      return { sources, readers };
-    },
-    drop(what) {
-      scraper?.stop();
-      for (const source of sources.values()) dropScrapeSource(source, store);
-      sources.clear();
-      readers.clear();
-      if (what === 'components')
-        for (const state of [...registry.inPipeline(settings.id)]) registry.remove(state);
-    },
-    sweep(forgotten) {
-      for (const source of sources.values()) {
-        sweepScrapeSource(source, store, forgotten, clock.monotonic());
-        if (!source.partial || source.instances.size > 0) continue;
-        sources.delete(source.name);
-        readers.delete(source.name);
-      }
-    },
-  };
+  pushPoints(instance: string | undefined, points: readonly Point[]): number {
+    const values = this.#valuesOfPoints(points);
+    this.push(instance, [values]);
+    return values.length;
+  }
+
+  pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): number {
+    const name = instance ?? this.settings.id;
+    const reader = this.#readers.get(name) ?? createRsyslogReader();
+    const read = rounds.map(round => reader.read(round, this.#capacities));
+    this.push(
+      name,
+      read.map(({ stats }) =>
+        stats.map(({ series, mappings, value }) => ({
+          series,
+          describe: () => ({ instance: undefined, mappings }),
+          value,
+          time: Number.NaN,
+        })),
+      ),
+    );
+    this.#readers.set(name, reader);
+    return read.reduce((sum, { known }) => sum + known, 0);
+  }
+
+  state(): PipelineState {
+    const { settings } = this;
+    const scraping = this.#scraper?.state();
+    const notice = this.#limit.notice();
+    const errors = [...(scraping?.errors ?? []), ...(notice === undefined ? [] : [notice])];
+    return {
+      id: settings.id,
+      engine: settings.engine,
+      group: settings.group,
+      mode: settings.push ? 'push' : 'pull',
+      url: settings.push ? null : (settings.url ?? null),
+      state: scraping?.state ?? (this.#pushedAt === null ? 'waiting' : 'reachable'),
+      lastAt: scraping?.lastAt ?? this.#pushedAt,
+      unreachableSince: scraping?.unreachableSince ?? null,
+      error: errors.length === 0 ? null : errors.join('; '),
+      ...this.#status.state(),
+      instances: settings.push
+        ? this.#sources.size
+        : [...this.#sources.values()].reduce((sum, { activeInstances }) => sum + activeInstances, 0),
+      components: this.#context.registry.countIn(settings.id),
+      bytesPerEvent: settings.bytesPerEvent ?? null,
+    };
+  }
+
+  record(): PipelineRecord {
+    const { registry, store, clock } = this.#context;
+    return {
+      ...encodePipeline(this.#parts.pipeline, { registry, store, sources: this.#sources.values(), clock }),
+      unreachedMs: this.#status.state().unreachedMs,
+    };
+  }
+
+  restore(record: PipelineRecord): void {
+    const { registry, store, clock } = this.#context;
+    const { settings } = this;
+    this.#status.restore(record.unreachedMs);
+    restoreComponents(record, registry, clock);
+    // The instances that files list are not known yet; those no longer listed are forgotten when the files are read.
+    const own = settings.push || settings.url === undefined ? undefined : new URL(settings.url).host;
+    for (const one of record.feeds)
+      if (own === undefined || one.name === own)
+        this.#sources.set(
+          one.name,
+          restoreScrapeSource(one, this.#parts, { store, monotonic: clock.monotonic() }),
+        );
+  }
+
+  detach(): PipelineSources {
+    this.stop();
+    return { sources: this.#sources, readers: this.#readers };
+  }
+
+  drop(what: 'counters' | 'components'): void {
+    const { registry, store } = this.#context;
+    this.stop();
+    for (const source of this.#sources.values()) dropScrapeSource(source, store);
+    this.#sources.clear();
+    this.#readers.clear();
+    if (what === 'components')
+      for (const state of [...registry.inPipeline(this.settings.id)]) registry.remove(state);
+  }
+
+  sweep(forgotten: ReadonlySet<ComponentState>): void {
+    const { store, clock } = this.#context;
+    for (const source of this.#sources.values()) {
+      sweepScrapeSource(source, store, forgotten, clock.monotonic());
+      if (!source.partial || source.instances.size > 0) continue;
+      this.#sources.delete(source.name);
+      this.#readers.delete(source.name);
+    }
+  }
+
+  #createScraper(logger: Logger): Scraper | undefined {
+    const { settings } = this;
+    if (settings.push) return undefined;
+    return createScraper({
+      settings,
+      context: this.#context,
+      logger,
+      scrapeStatus: this.#status,
+      sourceOf: name => this.#sourceOf(name),
+      keepOnly: names => this.#dropOthers(names),
+    });
+  }
+
+  #sourceOf(name: string): ScrapeSource {
+    let source = this.#sources.get(name);
+    if (source === undefined) {
+      if (this.#sources.size >= MOST_INSTANCES || name.length > LONGEST_INSTANCE || name === '')
+        throw new AppError(
+          'invalid-request',
+          `pipeline '${this.settings.id}' takes at most ${MOST_INSTANCES} instances with names of 1 to ${LONGEST_INSTANCE} characters`,
+        );
+      source = createScrapeSource(name, this.#parts, this.#context.store);
+      this.#sources.set(name, source);
+    }
+    return source;
+  }
+
+  /** Forgets the counters of instances that are no longer read; their inputs and outputs stay for a while. */
+  #dropOthers(names: ReadonlySet<string>): void {
+    for (const [name, source] of this.#sources) {
+      if (names.has(name)) continue;
+      dropScrapeSource(source, this.#context.store);
+      this.#sources.delete(name);
+    }
+  }
 }

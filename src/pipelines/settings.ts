@@ -2,26 +2,8 @@ import * as z from 'zod';
 import type { Cancel } from '../lib/clock.ts';
 import type { ClientTls } from '../lib/http/agents.ts';
 import { duration, httpUrl, identifier, secretText } from '../lib/schemas.ts';
-import { FOLDS, isCounter, METRICS } from './metric.ts';
-import { patternFault } from './metric-pattern.ts';
-
-/** Engines read over HTTP by a profile of their own. */
-const PULL_ENGINES = [
-  'vector',
-  'otelcol',
-  'fluent-bit',
-  'fluentd-prometheus',
-  'telegraf',
-  'redpanda-connect',
-  'prometheus',
-] as const;
-
-/** Engines whose page is JSON of their own, which they never send by themselves. */
-const JSON_ENGINES = ['logstash', 'fluentd'] as const;
-export type JsonEngine = (typeof JSON_ENGINES)[number];
-
-export const isJsonEngine = (engine: string): engine is JsonEngine =>
-  JSON_ENGINES.some(one => one === engine);
+import { customRuleSchema } from './engines/custom.ts';
+import { JSON_ENGINES, TEXT_ENGINES } from './engines/index.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -34,36 +16,6 @@ const MOST_FILES = 20;
 const MOST_CAPACITIES = 1000;
 
 const labelName = z.string().min(1).max(200);
-
-const pattern = z.string().superRefine((text, context) => {
-  const fault = patternFault(text);
-  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
-});
-
-const rule = z
-  .strictObject({
-    match: pattern.describe('Regular expression for metric names; anchor it with ^ and $.'),
-    where: z
-      .record(labelName, z.string())
-      .optional()
-      .describe('Labels a series must carry with these values.'),
-    id: labelName.describe('The label that holds the id of the input or output.'),
-    type: labelName.optional().describe("The label that holds its type; without it the type is 'custom'."),
-    kind: z.enum(['input', 'output']).describe('What the series tells of.'),
-    metric: z.enum(METRICS).describe('What the series counts or measures.'),
-    fold: z
-      .enum(FOLDS)
-      .optional()
-      .describe('How several series become one value. Counters are always summed.'),
-  })
-  .superRefine((value, context) => {
-    if (isCounter(value.metric) && value.fold !== undefined && value.fold !== 'sum')
-      context.addIssue({
-        code: 'custom',
-        path: ['fold'],
-        message: `must be sum: ${value.metric} is a counter, and the increases of its series are added`,
-      });
-  });
 
 const token = secretText.refine(secret => secret.reveal().length >= 8, 'must be at least 8 characters');
 
@@ -171,7 +123,7 @@ const push = {
 };
 
 const ENGINE = 'The program whose metrics are read.';
-const engineText = `must be one of ${[...PULL_ENGINES, ...JSON_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
+const engineText = `must be one of ${[...TEXT_ENGINES, ...JSON_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
 
 const queueCapacities = z
   .record(labelName, z.int().min(1))
@@ -190,8 +142,8 @@ export const pipelineSchema = z
     'engine',
     [
       z.discriminatedUnion('push', [
-        z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...pull }),
-        z.strictObject({ engine: z.enum(PULL_ENGINES).describe(ENGINE), ...push }),
+        z.strictObject({ engine: z.enum(TEXT_ENGINES).describe(ENGINE), ...pull }),
+        z.strictObject({ engine: z.enum(TEXT_ENGINES).describe(ENGINE), ...push }),
       ]),
       z.strictObject({ engine: z.enum(JSON_ENGINES).describe(ENGINE), ...pull }),
       z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push, queueCapacities }),
@@ -199,13 +151,13 @@ export const pipelineSchema = z
         z.strictObject({
           engine: z.literal('custom').describe(ENGINE),
           ...pull,
-          rules: z.array(rule).min(1).max(200).describe('Which series say what.'),
+          rules: z.array(customRuleSchema).min(1).max(200).describe('Which series say what.'),
         }),
         z.strictObject({
           engine: z.literal('custom').describe(ENGINE),
           ...push,
           rules: z
-            .array(rule)
+            .array(customRuleSchema)
             .max(200)
             .optional()
             .describe('Which series of remote write and OTLP say what.'),
@@ -238,7 +190,6 @@ export type PullSettings = Exclude<PipelineSettings, { push: true }>;
 /** Those whose series have names and labels, to be read by a profile. */
 export type ProfiledSettings = Exclude<PipelineSettings, { engine: 'rsyslog' }>;
 export type ScrapeTlsSettings = z.output<typeof tls>;
-export type RuleSettings = z.output<typeof rule>;
 
 /** A file of data: what it holds, undefined when it holds nothing; or why it cannot be read. */
 export type DataFile = { readonly value: unknown } | { readonly error: string };

@@ -5,12 +5,8 @@ import type { PlainMap } from '../config/plain.ts';
 import { declaredSchema } from '../config/read/declared.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
-import type {
-  Component,
-  ComponentKind,
-  ComponentStatus,
-  Components,
-} from '../pipelines/components/component.ts';
+import type { Component, ComponentStatus, Components } from '../pipelines/components/component.ts';
+import type { ComponentKind } from '../pipelines/metric.ts';
 import {
   createItem,
   itemBody,

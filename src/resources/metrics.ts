@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { invalidField } from '../auth/users/user.ts';
 import { duration } from '../lib/schemas.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
-import type { Component, ComponentKind } from '../pipelines/components/component.ts';
+import type { Component } from '../pipelines/components/component.ts';
 import {
   decodeMinutes,
   HEALTH_NUMBERS,
@@ -11,7 +11,7 @@ import {
   type MinuteValues,
 } from '../pipelines/history/minute-codec.ts';
 import { HOUR_MS, minutesId } from '../pipelines/history/recorder.ts';
-import { isCounter, METRICS } from '../pipelines/metric.ts';
+import { type ComponentKind, isCounter, METRICS } from '../pipelines/metric.ts';
 import { patternFault } from '../pipelines/metric-pattern.ts';
 import type { WorkspaceStorage } from '../storage/storage.ts';
 import { componentSourcesOf, knownComponents } from './components.ts';

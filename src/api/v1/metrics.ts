@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { type ComponentKind, componentName } from '../../pipelines/components/component.ts';
+import { componentName } from '../../pipelines/components/component.ts';
 import { MINUTE_METRICS, type MinuteMetric } from '../../pipelines/history/minute-codec.ts';
+import type { ComponentKind } from '../../pipelines/metric.ts';
 import {
   listMetrics,
   type MeasuredComponent,

@@ -1,4 +1,4 @@
-import type { Metric, Windowed } from '../metric.ts';
+import type { ComponentKind, Metric, Windowed } from '../metric.ts';
 
 /** An input or an output of a pipeline, over all its replicas. */
 export interface Component {
@@ -14,8 +14,6 @@ export interface Component {
   /** `engineId` as a resource id: `^[a-zA-Z0-9_-]{1,512}$`, unique per kind. */
   readonly id: string;
 }
-
-export type ComponentKind = 'input' | 'output';
 
 /** `type:id`, as people and the API write it. */
 export const componentName = (component: Component): string => `${component.type}:${component.engineId}`;

@@ -1,4 +1,5 @@
-import type { ComponentHealth, ComponentKind } from './component.ts';
+import type { ComponentKind } from '../metric.ts';
+import type { ComponentHealth } from './component.ts';
 
 /** What one reading says of one replica. Counts are increases since the reading before. */
 export interface Evidence {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
-import { gaugeOf, queueOf } from '../ingest/accumulator.ts';
 import { COUNTERS } from '../metric.ts';
 import type { ComponentHealth, ComponentStatus, Components } from './component.ts';
 import { overallHealth } from './health.ts';
 import { type ComponentRegistry, hasMetric } from './registry.ts';
+import { gaugeOf, queueOf } from './replica.ts';
 import { type ComponentState, measure, type Replica } from './state.ts';
 
 /** A sender that was not heard for three of rsyslog's default intervals says nothing of how things are now. */
@@ -17,7 +17,7 @@ export function describeComponents(
   const silence = (state: ComponentState | undefined): number =>
     state ? clock.monotonic() - state.silentSince : 0;
   return {
-    all: registry.all,
+    all: () => registry.all(),
     status: component => statusOf(registry.stateOf(component), clock),
     silentMs: component => silence(registry.stateOf(component)),
     lastDataAt: component => registry.stateOf(component)?.lastDataAt ?? null,

@@ -1,4 +1,4 @@
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const input = (name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^fluentbit_input_${name}$`),
@@ -19,8 +19,9 @@ const output = (name: string, meaning: Meaning): ProfileRule => ({
  * and only retries tell, so all three are errors. A plugin without alias is named `type.N`. What a full
  * ring buffer loses is counted in bytes, which are no events: it shows as blocked.
  */
-export const fluentBit: EngineProfile = {
+export const fluentBit = defineProfile({
   engine: 'fluent-bit',
+  metricsPath: '/api/v2/metrics/prometheus',
   typeOf: id => /^(.+)\.\d+$/.exec(id)?.[1],
   ignores: /^(storage_backlog|fluentbit_metrics)\.\d+$/,
   rules: [
@@ -36,4 +37,4 @@ export const fluentBit: EngineProfile = {
     output('chunk_available_capacity_percent', gauge('queue_size', 'max', { scale: -1, offset: 100 })),
     output('chunk_available_capacity_percent', gauge('queue_capacity', 'max', { scale: 0, offset: 100 })),
   ],
-};
+});

@@ -1,4 +1,4 @@
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^fluentd_${kind}_status_${name}$`),
@@ -12,7 +12,7 @@ const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): Profi
  * Fluentd by fluent-plugin-prometheus. What it emits is what went into a buffer: it counts nothing as delivered. A
  * plugin without `@id` has another id after each start.
  */
-export const fluentdPrometheus: EngineProfile = {
+export const fluentdPrometheus = defineProfile({
   engine: 'fluentd-prometheus',
   rules: [
     plugin('input', 'num_records_total', counter('in_events')),
@@ -25,4 +25,4 @@ export const fluentdPrometheus: EngineProfile = {
       gauge('queue_capacity', 'max', { scale: 0, offset: 100 }),
     ),
   ],
-};
+});

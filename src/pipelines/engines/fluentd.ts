@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { addStat, notThat, readPage, type Stat, type Stats } from '../parsers/json-page.ts';
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const pluginRule = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^${kind}\\.${name}$`),
@@ -16,8 +16,10 @@ const SPACE = 'buffer_available_buffer_space_ratios';
  * Fluentd by its monitor_agent. `delivered_*` is what an output emitted, held back while it only fails: Fluentd counts
  * nothing as delivered. What it drops it counts in chunks. A plugin without `@id` has another id after each start.
  */
-export const fluentd: EngineProfile = {
+export const fluentd = defineProfile({
   engine: 'fluentd',
+  metricsPath: '/api/plugins.json',
+  createReader: () => createFluentdReader(),
   rules: [
     pluginRule('input', 'emit_records', counter('in_events')),
     pluginRule('input', 'emit_size', counter('in_bytes')),
@@ -29,7 +31,7 @@ export const fluentd: EngineProfile = {
     pluginRule('output', SPACE, gauge('queue_size', 'last', { scale: -1, offset: 100 })),
     pluginRule('output', SPACE, gauge('queue_capacity', 'last', { scale: 0, offset: 100 })),
   ],
-};
+});
 
 /** What is remembered of a plugin from one page to the next. */
 interface PluginState {

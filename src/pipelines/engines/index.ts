@@ -1,5 +1,4 @@
-import type { ProfiledSettings } from '../settings.ts';
-import { customProfile } from './custom.ts';
+import { type CustomRule, customProfile } from './custom.ts';
 import { fluentBit } from './fluent-bit.ts';
 import { fluentd } from './fluentd.ts';
 import { fluentdPrometheus } from './fluentd-prometheus.ts';
@@ -11,18 +10,32 @@ import { redpandaConnect } from './redpanda-connect.ts';
 import { telegraf } from './telegraf.ts';
 import { vector } from './vector.ts';
 
-const PROFILES = {
-  vector,
-  otelcol,
-  'fluent-bit': fluentBit,
-  'fluentd-prometheus': fluentdPrometheus,
-  telegraf,
-  'redpanda-connect': redpandaConnect,
-  prometheus,
-  logstash,
-  fluentd,
-} as const;
+/** Engines with a page of Prometheus text, which some push as remote write or OTLP too. */
+const TEXT_PROFILES = [vector, otelcol, fluentBit, fluentdPrometheus, telegraf, redpandaConnect, prometheus];
+
+/** Engines with a page of JSON of their own, which they never send by themselves. */
+const JSON_PROFILES = [logstash, fluentd];
+
+export const TEXT_ENGINES = TEXT_PROFILES.map(({ engine }) => engine);
+export const JSON_ENGINES = JSON_PROFILES.map(({ engine }) => engine);
+
+const PROFILES = new Map<string, EngineProfile>(
+  [...TEXT_PROFILES, ...JSON_PROFILES].map(profile => [profile.engine, profile]),
+);
+
+/** What a pipeline's settings say of how to read it. */
+interface Profiled {
+  readonly engine: string;
+  /** Only of the engine `custom`. */
+  readonly rules?: readonly CustomRule[] | undefined;
+}
 
 /** How to read the pages of a pipeline. */
-export const profileOf = (settings: ProfiledSettings): EngineProfile =>
-  settings.engine === 'custom' ? customProfile(settings.rules ?? []) : PROFILES[settings.engine];
+export const profileOf = ({ engine, rules = [] }: Profiled): EngineProfile =>
+  PROFILES.get(engine) ?? customProfile(rules);
+
+/** Where an engine shows its metrics, as it comes. */
+export const metricsPathOf = (engine: string): string => PROFILES.get(engine)?.metricsPath ?? '/metrics';
+
+/** True for an engine whose page is JSON of its own. */
+export const isJsonEngine = (engine: string): boolean => JSON_ENGINES.some(one => one === engine);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { addStat, assertStatsFit, notThat, readPage, type Stat, type Stats } from '../parsers/json-page.ts';
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const pluginRule = (kind: 'input' | 'output', place: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^${kind}s\\.${place}$`),
@@ -23,8 +23,10 @@ const queueRules = (kind: 'input' | 'output'): ProfileRule[] => [
  * that is stuck counts nothing but what it holds. There are no bytes, and a plugin without `id` has another one after
  * each change of its pipeline.
  */
-export const logstash: EngineProfile = {
+export const logstash = defineProfile({
   engine: 'logstash',
+  metricsPath: '/_node/stats',
+  createReader: () => readLogstash,
   rules: [
     pluginRule('input', 'events\\.out', counter('in_events')),
     pluginRule(
@@ -40,7 +42,7 @@ export const logstash: EngineProfile = {
     pluginRule('output', 'dead_letter_queue\\.dropped_events', counter('dropped')),
     ...queueRules('output'),
   ],
-};
+});
 
 const EXPECTED = "Logstash's node stats";
 const count = z.number().min(0).optional();

@@ -1,4 +1,4 @@
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const SIGNAL = '(?:log_records|metric_points|spans|profile_samples)';
 /** The unit and `_total` come and go with the version and the reader's configuration. */
@@ -22,7 +22,7 @@ const exporter = (verb: string, meaning: Meaning): ProfileRule => ({
  * The collector's own telemetry, one family per signal, added up. The queue is the fullest one over
  * `data_type`: their sum would hide a full one.
  */
-export const otelcol: EngineProfile = {
+export const otelcol = defineProfile({
   engine: 'otelcol',
   typeOf: id => id.split('/')[0],
   rules: [
@@ -51,4 +51,4 @@ export const otelcol: EngineProfile = {
       meaning: gauge('queue_capacity', 'max'),
     },
   ],
-};
+});

@@ -1,7 +1,7 @@
 import { copyText } from '../../lib/text.ts';
-import type { ComponentKind } from '../components/component.ts';
-import type { Counter, Gauge } from '../metric.ts';
+import type { ComponentKind, Counter, Gauge } from '../metric.ts';
 import { LONGEST_NAME } from '../metric-pattern.ts';
+import type { JsonReader } from '../parsers/json-page.ts';
 
 /** Some engines bound one queue by events and another by bytes; the pair in bytes is kept apart until both are known. */
 export type RuleGauge = Gauge | 'queue_bytes' | 'queue_capacity_bytes';
@@ -78,14 +78,22 @@ export interface ProfileRule {
 }
 
 /** How to read one engine. */
-export interface EngineProfile {
-  readonly engine: string;
+export interface EngineProfile<Name extends string = string> {
+  readonly engine: Name;
   readonly rules: readonly ProfileRule[];
   /** The type inside an id, for engines whose ids hold it. */
   readonly typeOf?: (id: string) => string | undefined;
   /** Ids of what the engine counts and nobody configured. */
   readonly ignores?: RegExp;
+  /** Path of the metrics, where it is not `/metrics`. */
+  readonly metricsPath?: string;
+  /** Creates a reader for the pages of one process, where they are JSON. */
+  readonly createReader?: () => JsonReader;
 }
+
+/** A profile of which the type knows the engine's name. */
+export const defineProfile = <const Name extends string>(profile: EngineProfile<Name>): EngineProfile<Name> =>
+  profile;
 
 /** One thing a series says. */
 export interface SeriesMapping {

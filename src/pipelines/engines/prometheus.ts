@@ -1,4 +1,4 @@
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const remote = (name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^prometheus_remote_storage_${name}$`),
@@ -11,7 +11,7 @@ const remote = (name: string, meaning: Meaning): ProfileRule => ({
  * Prometheus and its agents: jobs by `/federate`, remote writes by their own page. `samples_total`
  * counts attempts, so what was delivered is it less the retried and the failed ones.
  */
-export const prometheus: EngineProfile = {
+export const prometheus = defineProfile({
   engine: 'prometheus',
   rules: [
     {
@@ -30,4 +30,4 @@ export const prometheus: EngineProfile = {
     remote('shards', gauge('queue_capacity', 'product')),
     remote('shard_capacity', gauge('queue_capacity', 'product')),
   ],
-};
+});

@@ -1,4 +1,4 @@
-import { counter, type EngineProfile, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, type Meaning, type ProfileRule } from './profile.ts';
 
 /** A component without a label is known by its path; in streams mode both are unique within a stream only. */
 const component = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
@@ -10,7 +10,7 @@ const component = (kind: 'input' | 'output', name: string, meaning: Meaning): Pr
 });
 
 /** Redpanda Connect, that was Benthos, at `/metrics`. It has neither bytes nor queues. */
-export const redpandaConnect: EngineProfile = {
+export const redpandaConnect = defineProfile({
   engine: 'redpanda-connect',
   rules: [
     component('input', 'received', counter('in_events')),
@@ -19,4 +19,4 @@ export const redpandaConnect: EngineProfile = {
     component('output', '(?:error|connection_(?:failed|lost))', counter('errors')),
     component('output', 'rejected', counter('dropped')),
   ],
-};
+});

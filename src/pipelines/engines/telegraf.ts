@@ -1,4 +1,4 @@
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 /** Of several plugins of one type only those with an alias are told apart. */
 const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
@@ -14,7 +14,7 @@ const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): Profi
  * What overflows its buffer Telegraf drops without an error. `errors` tells of every plugin; `gather_errors` and
  * `write_errors`, since 1.39, of the same trouble once more, so they are left out.
  */
-export const telegraf: EngineProfile = {
+export const telegraf = defineProfile({
   engine: 'telegraf',
   rules: [
     plugin('input', 'gather_metrics_gathered', counter('in_events')),
@@ -25,4 +25,4 @@ export const telegraf: EngineProfile = {
     plugin('output', 'write_buffer_size', gauge('queue_size', 'sum')),
     plugin('output', 'write_buffer_limit', gauge('queue_capacity', 'sum')),
   ],
-};
+});

@@ -1,4 +1,4 @@
-import { counter, type EngineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
+import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const source = {
   kind: 'input',
@@ -26,7 +26,7 @@ const buffer = (match: RegExp, meaning: Meaning): ProfileRule[] => [
  * Vector's `internal_metrics`. A filter discards on purpose (`intentional="true"`), which is no loss.
  * Idle series expire after 300 s since 0.43 and start again at 0.
  */
-export const vector: EngineProfile = {
+export const vector = defineProfile({
   engine: 'vector',
   rules: [
     { ...source, match: /^vector_component_received_events_total$/, meaning: counter('in_events') },
@@ -58,4 +58,4 @@ export const vector: EngineProfile = {
     ...buffer(/^vector_buffer_(size_bytes|byte_size)$/, gauge('queue_bytes', 'max')),
     ...buffer(/^vector_buffer_max_(size_bytes|byte_size)$/, gauge('queue_capacity_bytes', 'max')),
   ],
-};
+});

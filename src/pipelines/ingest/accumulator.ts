@@ -1,7 +1,7 @@
 import { type Evidence, findingOf, nextFinding } from '../components/health.ts';
+import { GAUGE_AT, gaugeOf, queueOf, unknownGauges } from '../components/replica.ts';
 import {
   type Accumulator,
-  type ComponentState,
   type Instance,
   type Replica,
   recordAmount,
@@ -19,19 +19,8 @@ const COUNTER_AT = {
   dropped: 5,
 } as const satisfies Record<Counter, number>;
 
-const GAUGE_AT = {
-  blocked: 0,
-  queue_size: 1,
-  queue_capacity: 2,
-  up: 3,
-  queue_bytes: 4,
-  queue_capacity_bytes: 5,
-} as const satisfies Record<RuleGauge, number>;
-
 /** At this fill a queue blocks, whether its engine says so or not. */
 const BLOCKING_FILL = 0.95;
-
-const unknownGauges = (): number[] => new Array<number>(6).fill(Number.NaN);
 
 const emptyAccumulator = (): Accumulator => ({
   sums: [0, 0, 0, 0, 0, 0],
@@ -61,46 +50,6 @@ function recycle(replica: Replica, accumulator: Accumulator): void {
   accumulator.restarted = false;
   accumulator.isFromSnapshot = false;
   pool.push(accumulator);
-}
-
-export function createReplica(state: ComponentState, instance: Instance): Replica {
-  const replica: Replica = {
-    state,
-    instance,
-    entryCount: 0,
-    lastReading: 0,
-    overcount: 0,
-    gauges: unknownGauges(),
-    accumulator: undefined,
-    finding: undefined,
-    foundAt: 0,
-    recordedAt: Number.NaN,
-    committedAt: Number.NaN,
-  };
-  // Most have one: what grows in place keeps room for many.
-  state.replicas = state.replicas.concat(replica);
-  if (instance.replicas.size === 0) instance.source.activeInstances++;
-  instance.replicas.set(state, replica);
-  return replica;
-}
-
-export function dropReplica(replica: Replica): void {
-  const { state, instance } = replica;
-  state.replicas = state.replicas.filter(one => one !== replica);
-  instance.replicas.delete(state);
-  if (instance.replicas.size === 0) instance.source.activeInstances--;
-}
-
-export const gaugeOf = (replica: Replica, gauge: RuleGauge): number =>
-  replica.gauges[GAUGE_AT[gauge]] ?? Number.NaN;
-
-/** The queue as size and capacity in one unit: bytes where only those are bounded. NaN when unknown. */
-export function queueOf(replica: Replica): { readonly size: number; readonly capacity: number } {
-  const capacity = gaugeOf(replica, 'queue_capacity');
-  const bytes = gaugeOf(replica, 'queue_capacity_bytes');
-  return bytes > 0 && !(capacity > 0)
-    ? { size: gaugeOf(replica, 'queue_bytes'), capacity: bytes }
-    : { size: gaugeOf(replica, 'queue_size'), capacity };
 }
 
 /** Adds an increase of a counter, or the change of a level that belongs to one, at a time in monotonic ms. */

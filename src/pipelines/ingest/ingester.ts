@@ -1,36 +1,30 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { CardinalityLimit } from '../components/limits.ts';
 import { bitOf, type ComponentRegistry } from '../components/registry.ts';
+import { createReplica, dropReplica } from '../components/replica.ts';
 import type { ComponentState, Instance, Replica } from '../components/state.ts';
 import type { Meaning, SeriesMapping } from '../engines/profile.ts';
-import { allocateEntry, type SeriesStore } from '../series/series-store.ts';
-import {
-  accumulatorOf,
-  addIncrease,
-  addValue,
-  commitReplica,
-  createReplica,
-  dropReplica,
-} from './accumulator.ts';
+import type { SeriesStore } from '../series/series-store.ts';
+import { accumulatorOf, addIncrease, addValue, commitReplica } from './accumulator.ts';
 import { delta, firstDelta, isLate } from './delta.ts';
 import { createInstance, type RestoredSample, type ScrapeSource } from './source.ts';
 
 /** What a series turned out to say. */
 export interface SeriesDescription {
-  /** The instance its labels name; undefined for the feed's own. */
+  /** The instance its labels name; undefined for the source's own. */
   readonly instance: string | undefined;
   readonly mappings: readonly SeriesMapping[];
 }
 
-/** `refused`: there is no room for one series more. */
+/** `refused`: a limit leaves no room for one series more. */
 type AppendResult = 'taken' | 'refused' | 'malformed';
 
-/** Takes the readings of feeds one after the other: begin, take for each value, end. */
+/** Takes the readings of scrape sources one after the other: begin, append each value, commit. */
 export interface Ingester {
   begin(source: ScrapeSource): void;
-  /** Counts the reading for the feed's own instance, which exists though no series may name it. */
+  /** Counts the reading for the source's own instance, which exists though no series may name it. */
   enterOwnInstance(source: ScrapeSource): Instance;
-  /** `discover` is asked once for each series; undefined when its text cannot be read. */
+  /** `describe` is called once for each series; it gives undefined when the text of the series cannot be read. */
   append(
     source: ScrapeSource,
     series: string,
@@ -38,13 +32,13 @@ export interface Ingester {
     time: number,
     describe: (series: string) => SeriesDescription | undefined,
   ): AppendResult;
-  /** `isWhole`: nothing of the reading was unreadable, so what it lacks is gone. */
+  /** Appends a value of a series whose first entry is known. */
+  appendKnown(source: ScrapeSource, firstEntry: number, value: number, time: number): void;
+  /** `isWhole`: nothing of the reading was unreadable, so series that it lacks are gone. */
   commit(source: ScrapeSource, isWhole: boolean): void;
-  /** Takes a value of a series whose first slot is known. */
-  appendKnown(source: ScrapeSource, entry: number, value: number, time: number): void;
 }
 
-interface Parts {
+interface Options {
   readonly clock: Clock;
   readonly registry: ComponentRegistry;
   readonly store: SeriesStore;
@@ -53,66 +47,121 @@ interface Parts {
 /** Longer texts of series are not kept: a million of them must have room. */
 const LONGEST_SERIES = 16 * 1024;
 
-export function createIngester({ clock, registry, store }: Parts): Ingester {
-  let now = 0;
-  let monotonic = 0;
-  let touchedReplicas: Replica[] = [];
+export const createIngester = (options: Options): Ingester => new DeltaIngester(options);
 
-  function markRead(source: ScrapeSource, instance: Instance): void {
+class DeltaIngester implements Ingester {
+  readonly #clock: Clock;
+  readonly #registry: ComponentRegistry;
+  readonly #store: SeriesStore;
+  /** When the present reading began, on both clocks. */
+  #now = 0;
+  #monotonic = 0;
+  /** Replicas the present reading has named. */
+  #touched: Replica[] = [];
+
+  constructor({ clock, registry, store }: Options) {
+    this.#clock = clock;
+    this.#registry = registry;
+    this.#store = store;
+  }
+
+  begin(source: ScrapeSource): void {
+    this.#now = this.#clock.now();
+    this.#monotonic = this.#clock.monotonic();
+    this.#touched = [];
+    source.reading++;
+  }
+
+  enterOwnInstance(source: ScrapeSource): Instance {
+    return this.#instanceOf(source, source.name);
+  }
+
+  append(
+    source: ScrapeSource,
+    series: string,
+    value: number,
+    time: number,
+    describe: (series: string) => SeriesDescription | undefined,
+  ): AppendResult {
+    const firstEntry = source.series.get(series);
+    if (firstEntry !== -1) {
+      this.appendKnown(source, firstEntry, value, time);
+      return 'taken';
+    }
+    if (!Number.isFinite(value)) return 'taken';
+    if (series.length > LONGEST_SERIES) return 'malformed';
+    const description = describe(series);
+    if (description === undefined) return 'malformed';
+    return this.#appendNew(source, series, value, time, description);
+  }
+
+  appendKnown(source: ScrapeSource, firstEntry: number, value: number, time: number): void {
+    for (let entry = firstEntry; entry >= 0; entry = this.#store.nextOf(entry))
+      this.#appendNext(source, entry, value, time);
+  }
+
+  commit(source: ScrapeSource, isWhole: boolean): void {
+    if (!isWhole) this.#carryOverUnseen(source);
+    if (source.partial)
+      for (const replica of this.#touched) commitReplica(replica, this.#now, this.#monotonic, true);
+    else this.#commitInstances(source, isWhole);
+    this.#touched = [];
+    source.unreachable = null;
+  }
+
+  #enter(source: ScrapeSource, instance: Instance): void {
     if (instance.lastReading === source.reading) return;
     instance.lastReading = source.reading;
     instance.readings++;
-    instance.lastSeenAt = monotonic;
+    instance.lastSeenAt = this.#monotonic;
   }
 
-  function instanceOf(source: ScrapeSource, name: string): Instance {
+  #instanceOf(source: ScrapeSource, name: string): Instance {
     let instance = source.instances.get(name);
     if (instance === undefined) {
       instance = createInstance(name, source);
       source.instances.set(instance.name, instance);
     }
-    markRead(source, instance);
+    this.#enter(source, instance);
     return instance;
   }
 
-  function touch(replica: Replica): void {
-    if (replica.lastReading === replica.instance.source.reading) return;
-    replica.lastReading = replica.instance.source.reading;
-    replica.state.timestamp = now;
-    replica.state.lastSeenAt = monotonic;
-    touchedReplicas.push(replica);
+  #touch(replica: Replica): void {
+    const { reading } = replica.instance.source;
+    if (replica.lastReading === reading) return;
+    replica.lastReading = reading;
+    replica.state.timestamp = this.#now;
+    replica.state.lastSeenAt = this.#monotonic;
+    this.#touched.push(replica);
   }
 
-  function appendNew(
+  #appendNew(
     source: ScrapeSource,
     series: string,
     value: number,
     time: number,
-    found: SeriesDescription,
+    { instance: instanceName, mappings }: SeriesDescription,
   ): AppendResult {
     const { limit } = source;
-    if (limit.seriesCount >= limit.maxSeries) {
-      limit.recordRefusal('series', 'pipeline');
-      return 'refused';
-    }
-    if (store.count >= store.limit) {
-      limit.recordRefusal('series', 'everywhere');
+    const exceeded = this.#exceededSeriesScope(limit);
+    if (exceeded !== undefined) {
+      limit.recordRefusal('series', exceeded);
       return 'refused';
     }
     const restored = source.restored.get(series);
     let firstEntry = -1;
     let isRefused = false;
-    for (const mapping of found.mappings) {
-      if (value < 0 && mapping.meaning.reads !== 'gauge') return 'taken';
-      const state = componentFor(source, mapping);
+    for (const { meaning, ...identity } of mappings) {
+      if (value < 0 && meaning.reads !== 'gauge') return 'taken';
+      const state = this.#componentOf(source, identity);
       if (state === undefined) {
         isRefused = true;
         continue;
       }
       // Only what is kept makes an instance, so that there are no more of them than of series.
-      const instance = instanceOf(source, found.instance ?? source.name);
+      const instance = this.#instanceOf(source, instanceName ?? source.name);
       const replica = instance.replicas.get(state) ?? createReplica(state, instance);
-      const entry = allocateEntry(store, replica, mapping.meaning, firstEntry);
+      const entry = this.#store.allocate(replica, meaning, firstEntry);
       if (entry === -1) {
         if (replica.entryCount === 0) dropReplica(replica);
         limit.recordRefusal('series', 'everywhere');
@@ -120,11 +169,11 @@ export function createIngester({ clock, registry, store }: Parts): Ingester {
         break;
       }
       firstEntry = entry;
-      appendFirst(source, entry, replica, mapping.meaning, value, time, restored);
+      this.#appendFirst(source, entry, { replica, meaning, value, time, restored });
     }
     if (firstEntry === -1 && !isRefused) {
-      firstEntry = allocateEntry(store, undefined, undefined, -1);
-      instanceOf(source, found.instance ?? source.name);
+      firstEntry = this.#store.allocate(undefined, undefined, -1);
+      this.#instanceOf(source, instanceName ?? source.name);
     }
     if (firstEntry === -1) return 'refused';
     limit.seriesCount++;
@@ -133,150 +182,123 @@ export function createIngester({ clock, registry, store }: Parts): Ingester {
     return 'taken';
   }
 
-  function componentFor(source: ScrapeSource, mapping: SeriesMapping): ComponentState | undefined {
-    const { kind, type, engineId } = mapping;
-    const state = registry.find(source.pipeline.pipeline, kind, type, engineId);
+  #exceededSeriesScope({ seriesCount, maxSeries }: CardinalityLimit): 'pipeline' | 'everywhere' | undefined {
+    if (seriesCount >= maxSeries) return 'pipeline';
+    return this.#store.count >= this.#store.limit ? 'everywhere' : undefined;
+  }
+
+  /** The component a series tells of, which is added when it is new; undefined when there is no room for it. */
+  #componentOf(
+    { pipeline, limit }: ScrapeSource,
+    { kind, type, engineId }: Omit<SeriesMapping, 'meaning'>,
+  ): ComponentState | undefined {
+    const state = this.#registry.find(pipeline.pipeline, kind, type, engineId);
     if (state !== undefined || type === undefined) return state;
-    const { pipeline, limit } = source;
-    const full = exceededScope(pipeline.pipeline, limit);
-    const added = full === undefined ? registry.add({ ...pipeline, kind, type, engineId }) : undefined;
-    if (added === undefined) limit.recordRefusal('components', full ?? 'everywhere');
+    const exceeded = this.#exceededComponentScope(pipeline.pipeline, limit);
+    const added =
+      exceeded === undefined ? this.#registry.add({ ...pipeline, kind, type, engineId }) : undefined;
+    if (added === undefined) limit.recordRefusal('components', exceeded ?? 'everywhere');
     return added;
   }
 
   /** The workspace first: where it is full, a pipeline with a higher bound gets no more either. */
-  function exceededScope(pipeline: string, limit: CardinalityLimit): 'pipeline' | 'workspace' | undefined {
-    if (limit.componentQuota !== undefined && registry.size >= limit.componentQuota) return 'workspace';
-    return registry.countIn(pipeline) >= limit.maxComponents ? 'pipeline' : undefined;
+  #exceededComponentScope(
+    pipeline: string,
+    { componentQuota, maxComponents }: CardinalityLimit,
+  ): 'pipeline' | 'workspace' | undefined {
+    if (componentQuota !== undefined && this.#registry.size >= componentQuota) return 'workspace';
+    return this.#registry.countIn(pipeline) >= maxComponents ? 'pipeline' : undefined;
   }
 
-  /** The first value since the process began. */
-  function appendFirst(
+  /** Appends the first value since the process began. */
+  #appendFirst(
     source: ScrapeSource,
     entry: number,
-    replica: Replica,
-    meaning: Meaning,
-    value: number,
-    time: number,
-    restored: RestoredSample | undefined,
+    { replica, meaning, value, time, restored }: FirstValue,
   ): void {
     const { instance } = replica;
-    touch(replica);
+    this.#touch(replica);
     replica.state.knownMetrics |= bitOf(meaning.metric);
-    saveLast(entry, instance, value, time);
+    this.#store.save(entry, value, time, instance.readings);
     const wasRead = source.partial ? instance.repeated : instance.readings > 1;
     if (meaning.reads === 'gauge') addValue(replica, meaning, value);
     else if (meaning.reads === 'amount') {
       const isCounted = restored !== undefined && isLate(restored.time, time, false);
-      addIncrease(replica, meaning, (source.partial || wasRead) && !isCounted ? value : 0, monotonic);
+      addIncrease(replica, meaning, (source.partial || wasRead) && !isCounted ? value : 0, this.#monotonic);
     } else if ((wasRead && !(source.partial && restored !== undefined)) || !(restored || instance.restored)) {
-      addIncrease(replica, meaning, firstDelta(value, wasRead), monotonic);
+      addIncrease(replica, meaning, firstDelta(value, wasRead), this.#monotonic);
     } else {
       accumulatorOf(replica).isFromSnapshot = true;
-      addGrowth(replica, meaning, restored?.value ?? 0, value, source.restarted);
+      this.#addGrowth(replica, meaning, restored?.value ?? 0, value, source.restarted);
     }
   }
 
-  function appendKnown(source: ScrapeSource, firstEntry: number, value: number, time: number): void {
-    for (let entry = firstEntry; entry >= 0; entry = store.next[entry] ?? -1)
-      appendNext(source, entry, value, time);
-  }
-
-  function appendNext(source: ScrapeSource, entry: number, value: number, time: number): void {
-    store.age[entry] = 0;
-    const replica = store.replica[entry];
-    const meaning = store.meaning[entry];
+  #appendNext(source: ScrapeSource, entry: number, value: number, time: number): void {
+    const store = this.#store;
+    store.setAge(entry, 0);
+    const replica = store.replicaOf(entry);
+    const meaning = store.meaningOf(entry);
     if (replica === undefined || meaning === undefined) return;
     const { instance } = replica;
-    markRead(source, instance);
-    touch(replica);
-    const seen = store.seen[entry] ?? 0;
+    this.#enter(source, instance);
+    this.#touch(replica);
+    const seen = store.readingOf(entry);
     if (!source.partial && seen === instance.readings) return;
     // It is there, and counts nothing.
     if (!Number.isFinite(value) || (value < 0 && meaning.reads !== 'gauge')) {
-      store.seen[entry] = instance.readings;
+      store.markSeen(entry, instance.readings);
       return;
     }
-    const last = store.last[entry] ?? 0;
-    const late = isLate(store.time[entry] ?? Number.NaN, time, isCumulative(meaning) && value > last);
+    const last = store.valueOf(entry);
+    const late = isLate(store.timeOf(entry), time, isCumulative(meaning) && value > last);
     const present = late ? last : value;
     if (meaning.reads === 'gauge') addValue(replica, meaning, present);
-    else if (meaning.reads === 'amount') addIncrease(replica, meaning, late ? 0 : value, monotonic);
+    else if (meaning.reads === 'amount') addIncrease(replica, meaning, late ? 0 : value, this.#monotonic);
     else {
       const vanished = !source.partial && seen < instance.readings - 1;
       const restarted = source.restarted && instance.name === source.name;
-      addGrowth(replica, meaning, last, present, !late && (vanished || restarted));
+      this.#addGrowth(replica, meaning, last, present, !late && (vanished || restarted));
     }
-    saveLast(entry, instance, present, late ? Number.NaN : time);
+    store.save(entry, present, late ? Number.NaN : time, instance.readings);
   }
 
-  function addGrowth(
-    replica: Replica,
-    meaning: Increasing,
-    last: number,
-    value: number,
-    reborn: boolean,
-  ): void {
+  #addGrowth(replica: Replica, meaning: Increasing, last: number, value: number, reborn: boolean): void {
     if (meaning.reads !== 'level' && (reborn || value < last)) accumulatorOf(replica).restarted = true;
     const increase = meaning.reads === 'level' ? value - last : delta(last, value, reborn);
-    addIncrease(replica, meaning, increase, monotonic);
-  }
-
-  function saveLast(entry: number, instance: Instance, value: number, time: number): void {
-    store.last[entry] = value;
-    store.seen[entry] = instance.readings;
-    if (!Number.isNaN(time)) store.time[entry] = time;
+    addIncrease(replica, meaning, increase, this.#monotonic);
   }
 
   /** What an instance did not show counts as 0. Series from before the start that none showed are gone. */
-  function commitInstances(source: ScrapeSource, isWhole: boolean): void {
-    let scrapeFailed = false;
+  #commitInstances(source: ScrapeSource, isWhole: boolean): void {
+    let isUnread = false;
     for (const instance of source.instances.values()) {
-      scrapeFailed ||= instance.readings === 0;
+      isUnread ||= instance.readings === 0;
       if (instance.lastReading !== source.reading) continue;
-      for (const replica of instance.replicas.values()) commitReplica(replica, now, monotonic, false);
+      for (const replica of instance.replicas.values())
+        commitReplica(replica, this.#now, this.#monotonic, false);
     }
-    if (!scrapeFailed && isWhole) source.restored.clear();
+    if (!isUnread && isWhole) source.restored.clear();
   }
 
   /** What could not be read may have been any of what was not seen: none of it has vanished. */
-  function carryOverUnseen(source: ScrapeSource): void {
+  #carryOverUnseen(source: ScrapeSource): void {
+    const store = this.#store;
     for (const firstEntry of source.series.firstEntries())
-      for (let entry = firstEntry; entry >= 0; entry = store.next[entry] ?? -1) {
-        const instance = store.replica[entry]?.instance;
-        if (instance?.lastReading === source.reading && store.seen[entry] === instance.readings - 1)
-          store.seen[entry] = instance.readings;
+      for (let entry = firstEntry; entry >= 0; entry = store.nextOf(entry)) {
+        const instance = store.replicaOf(entry)?.instance;
+        if (instance?.lastReading === source.reading && store.readingOf(entry) === instance.readings - 1)
+          store.markSeen(entry, instance.readings);
       }
   }
+}
 
-  return {
-    begin(source) {
-      now = clock.now();
-      monotonic = clock.monotonic();
-      touchedReplicas = [];
-      source.reading++;
-    },
-    appendKnown,
-    enterOwnInstance: source => instanceOf(source, source.name),
-    append(source, series, value, time, describe) {
-      const firstEntry = source.series.get(series);
-      if (firstEntry === -1) {
-        if (!Number.isFinite(value)) return 'taken';
-        if (series.length > LONGEST_SERIES) return 'malformed';
-        const found = describe(series);
-        return found === undefined ? 'malformed' : appendNew(source, series, value, time, found);
-      }
-      appendKnown(source, firstEntry, value, time);
-      return 'taken';
-    },
-    commit(source, isWhole) {
-      if (!isWhole) carryOverUnseen(source);
-      if (source.partial) for (const replica of touchedReplicas) commitReplica(replica, now, monotonic, true);
-      else commitInstances(source, isWhole);
-      touchedReplicas = [];
-      source.unreachable = null;
-    },
-  };
+interface FirstValue {
+  readonly replica: Replica;
+  readonly meaning: Meaning;
+  readonly value: number;
+  readonly time: number;
+  /** What a snapshot says of the series. */
+  readonly restored: RestoredSample | undefined;
 }
 
 type Increasing = Exclude<Meaning, { reads: 'gauge' }>;

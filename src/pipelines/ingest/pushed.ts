@@ -18,7 +18,7 @@ import type { SeriesDescription } from './ingester.ts';
 export interface PushedValue {
   readonly series: string;
   /** Asked once for each series. */
-  readonly discover: () => SeriesDescription;
+  readonly describe: () => SeriesDescription;
   readonly value: number;
   /** Epoch ms, or NaN. */
   readonly time: number;
@@ -31,7 +31,7 @@ export function pushedValuesOf(pushed: PushedSamples, engine: string): PushedVal
   return pushed.samples.map(sample => ({
     // A series that changes its temporality is another one: its values do not compare.
     series: [pushed.temporality, sample.kind, sample.type ?? engine, sample.id, sample.metric].join('\n'),
-    discover: () => ({
+    describe: () => ({
       instance: undefined,
       mappings: [
         {
@@ -76,7 +76,7 @@ export function createPointReader(settings: PipelineSettings): (points: readonly
         series: seriesOf(point),
         value,
         time,
-        discover: () => ({
+        describe: () => ({
           instance: point.instance ?? INSTANCE_LABELS.map(name => labels.get(name)).find(Boolean),
           mappings: mapSeries(profile, rules, labels).flatMap(one =>
             temporality === 'delta' ? deltaMappings(one) : one,

@@ -1,35 +1,38 @@
 import { copyText } from '../../lib/text.ts';
 import type { CardinalityLimit } from '../components/limits.ts';
 import type { ComponentIdentity } from '../components/registry.ts';
+import { dropReplica } from '../components/replica.ts';
 import type { ComponentState, Instance, ScrapeSourceState } from '../components/state.ts';
-import { releaseEntries, type SeriesStore } from '../series/series-store.ts';
+import type { SeriesStore } from '../series/series-store.ts';
 import { createSeriesTable, type SeriesTable } from '../series/series-table.ts';
-import { dropReplica } from './accumulator.ts';
 
-/** Where the last value of a series is known from before the process began. */
+/** The last value of a series that a snapshot knows. */
 export interface RestoredSample {
   readonly value: number;
   /** Epoch ms as the sender stamped it, or NaN. */
   readonly time: number;
 }
 
-/** What is read from one url, or pushed by one sender. */
+/** One url that is scraped, or one sender that pushes. */
 export interface ScrapeSource extends ScrapeSourceState {
   /** The name of its own instance. */
   readonly name: string;
   readonly pipeline: Omit<ComponentIdentity, 'kind' | 'type' | 'engineId'>;
-  /** That of its pipeline. */
+  /** The limit of its pipeline. */
   limit: CardinalityLimit;
   readonly series: SeriesTable;
   readonly instances: Map<string, Instance>;
   readonly restored: Map<string, RestoredSample>;
-  /** Sweeps `restored` has lasted while the feed was read. */
+  /** Sweeps `restored` has lasted while the source was read. */
   restoredAge: number;
   /** Epoch seconds at which the process says it began; NaN when it does not say. */
   startTime: number;
   /** The process began anew between the last reading and the present one. */
   restarted: boolean;
 }
+
+/** What all sources of a pipeline have in common. */
+export type ScrapeSourceParts = Pick<ScrapeSource, 'pipeline' | 'limit' | 'partial'>;
 
 export const createScrapeSource = (
   name: string,
@@ -51,8 +54,17 @@ export const createScrapeSource = (
   restarted: false,
 });
 
-/** What all feeds of a pipeline have in common. */
-export type ScrapeSourceParts = Pick<ScrapeSource, 'pipeline' | 'limit' | 'partial'>;
+export const createInstance = (name: string, source: ScrapeSourceState): Instance => ({
+  name: copyText(name),
+  source,
+  readings: 0,
+  lastReading: 0,
+  repeated: false,
+  restored: false,
+  lastSeenAt: Number.NEGATIVE_INFINITY,
+  readingsAtSweep: 0,
+  replicas: new Map(),
+});
 
 /** What has been silent that long is forgotten: series, instances and components alike. */
 export const FORGET_MS = 24 * 3_600_000;
@@ -60,7 +72,7 @@ export const SWEEP_MS = 600_000;
 const OLDEST_AGE = FORGET_MS / SWEEP_MS;
 
 /**
- * Lets go of series nobody saw for a day. A series ages only while its instance is read, for an
+ * Drops the series that were not seen for a day. A series ages only while its instance is read, for an
  * instance that cannot be read proves nothing about its series; an instance silent for a day goes as a
  * whole, and is a new one should it return.
  */
@@ -78,14 +90,14 @@ export function sweepScrapeSource(
     instance.readingsAtSweep = instance.readings;
   }
   for (const firstEntry of source.series.firstEntries()) {
-    const replica = store.replica[firstEntry];
+    const replica = store.replicaOf(firstEntry);
     const ages = replica === undefined ? read.size > 0 : read.has(replica.instance);
-    const age = (store.age[firstEntry] ?? 0) + (ages ? 1 : 0);
-    store.age[firstEntry] = age;
+    const age = store.ageOf(firstEntry) + (ages ? 1 : 0);
+    store.setAge(firstEntry, age);
     const lost = replica !== undefined && (gone.has(replica.instance) || forgotten.has(replica.state));
     if (!lost && age <= OLDEST_AGE) continue;
     source.series.remove(firstEntry);
-    releaseEntries(store, firstEntry);
+    store.release(firstEntry);
     source.limit.seriesCount--;
   }
   for (const instance of source.instances.values()) {
@@ -96,9 +108,9 @@ export function sweepScrapeSource(
   if (source.instances.size === 0 || source.restoredAge > OLDEST_AGE) source.restored.clear();
 }
 
-/** Gives back all a feed holds; the components stay. */
+/** Gives back all a source holds; the components stay. */
 export function dropScrapeSource(source: ScrapeSource, store: SeriesStore): void {
-  for (const firstEntry of source.series.firstEntries()) releaseEntries(store, firstEntry);
+  for (const firstEntry of source.series.firstEntries()) store.release(firstEntry);
   for (const instance of source.instances.values())
     for (const replica of instance.replicas.values()) dropReplica(replica);
   source.limit.seriesCount -= source.series.size;
@@ -106,15 +118,3 @@ export function dropScrapeSource(source: ScrapeSource, store: SeriesStore): void
   source.instances.clear();
   source.restored.clear();
 }
-
-export const createInstance = (name: string, source: ScrapeSourceState): Instance => ({
-  name: copyText(name),
-  source,
-  readings: 0,
-  lastReading: 0,
-  repeated: false,
-  restored: false,
-  lastSeenAt: Number.NEGATIVE_INFINITY,
-  readingsAtSweep: 0,
-  replicas: new Map(),
-});

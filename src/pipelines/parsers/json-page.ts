@@ -17,6 +17,9 @@ export interface Stats {
   readonly bad: number;
 }
 
+/** Reads the pages of one process, one after the other; `restarted` when its counters began anew. */
+export type JsonReader = (text: string) => Stats & { readonly restarted?: boolean };
+
 /** As many one page may hold. */
 const MOST_STATS = 200_000;
 

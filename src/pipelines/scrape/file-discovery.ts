@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { metricsPathOf } from '../engines/index.ts';
 import type { DataFile, PullSettings } from '../settings.ts';
 
 /** One page to read, and what the instance behind it is called. */
@@ -20,13 +21,6 @@ const groups = z
     }),
   )
   .max(MAX_INSTANCES);
-
-/** Where an engine shows its metrics, as it comes. */
-const METRICS_PATHS: Readonly<Record<string, string>> = {
-  logstash: '/_node/stats',
-  fluentd: '/api/plugins.json',
-  'fluent-bit': '/api/v2/metrics/prometheus',
-};
 
 export interface DiscoveredInstances {
   readonly instances: readonly DiscoveredInstance[];
@@ -85,8 +79,7 @@ function urlOf(
   labels: Readonly<Record<string, string>>,
   engine: string,
 ): string | undefined {
-  const { __scheme__: scheme = 'http', __metrics_path__: path = METRICS_PATHS[engine] ?? '/metrics' } =
-    labels;
+  const { __scheme__: scheme = 'http', __metrics_path__: path = metricsPathOf(engine) } = labels;
   const text = `${scheme}://${address}${path}`;
   if (!/^https?$/.test(scheme) || !/^[^/?#@\\\s]+$/.test(address) || !path.startsWith('/')) return undefined;
   if (!URL.canParse(text)) return undefined;

@@ -1,12 +1,9 @@
 import { reasonOf } from '../../lib/errors.ts';
-import { createFluentdReader } from '../engines/fluentd.ts';
-import { readLogstash } from '../engines/logstash.ts';
 import { type EngineProfile, mapSeries, type ProfileRule } from '../engines/profile.ts';
 import type { Ingester, SeriesDescription } from '../ingest/ingester.ts';
 import type { ScrapeSource } from '../ingest/source.ts';
-import type { Stat, Stats } from '../parsers/json-page.ts';
+import type { JsonReader, Stat } from '../parsers/json-page.ts';
 import { parseSeries, readPrometheus } from '../parsers/prometheus.ts';
-import type { JsonEngine } from '../settings.ts';
 
 interface PageReading {
   readonly bad: number;
@@ -121,21 +118,11 @@ function startTimes(page: Buffer): number[] {
   return times;
 }
 
-/** What one process says on its pages, read one after the other; `restarted` when its counters began anew. */
-type JsonReader = (text: string) => Stats & { readonly restarted?: boolean };
-
-const JSON_READERS: Readonly<Record<JsonEngine, () => JsonReader>> = {
-  logstash: () => readLogstash,
-  fluentd: createFluentdReader,
-};
-
 /** Reads pages of JSON of one process into its feed, by its engine's profile. */
 export function createJsonPageReader(
-  engine: JsonEngine,
+  read: JsonReader,
   { profile, rulesOf, ingester }: PageReaderContext,
 ): PageReader {
-  const read = JSON_READERS[engine]();
-
   return (source, page) => {
     const found = attempt(read, page.toString());
     if ('error' in found) return { bad: 0, error: found.error };

@@ -50,11 +50,11 @@ async function pageOf(
       clock: systemClock,
       files,
       random: () => 0,
-      onPage: take,
+      onResult: take,
     }),
   );
   await vi.waitFor(() => expect(take).toHaveBeenCalled());
-  return take.mock.calls[0]?.[0] ?? { error: 'none', scrapeFailed: 'other' };
+  return take.mock.calls[0]?.[0] ?? { error: 'none', failure: 'other' };
 }
 
 const errorOf = (page: ScrapeResult): string => ('error' in page ? page.error : '');

@@ -2,7 +2,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { HttpAnswer, HttpClient } from '../../lib/http/client.ts';
 import { HttpFailure, type HttpFailureReason } from '../../lib/http/failure.ts';
-import { isJsonEngine, type OperatorFiles, type PullSettings } from '../settings.ts';
+import { isJsonEngine } from '../engines/index.ts';
+import type { OperatorFiles, PullSettings } from '../settings.ts';
 
 /** Why there is nothing to read: no answer, an answer that is no page, one that is too large, or files of `tls` that cannot be used. */
 export type ScrapeFailure = HttpFailureReason | 'status' | 'too-large' | 'files' | 'format';
@@ -10,7 +11,7 @@ export type ScrapeFailure = HttpFailureReason | 'status' | 'too-large' | 'files'
 /** What one try to read a pipeline brought. An error names scheme and host only: the rest of a url may be a secret. */
 export type ScrapeResult =
   | { readonly body: Buffer; readonly openMetrics: boolean }
-  | { readonly error: string; readonly scrapeFailed: ScrapeFailure };
+  | { readonly error: string; readonly failure: ScrapeFailure };
 
 interface Options {
   readonly settings: PullSettings;
@@ -20,8 +21,8 @@ interface Options {
   readonly files: Pick<OperatorFiles, 'tls'>;
   /** 0 to 1; spreads the first readings of many pipelines over their intervals. */
   readonly random: () => number;
-  /** Gets every page, one after the other. */
-  readonly onPage: (page: ScrapeResult) => void;
+  /** Gets the result of every try, one after the other. */
+  readonly onResult: (result: ScrapeResult) => void;
 }
 
 /** Reads a url at its pipeline's interval until the returned call; a reading that takes longer delays the next, they never overlap. */
@@ -43,10 +44,10 @@ async function scrapeUntil(signal: AbortSignal, options: Options): Promise<void>
   }
 }
 
-/** By itself: a loop would hold on to its page until it has the next. */
+/** A function of its own: a loop would keep its page in memory until it has the next. */
 async function scrape(options: Options, signal: AbortSignal): Promise<void> {
-  const page = await fetchPage(options, signal);
-  if (!signal.aborted) options.onPage(page);
+  const result = await fetchPage(options, signal);
+  if (!signal.aborted) options.onResult(result);
 }
 
 const TEXT = 'text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1';
@@ -56,14 +57,14 @@ async function fetchPage(
   signal: AbortSignal,
 ): Promise<ScrapeResult> {
   const { origin } = new URL(url);
-  const scrapeFailed = (reason: ScrapeFailure, text: string): ScrapeResult => ({
+  const failed = (failure: ScrapeFailure, text: string): ScrapeResult => ({
     error: `${origin}: ${text}`,
-    scrapeFailed: reason,
+    failure,
   });
   try {
     const trust = settings.tls && files.tls(settings.tls);
     if (trust !== undefined && trust.tls === undefined)
-      return scrapeFailed('files', trust.fault ?? 'the files of tls cannot be used');
+      return failed('files', trust.fault ?? 'the files of tls cannot be used');
     const answer = await http.request({
       url,
       method: 'GET',
@@ -79,12 +80,12 @@ async function fetchPage(
       signal,
     });
     const fault = faultOf(answer, settings.maxBytes);
-    if (fault !== undefined) return scrapeFailed(...fault);
+    if (fault !== undefined) return failed(...fault);
     const openMetrics = (answer.headers['content-type'] ?? '').includes('application/openmetrics-text');
     return { body: answer.body, openMetrics };
   } catch (error) {
     const reason = reasonOf(error);
-    const page = scrapeFailed(error instanceof HttpFailure ? error.reason : 'other', reason);
+    const page = failed(error instanceof HttpFailure ? error.reason : 'other', reason);
     return reason.startsWith(origin) ? { ...page, error: reason } : page;
   }
 }

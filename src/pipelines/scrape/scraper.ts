@@ -7,14 +7,9 @@ import { profileOf } from '../engines/index.ts';
 import { ruleLookup } from '../engines/profile.ts';
 import { commitFailedScrape } from '../ingest/accumulator.ts';
 import type { ScrapeSource } from '../ingest/source.ts';
-import { isJsonEngine, type PullSettings } from '../settings.ts';
+import type { PullSettings } from '../settings.ts';
 import { createFileDiscovery, type DiscoveredInstance } from './file-discovery.ts';
-import {
-  createJsonPageReader,
-  createTextPageReader,
-  type PageReader,
-  type PageReaderContext,
-} from './page-reader.ts';
+import { createJsonPageReader, createTextPageReader, type PageReader } from './page-reader.ts';
 import { type ScrapeFailure, type ScrapeResult, startScraping } from './scrape-loop.ts';
 
 /** How reading goes, over all urls of a pipeline. */
@@ -26,7 +21,7 @@ interface ScraperState {
   readonly errors: readonly string[];
 }
 
-/** What reads the pages of one pipeline. */
+/** Reads the url of a pipeline, or those that its files list, each as an instance of its own. */
 export interface Scraper {
   start(): void;
   stop(): void;
@@ -39,7 +34,7 @@ interface Options {
   readonly logger: Logger;
   readonly scrapeStatus: Pick<ScrapeStatus, 'succeeded' | 'failed'>;
   readonly sourceOf: (name: string) => ScrapeSource;
-  /** Forgets every feed but those of these names. */
+  /** Forgets every source but those of these names. */
   readonly keepOnly: (names: ReadonlySet<string>) => void;
 }
 
@@ -49,141 +44,159 @@ interface ScrapeLoop {
   readonly stop: Cancel;
   tried: boolean;
   error: string | null;
-  since: number | null;
+  /** Epoch ms since when it cannot be read; null while it can. */
+  failingSince: number | null;
 }
 
-/** Reads the url of a pipeline, or those that its files list, each as an instance of its own. */
-export function createScraper({
-  settings,
-  context,
-  logger,
-  scrapeStatus,
-  sourceOf,
-  keepOnly,
-}: Options): Scraper {
-  const { clock, files, meter } = context;
-  const loops = new Map<string, ScrapeLoop>();
-  const readerFor = readerFactory(settings, context);
-  let lastAt: number | null = null;
-  let unwatch: Cancel = () => {};
-  let faults: readonly string[] = [];
-  let faultsSince: number | null = null;
+export const createScraper = (options: Options): Scraper => new PipelineScraper(options);
 
-  function failed(loop: ScrapeLoop, reason: string, scrapeFailed: ScrapeFailure): void {
-    scrapeStatus.failed();
-    lastAt = clock.now();
-    loop.since ??= lastAt;
-    if (loop.error !== reason) logger.warn({ reason }, 'The pipeline cannot be read');
-    loop.error = reason;
-    meter.scrapeFailed(settings.id, scrapeFailed);
-    const source = sourceOf(loop.instance.name);
-    source.unreachable = reason;
-    commitFailedScrape(source.instances.values(), clock.monotonic());
+class PipelineScraper implements Scraper {
+  readonly #options: Options;
+  readonly #createReader: () => PageReader;
+  readonly #loops = new Map<string, ScrapeLoop>();
+  #lastAt: number | null = null;
+  #unwatch: Cancel = () => {};
+  /** What is wrong with the files that list instances, and since when. */
+  #listFaults: readonly string[] = [];
+  #listFaultsSince: number | null = null;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#createReader = readerFactory(options.settings, options.context);
   }
 
-  function succeeded(loop: ScrapeLoop, at: number): void {
-    scrapeStatus.succeeded(at);
-    lastAt = clock.now();
-    if (loop.error !== null) logger.info({}, 'The pipeline can be read again');
-    loop.error = null;
-    loop.since = null;
+  start(): void {
+    const { url, files } = this.#options.settings;
+    if (url !== undefined) this.#add({ url, name: new URL(url).host });
+    else this.#watchFiles(files ?? []);
   }
 
-  function pageHandlerOf(loop: ScrapeLoop): (page: ScrapeResult) => void {
-    const { origin } = new URL(loop.instance.url);
-    const source = sourceOf(loop.instance.name);
-    const read = readerFor();
-    let warned = false;
-    return page => {
-      loop.tried = true;
-      if ('error' in page) return failed(loop, page.error, page.scrapeFailed);
-      const at = clock.monotonic();
-      const reading = read(source, page.body, page.openMetrics);
-      if (reading.error !== undefined) return failed(loop, `${origin}: ${reading.error}`, 'format');
-      succeeded(loop, at);
-      if (reading.bad > 0 && !warned)
-        logger.warn({ lines: reading.bad }, 'Lines of the page cannot be read and are skipped');
-      warned = reading.bad > 0;
+  stop(): void {
+    this.#unwatch();
+    for (const { stop } of this.#loops.values()) stop();
+    this.#loops.clear();
+  }
+
+  state(): ScraperState {
+    const loops = [...this.#loops.values()];
+    const tried = loops.filter(loop => loop.tried);
+    const failing = tried.filter(({ error }) => error !== null);
+    const isUnreachable =
+      tried.length > 0 ? failing.length === tried.length : loops.length === 0 && this.#listFaults.length > 0;
+    const since = tried.length > 0 ? latestFailureOf(failing) : this.#listFaultsSince;
+    return {
+      state: isUnreachable ? 'unreachable' : tried.length > 0 ? 'reachable' : 'waiting',
+      lastAt: this.#lastAt,
+      unreachableSince: isUnreachable ? since : null,
+      errors: [
+        ...this.#listFaults,
+        ...summaryOf(failing, loops.length),
+        ...trustFault(this.#options.settings, this.#options.context),
+      ],
     };
   }
 
-  function guardedHandlerOf(loop: ScrapeLoop): (page: ScrapeResult) => void {
-    const take = pageHandlerOf(loop);
-    return page => {
-      try {
-        take(page);
-      } catch (fault) {
-        logger.error({ reason: reasonOf(fault) }, 'A page broke its reader');
-        failed(loop, 'the page broke its reader; the log has the detail', 'format');
-      }
-    };
+  #watchFiles(paths: readonly string[]): void {
+    const { settings, context, logger } = this.#options;
+    const discover = createFileDiscovery(settings.engine);
+    this.#unwatch = context.files.watch(paths, files => {
+      const { instances, faults } = discover(files);
+      const isFaulty = faults.length > 0;
+      if (isFaulty && faults.join() !== this.#listFaults.join())
+        logger.error(
+          { reason: faults.join('; ') },
+          'A list of instances cannot be read as a whole; those of before are read on',
+        );
+      if (!isFaulty && this.#listFaults.length > 0)
+        logger.info({}, 'The lists of instances can be read again');
+      this.#listFaultsSince = isFaulty ? (this.#listFaultsSince ?? context.clock.now()) : null;
+      this.#listFaults = faults;
+      this.#replaceAll(instances);
+    });
   }
 
-  function add(instance: DiscoveredInstance): void {
+  #replaceAll(instances: readonly DiscoveredInstance[]): void {
+    const wanted = new Map(instances.map(one => [keyOf(one), one]));
+    for (const [key, loop] of this.#loops) {
+      if (wanted.has(key)) continue;
+      loop.stop();
+      this.#loops.delete(key);
+    }
+    this.#options.keepOnly(new Set(instances.map(({ name }) => name)));
+    for (const [key, instance] of wanted) if (!this.#loops.has(key)) this.#add(instance);
+  }
+
+  #add(instance: DiscoveredInstance): void {
+    const { settings, context } = this.#options;
     const loop: ScrapeLoop = {
       instance,
       tried: false,
       error: null,
-      since: null,
-      stop: startScraping({ ...context, settings, url: instance.url, onPage: page => take(page) }),
+      failingSince: null,
+      stop: startScraping({
+        ...context,
+        settings,
+        url: instance.url,
+        onResult: result => handle(result),
+      }),
     };
-    const take = guardedHandlerOf(loop);
-    loops.set(keyOf(instance), loop);
+    const handle = this.#guardedHandlerOf(loop);
+    this.#loops.set(keyOf(instance), loop);
   }
 
-  function read(instances: readonly DiscoveredInstance[]): void {
-    const wanted = new Map(instances.map(one => [keyOf(one), one]));
-    for (const [key, loop] of loops) {
-      if (wanted.has(key)) continue;
-      loop.stop();
-      loops.delete(key);
-    }
-    keepOnly(new Set(instances.map(({ name }) => name)));
-    for (const [key, instance] of wanted) if (!loops.has(key)) add(instance);
+  #guardedHandlerOf(loop: ScrapeLoop): (result: ScrapeResult) => void {
+    const handle = this.#handlerOf(loop);
+    return result => {
+      try {
+        handle(result);
+      } catch (fault) {
+        this.#options.logger.error({ reason: reasonOf(fault) }, 'A page broke its reader');
+        this.#failed(loop, 'the page broke its reader; the log has the detail', 'format');
+      }
+    };
   }
 
-  function watch(paths: readonly string[]): void {
-    const listsOf = createFileDiscovery(settings.engine);
-    unwatch = files.watch(paths, now => {
-      const lists = listsOf(now);
-      const [fault] = lists.faults;
-      if (fault !== undefined && lists.faults.join() !== faults.join())
-        logger.error(
-          { reason: lists.faults.join('; ') },
-          'A list of instances cannot be read as a whole; those of before are read on',
-        );
-      if (fault === undefined && faults.length > 0)
-        logger.info({}, 'The lists of instances can be read again');
-      faultsSince = fault === undefined ? null : (faultsSince ?? clock.now());
-      faults = lists.faults;
-      read(lists.instances);
-    });
+  #handlerOf(loop: ScrapeLoop): (result: ScrapeResult) => void {
+    const { context, logger, sourceOf } = this.#options;
+    const { origin } = new URL(loop.instance.url);
+    const source = sourceOf(loop.instance.name);
+    const read = this.#createReader();
+    let isWarned = false;
+    return result => {
+      loop.tried = true;
+      if ('error' in result) return this.#failed(loop, result.error, result.failure);
+      const at = context.clock.monotonic();
+      const { bad, error } = read(source, result.body, result.openMetrics);
+      if (error !== undefined) return this.#failed(loop, `${origin}: ${error}`, 'format');
+      this.#succeeded(loop, at);
+      if (bad > 0 && !isWarned)
+        logger.warn({ lines: bad }, 'Lines of the page cannot be read and are skipped');
+      isWarned = bad > 0;
+    };
   }
 
-  return {
-    start() {
-      if (settings.url !== undefined) add({ url: settings.url, name: new URL(settings.url).host });
-      else watch(settings.files ?? []);
-    },
-    stop() {
-      unwatch();
-      for (const { stop } of loops.values()) stop();
-      loops.clear();
-    },
-    state() {
-      const tried = [...loops.values()].filter(loop => loop.tried);
-      const failing = tried.filter(({ error }) => error !== null);
-      const isUnread =
-        tried.length > 0 ? failing.length === tried.length : loops.size === 0 && faults.length > 0;
-      const since = tried.length > 0 ? latestFailureOf(failing) : faultsSince;
-      return {
-        state: isUnread ? 'unreachable' : tried.length > 0 ? 'reachable' : 'waiting',
-        lastAt,
-        unreachableSince: isUnread ? since : null,
-        errors: [...faults, ...summaryOf(failing, loops.size), ...trustFault(settings, context)],
-      };
-    },
-  };
+  #failed(loop: ScrapeLoop, reason: string, failure: ScrapeFailure): void {
+    const { settings, context, logger, scrapeStatus, sourceOf } = this.#options;
+    const now = context.clock.now();
+    scrapeStatus.failed();
+    this.#lastAt = now;
+    loop.failingSince ??= now;
+    if (loop.error !== reason) logger.warn({ reason }, 'The pipeline cannot be read');
+    loop.error = reason;
+    context.meter.scrapeFailed(settings.id, failure);
+    const source = sourceOf(loop.instance.name);
+    source.unreachable = reason;
+    commitFailedScrape(source.instances.values(), context.clock.monotonic());
+  }
+
+  #succeeded(loop: ScrapeLoop, at: number): void {
+    const { context, logger, scrapeStatus } = this.#options;
+    scrapeStatus.succeeded(at);
+    this.#lastAt = context.clock.now();
+    if (loop.error !== null) logger.info({}, 'The pipeline can be read again');
+    loop.error = null;
+    loop.failingSince = null;
+  }
 }
 
 const keyOf = ({ name, url }: DiscoveredInstance): string => `${name}\n${url}`;
@@ -191,7 +204,7 @@ const keyOf = ({ name, url }: DiscoveredInstance): string => `${name}\n${url}`;
 /** When the last of them failed: from then on nothing was read. */
 const latestFailureOf = (loops: readonly ScrapeLoop[]): number | null =>
   loops.reduce<number | null>(
-    (last, { since }) => (since === null ? last : Math.max(last ?? since, since)),
+    (last, { failingSince }) => (failingSince === null ? last : Math.max(last ?? failingSince, failingSince)),
     null,
   );
 
@@ -207,20 +220,22 @@ function trustFault({ tls }: PullSettings, { files }: PipelineContext): string[]
   return found?.tls !== undefined && found.fault !== undefined ? [found.fault] : [];
 }
 
-/** Makes a reader for each url: they remember the page of before. What is the same for all is made once. */
+/** Makes a reader for each url, as readers remember the page before; what is the same for all is made once. */
 function readerFactory(settings: PullSettings, { ingester }: PipelineContext): () => PageReader {
   const profile = profileOf(settings);
-  const reading: PageReaderContext = { profile, rulesOf: ruleLookup(profile), ingester };
-  const { engine } = settings;
-  return () => (isJsonEngine(engine) ? createJsonPageReader(engine, reading) : createTextPageReader(reading));
+  const reading = { profile, rulesOf: ruleLookup(profile), ingester };
+  const { createReader } = profile;
+  return createReader === undefined
+    ? () => createTextPageReader(reading)
+    : () => createJsonPageReader(createReader(), reading);
 }
 
-/** How often one pipeline was asked or heard of, and for how long not. */
+/** How often one pipeline was read, or sent, and for how long it was not. */
 export interface ScrapeStatus {
   /** Something of it was read, or pushed. `at` is on the monotonic clock, before what came was taken in. */
   succeeded(at: number): void;
   failed(): void;
-  /** It is watched from now on, after `unreachedMs` in which an earlier process heard nothing of it. */
+  /** It is observed from now on, after `unreachedMs` in which an earlier process did not reach it. */
   restore(unreachedMs: number): void;
   state(): Pick<PipelineState, 'readings' | 'unreachedMs'>;
 }

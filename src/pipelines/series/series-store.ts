@@ -1,89 +1,160 @@
 import type { Replica } from '../components/state.ts';
 import type { Meaning } from '../engines/profile.ts';
 
-/** One slot for each thing a raw series says, in columns: a million of them must stay small. */
+/**
+ * The last value of every series of all pipelines. A series has an entry for each thing it says; its first entry stands
+ * for the series, and the others are chained to it.
+ */
 export interface SeriesStore {
-  last: Float64Array;
-  /** Epoch ms of the last value as the sender stamped it; NaN when it does not. */
-  time: Float64Array;
-  /** Number of the instance's reading that last showed the series. */
-  seen: Uint32Array;
-  /** Sweeps since then. */
-  age: Uint8Array;
-  /** The next slot of the same series, or -1. */
-  next: Int32Array;
-  /** The numbers of what the text of the series is made of, for its first slot; `series.ts` gives them. */
-  readonly symbols: { name: Int32Array; labels: Int32Array };
-  /** Undefined for a series the profile has no use for. */
-  readonly replica: (Replica | undefined)[];
-  readonly meaning: (Meaning | undefined)[];
-  /** Slots in use. */
-  count: number;
+  /** Entries in use, and how many there may be. */
+  readonly count: number;
   readonly limit: number;
-  readonly free: number[];
+  /**
+   * Adds an entry before `next`, an entry of the same series or -1; gives -1 when there is no room. `replica` and
+   * `meaning` are undefined for a series the profile has no use for.
+   */
+  allocate(replica: Replica | undefined, meaning: Meaning | undefined, next: number): number;
+  /** Gives back an entry and all that are chained to it. */
+  release(firstEntry: number): void;
+  /** The next entry of the same series, or -1. */
+  nextOf(entry: number): number;
+  replicaOf(entry: number): Replica | undefined;
+  meaningOf(entry: number): Meaning | undefined;
+  valueOf(entry: number): number;
+  /** Epoch ms of the last value as the sender stamped it; NaN when it does not. */
+  timeOf(entry: number): number;
+  /** Number of the instance's reading that last showed the series. */
+  readingOf(entry: number): number;
+  /** Keeps the value a reading showed; without a time (NaN) the one of before stays. */
+  save(entry: number, value: number, time: number, reading: number): void;
+  /** A reading showed the series, whatever its value. */
+  markSeen(entry: number, reading: number): void;
+  /** Sweeps since the series was last seen. */
+  ageOf(entry: number): number;
+  setAge(entry: number, age: number): void;
+  /** The symbols that make the text of a series, of its first entry; the series table gives them. */
+  nameOf(entry: number): number;
+  labelsOf(entry: number): number;
+  setSymbols(entry: number, name: number, labels: number): void;
 }
 
-export function createSeriesStore(limit: number): SeriesStore {
-  return {
-    last: new Float64Array(0),
-    time: new Float64Array(0),
-    seen: new Uint32Array(0),
-    age: new Uint8Array(0),
-    next: new Int32Array(0),
-    symbols: { name: new Int32Array(0), labels: new Int32Array(0) },
-    replica: [],
-    meaning: [],
-    count: 0,
-    limit,
-    free: [],
-  };
-}
+export const createSeriesStore = (limit: number): SeriesStore => new ColumnStore(limit);
 
-/** A slot of its own, or -1 when there are no more. `next` is the slot of the same series it is chained to, or -1. */
-export function allocateEntry(
-  store: SeriesStore,
-  replica: Replica | undefined,
-  meaning: Meaning | undefined,
-  next: number,
-): number {
-  if (store.count === store.limit) return -1;
-  const entry = store.free.pop() ?? store.replica.length;
-  if (entry >= store.last.length) grow(store);
-  store.replica[entry] = replica;
-  store.meaning[entry] = meaning;
-  store.next[entry] = next;
-  store.age[entry] = 0;
-  store.seen[entry] = 0;
-  store.time[entry] = Number.NaN;
-  store.count++;
-  if (replica !== undefined) replica.entryCount++;
-  return entry;
-}
+const SMALLEST = 1024;
 
-/** Gives back a slot and all that are chained to it. */
-export function releaseEntries(store: SeriesStore, firstEntry: number): void {
-  for (let entry = firstEntry; entry >= 0; entry = store.next[entry] ?? -1) {
-    const replica = store.replica[entry];
-    if (replica !== undefined) replica.entryCount--;
-    store.replica[entry] = undefined;
-    store.meaning[entry] = undefined;
-    store.free.push(entry);
-    store.count--;
+/** One typed array a column: a million series must stay small. */
+class ColumnStore implements SeriesStore {
+  readonly limit: number;
+  count = 0;
+  readonly #replicas: (Replica | undefined)[] = [];
+  readonly #meanings: (Meaning | undefined)[] = [];
+  readonly #free: number[] = [];
+  #values = new Float64Array(0);
+  #times = new Float64Array(0);
+  #readings = new Uint32Array(0);
+  #ages = new Uint8Array(0);
+  #next = new Int32Array(0);
+  #names = new Int32Array(0);
+  #labels = new Int32Array(0);
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  allocate(replica: Replica | undefined, meaning: Meaning | undefined, next: number): number {
+    if (this.count === this.limit) return -1;
+    const entry = this.#free.pop() ?? this.#replicas.length;
+    if (entry >= this.#values.length) this.#grow();
+    this.#replicas[entry] = replica;
+    this.#meanings[entry] = meaning;
+    this.#next[entry] = next;
+    this.#ages[entry] = 0;
+    this.#readings[entry] = 0;
+    this.#times[entry] = Number.NaN;
+    this.count++;
+    if (replica !== undefined) replica.entryCount++;
+    return entry;
+  }
+
+  release(firstEntry: number): void {
+    for (let entry = firstEntry; entry >= 0; entry = this.nextOf(entry)) {
+      const replica = this.#replicas[entry];
+      if (replica !== undefined) replica.entryCount--;
+      this.#replicas[entry] = undefined;
+      this.#meanings[entry] = undefined;
+      this.#free.push(entry);
+      this.count--;
+    }
+  }
+
+  nextOf(entry: number): number {
+    return this.#next[entry] ?? -1;
+  }
+
+  replicaOf(entry: number): Replica | undefined {
+    return this.#replicas[entry];
+  }
+
+  meaningOf(entry: number): Meaning | undefined {
+    return this.#meanings[entry];
+  }
+
+  valueOf(entry: number): number {
+    return this.#values[entry] ?? 0;
+  }
+
+  timeOf(entry: number): number {
+    return this.#times[entry] ?? Number.NaN;
+  }
+
+  readingOf(entry: number): number {
+    return this.#readings[entry] ?? 0;
+  }
+
+  save(entry: number, value: number, time: number, reading: number): void {
+    this.#values[entry] = value;
+    this.#readings[entry] = reading;
+    if (!Number.isNaN(time)) this.#times[entry] = time;
+  }
+
+  markSeen(entry: number, reading: number): void {
+    this.#readings[entry] = reading;
+  }
+
+  ageOf(entry: number): number {
+    return this.#ages[entry] ?? 0;
+  }
+
+  setAge(entry: number, age: number): void {
+    this.#ages[entry] = age;
+  }
+
+  nameOf(entry: number): number {
+    return this.#names[entry] ?? 0;
+  }
+
+  labelsOf(entry: number): number {
+    return this.#labels[entry] ?? 0;
+  }
+
+  setSymbols(entry: number, name: number, labels: number): void {
+    this.#names[entry] = name;
+    this.#labels[entry] = labels;
+  }
+
+  #grow(): void {
+    const size = Math.max(SMALLEST, this.#values.length * 2);
+    this.#values = copyInto(new Float64Array(size), this.#values);
+    this.#times = copyInto(new Float64Array(size), this.#times);
+    this.#readings = copyInto(new Uint32Array(size), this.#readings);
+    this.#ages = copyInto(new Uint8Array(size), this.#ages);
+    this.#next = copyInto(new Int32Array(size), this.#next);
+    this.#names = copyInto(new Int32Array(size), this.#names);
+    this.#labels = copyInto(new Int32Array(size), this.#labels);
   }
 }
 
-function grow(store: SeriesStore): void {
-  const size = Math.max(1024, store.last.length * 2);
-  store.last = into(new Float64Array(size), store.last);
-  store.time = into(new Float64Array(size), store.time);
-  store.seen = into(new Uint32Array(size), store.seen);
-  store.age = into(new Uint8Array(size), store.age);
-  store.next = into(new Int32Array(size), store.next);
-  store.symbols.name = into(new Int32Array(size), store.symbols.name);
-  store.symbols.labels = into(new Int32Array(size), store.symbols.labels);
-}
-
-function into<Column extends { set(values: Column): void }>(larger: Column, smaller: Column): Column {
+function copyInto<Column extends { set(values: Column): void }>(larger: Column, smaller: Column): Column {
   larger.set(smaller);
   return larger;
 }

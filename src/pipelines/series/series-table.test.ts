@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { allocateEntry, createSeriesStore, releaseEntries } from './series-store.ts';
+import { createSeriesStore } from './series-store.ts';
 import { createSeriesTable, type SeriesTable } from './series-table.ts';
 
 const TEXTS = ['a', 'b', 'a{', 'a{x="1"}', 'b{x="1"}', 'b{x="2"}', 'ab{x="1"}', '{"a",x="1"}', 'a{b{c'];
@@ -22,7 +22,7 @@ it('says what a map of texts would, whatever comes and goes', () => {
       const model = new Map<string, number>();
       for (const { kind, text } of commands) {
         if (kind === 'clear') {
-          for (const entry of table.firstEntries()) releaseEntries(store, entry);
+          for (const entry of table.firstEntries()) store.release(entry);
           table.clear();
           model.clear();
           continue;
@@ -30,12 +30,12 @@ it('says what a map of texts would, whatever comes and goes', () => {
         const known = model.get(text);
         expect(table.get(text)).toBe(known ?? -1);
         if (known === undefined) {
-          const entry = allocateEntry(store, undefined, undefined, -1);
+          const entry = store.allocate(undefined, undefined, -1);
           table.add(text, entry);
           model.set(text, entry);
         } else {
           table.remove(known);
-          releaseEntries(store, known);
+          store.release(known);
           model.delete(text);
         }
       }
@@ -49,8 +49,8 @@ it('says what a map of texts would, whatever comes and goes', () => {
 it('keeps two feeds apart that share slots', () => {
   const store = createSeriesStore(10);
   const [one, other] = [createSeriesTable(store), createSeriesTable(store)];
-  one.add('a{x="1"}', allocateEntry(store, undefined, undefined, -1));
-  other.add('b{y="2"}', allocateEntry(store, undefined, undefined, -1));
+  one.add('a{x="1"}', store.allocate(undefined, undefined, -1));
+  other.add('b{y="2"}', store.allocate(undefined, undefined, -1));
   expect([one.textOf(0), other.textOf(1)]).toEqual(['a{x="1"}', 'b{y="2"}']);
   expect([one.get('b{y="2"}'), other.get('a{x="1"}')]).toEqual([-1, -1]);
 });
@@ -58,7 +58,7 @@ it('keeps two feeds apart that share slots', () => {
 it('knows a series where a page goes on with all of its text, and nowhere else', () => {
   const store = createSeriesStore(10);
   const table = createSeriesTable(store);
-  table.add('in{id="a"}', allocateEntry(store, undefined, undefined, -1));
+  table.add('in{id="a"}', store.allocate(undefined, undefined, -1));
   expect(table.lengthAt(0, 'x 1\nin{id="a"} 5\n', 4)).toBe(10);
   expect(table.lengthAt(0, 'in{id="ab"} 5\n', 0)).toBe(-1);
   expect(table.lengthAt(0, 'in_all{id="a"} 5\n', 0)).toBe(-1);

@@ -1,30 +1,29 @@
 import { copyText } from '../../lib/text.ts';
 import type { SeriesStore } from './series-store.ts';
 
-/**
- * The series of a feed, by the text that names each. A text is kept as the name and the labels it is made of, as the
- * series of a component have most of their labels in common, and a page most of its names.
- */
+/** The series of one scrape source, by the text that names each. */
 export interface SeriesTable {
   readonly size: number;
-  /** Grows when slots are given back, which may be another's from then on. */
+  /** Grows when entries are given back, which may be another series' from then on. */
   readonly epoch: number;
-  /** The first slot of a series, or -1. */
+  /** The first entry of a series, or -1. */
   get(text: string): number;
   /** Adds a series that is not there. */
   add(text: string, entry: number): void;
-  /** Of a slot that was added. */
+  /** Removes the series of an entry that was added. */
   remove(entry: number): void;
   clear(): void;
-  /** First slots, in no order. Removing the present one is allowed meanwhile, adding is not. */
+  /** First entries, in no order. Removing the present one is allowed meanwhile, adding is not. */
   firstEntries(): Iterable<number>;
   textOf(entry: number): string;
-  /** How long the text of a series is when `page` goes on with it at `from`, or -1. */
+  /** The length of a series' text when `page` continues with it at `from`, or -1. */
   lengthAt(entry: number, page: string, from: number): number;
 }
 
+export const createSeriesTable = (store: SeriesStore): SeriesTable => new InternedSeriesTable(store);
+
 const EMPTY = -1;
-/** A removed one: what was put behind it is found by going on. */
+/** Marks a removed series: one that was inserted after it is found by going on. */
 const TOMBSTONE = -2;
 const MIN_CAPACITY = 16;
 
@@ -36,138 +35,150 @@ const labelsStart = (text: string): number => {
   return at === -1 ? text.length : at;
 };
 
-export function createSeriesTable({ symbols }: Pick<SeriesStore, 'symbols'>): SeriesTable {
-  let names = createStringInterner();
-  let labels = createStringInterner();
-  /** Slots at places their parts say, or at the next free ones (linear probing); never more than half full. */
-  let places = new Int32Array(MIN_CAPACITY).fill(EMPTY);
-  let size = 0;
-  let filled = 0;
-  let epoch = 0;
+/**
+ * A hash table of entries. A text is kept as two symbols, the name and the labels it is made of, as the series of a
+ * component have most of their labels in common, and a page most of its names.
+ */
+class InternedSeriesTable implements SeriesTable {
+  size = 0;
+  epoch = 0;
+  readonly #store: SeriesStore;
+  #names = createStringInterner();
+  #labels = createStringInterner();
+  /** Entries at the places their symbols hash to, or at the next free ones (linear probing); never more than half full. */
+  #places = new Int32Array(MIN_CAPACITY).fill(EMPTY);
+  /** Places that are not empty, tombstones included. */
+  #filled = 0;
 
-  function placeOf(name: number, label: number): number {
+  constructor(store: SeriesStore) {
+    this.#store = store;
+  }
+
+  get(text: string): number {
+    const at = labelsStart(text);
+    const name = this.#names.find(text.slice(0, at));
+    const labels = name === -1 ? -1 : this.#labels.find(text.slice(at));
+    return labels === -1 ? -1 : Math.max(-1, this.#places[this.#placeOf(name, labels)] ?? -1);
+  }
+
+  add(text: string, entry: number): void {
+    this.#ensureCapacity();
+    const at = labelsStart(text);
+    const name = this.#names.acquire(text.slice(0, at));
+    this.#store.setSymbols(entry, name, this.#labels.acquire(text.slice(at)));
+    this.#insert(entry);
+    this.size++;
+  }
+
+  remove(entry: number): void {
+    const name = this.#store.nameOf(entry);
+    const labels = this.#store.labelsOf(entry);
+    this.#places[this.#placeOf(name, labels)] = TOMBSTONE;
+    this.#names.release(name);
+    this.#labels.release(labels);
+    this.size--;
+    this.epoch++;
+  }
+
+  clear(): void {
+    this.#names = createStringInterner();
+    this.#labels = createStringInterner();
+    this.#places = new Int32Array(MIN_CAPACITY).fill(EMPTY);
+    this.size = 0;
+    this.#filled = 0;
+    this.epoch++;
+  }
+
+  *firstEntries(): Iterable<number> {
+    for (const entry of this.#places) if (entry >= 0) yield entry;
+  }
+
+  textOf(entry: number): string {
+    return this.#names.textOf(this.#store.nameOf(entry)) + this.#labels.textOf(this.#store.labelsOf(entry));
+  }
+
+  lengthAt(entry: number, page: string, from: number): number {
+    const name = this.#names.textOf(this.#store.nameOf(entry));
+    if (!page.startsWith(name, from)) return -1;
+    const labels = this.#labels.textOf(this.#store.labelsOf(entry));
+    return page.startsWith(labels, from + name.length) ? name.length + labels.length : -1;
+  }
+
+  #placeOf(name: number, labels: number): number {
+    const places = this.#places;
     const mask = places.length - 1;
-    let free = -1;
-    for (let at = hash(name, label) & mask; ; at = (at + 1) & mask) {
+    let reusable = -1;
+    for (let at = hash(name, labels) & mask; ; at = (at + 1) & mask) {
       const entry = places[at] ?? EMPTY;
-      if (entry === EMPTY) return free === -1 ? at : free;
-      if (entry === TOMBSTONE) free = free === -1 ? at : free;
-      else if (symbols.name[entry] === name && symbols.labels[entry] === label) return at;
+      if (entry === EMPTY) return reusable === -1 ? at : reusable;
+      if (entry === TOMBSTONE) reusable = reusable === -1 ? at : reusable;
+      else if (this.#store.nameOf(entry) === name && this.#store.labelsOf(entry) === labels) return at;
     }
   }
 
-  function insert(entry: number): void {
-    const place = placeOf(symbols.name[entry] ?? 0, symbols.labels[entry] ?? 0);
-    if (places[place] === EMPTY) filled++;
-    places[place] = entry;
+  #insert(entry: number): void {
+    const place = this.#placeOf(this.#store.nameOf(entry), this.#store.labelsOf(entry));
+    if (this.#places[place] === EMPTY) this.#filled++;
+    this.#places[place] = entry;
   }
 
-  function ensureCapacity(): void {
-    if ((filled + 1) * 2 <= places.length) return;
-    const entries = places.filter(entry => entry >= 0);
-    places = new Int32Array(Math.max(MIN_CAPACITY, 2 ** Math.ceil(Math.log2((size + 1) * 3)))).fill(EMPTY);
-    filled = 0;
-    for (const entry of entries) insert(entry);
+  #ensureCapacity(): void {
+    if ((this.#filled + 1) * 2 <= this.#places.length) return;
+    const entries = this.#places.filter(entry => entry >= 0);
+    const capacity = Math.max(MIN_CAPACITY, 2 ** Math.ceil(Math.log2((this.size + 1) * 3)));
+    this.#places = new Int32Array(capacity).fill(EMPTY);
+    this.#filled = 0;
+    for (const entry of entries) this.#insert(entry);
   }
-
-  return {
-    get size() {
-      return size;
-    },
-    get epoch() {
-      return epoch;
-    },
-    get(text) {
-      const at = labelsStart(text);
-      const name = names.find(text.slice(0, at));
-      const label = name === -1 ? -1 : labels.find(text.slice(at));
-      return label === -1 ? -1 : Math.max(-1, places[placeOf(name, label)] ?? -1);
-    },
-    add(text, entry) {
-      ensureCapacity();
-      const at = labelsStart(text);
-      symbols.name[entry] = names.acquire(text.slice(0, at));
-      symbols.labels[entry] = labels.acquire(text.slice(at));
-      insert(entry);
-      size++;
-    },
-    remove(entry) {
-      const name = symbols.name[entry] ?? 0;
-      const label = symbols.labels[entry] ?? 0;
-      places[placeOf(name, label)] = TOMBSTONE;
-      names.release(name);
-      labels.release(label);
-      size--;
-      epoch++;
-    },
-    clear() {
-      names = createStringInterner();
-      labels = createStringInterner();
-      places = new Int32Array(MIN_CAPACITY).fill(EMPTY);
-      size = 0;
-      filled = 0;
-      epoch++;
-    },
-    *firstEntries() {
-      for (const entry of places) if (entry >= 0) yield entry;
-    },
-    textOf: entry => names.textOf(symbols.name[entry] ?? 0) + labels.textOf(symbols.labels[entry] ?? 0),
-    lengthAt(entry, page, from) {
-      const name = names.textOf(symbols.name[entry] ?? 0);
-      if (!page.startsWith(name, from)) return -1;
-      const label = labels.textOf(symbols.labels[entry] ?? 0);
-      return page.startsWith(label, from + name.length) ? name.length + label.length : -1;
-    },
-  };
 }
 
-/** Numbers of texts are small and follow each other: odd factors spread them (Knuth, multiplicative hashing). */
-const hash = (name: number, label: number): number => {
-  const mixed = Math.imul(name, 0x9e3779b1) ^ Math.imul(label, 0x85ebca6b);
+/** Symbols are small and follow each other: odd factors spread them (Knuth, multiplicative hashing). */
+const hash = (name: number, labels: number): number => {
+  const mixed = Math.imul(name, 0x9e3779b1) ^ Math.imul(labels, 0x85ebca6b);
   return (mixed ^ (mixed >>> 15)) >>> 0;
 };
 
-/** Texts that many have in common, each kept once and by a number for as long as anybody uses it. */
+/** Keeps each text that many have in common once, under a number, its symbol, for as long as it is used. */
 interface StringInterner {
-  /** Its number, or -1 when nobody uses it. */
+  /** The symbol of a text, or -1 when it is not used. */
   find(text: string): number;
-  textOf(number: number): string;
-  /** One user more. */
+  textOf(symbol: number): string;
+  /** Counts one use more. */
   acquire(text: string): number;
-  /** One user less; of the last one the number is given away again. */
-  release(number: number): void;
+  /** Counts one use less; after the last one the symbol is given to another text. */
+  release(symbol: number): void;
 }
 
 function createStringInterner(): StringInterner {
-  const numbers = new Map<string, number>();
-  const strings: string[] = [];
+  const symbols = new Map<string, number>();
+  const texts: string[] = [];
   const uses: number[] = [];
   const free: number[] = [];
 
   function add(text: string): number {
-    const number = free.pop() ?? strings.length;
+    const symbol = free.pop() ?? texts.length;
     const kept = copyText(text);
-    strings[number] = kept;
-    uses[number] = 0;
-    numbers.set(kept, number);
-    return number;
+    texts[symbol] = kept;
+    uses[symbol] = 0;
+    symbols.set(kept, symbol);
+    return symbol;
   }
 
   return {
-    find: text => numbers.get(text) ?? -1,
-    textOf: number => strings[number] ?? '',
+    find: text => symbols.get(text) ?? -1,
+    textOf: symbol => texts[symbol] ?? '',
     acquire(text) {
-      const number = numbers.get(text) ?? add(text);
-      uses[number] = (uses[number] ?? 0) + 1;
-      return number;
+      const symbol = symbols.get(text) ?? add(text);
+      uses[symbol] = (uses[symbol] ?? 0) + 1;
+      return symbol;
     },
-    release(number) {
-      const left = (uses[number] ?? 0) - 1;
-      uses[number] = left;
+    release(symbol) {
+      const left = (uses[symbol] ?? 0) - 1;
+      uses[symbol] = left;
       if (left > 0) return;
-      numbers.delete(strings[number] ?? '');
-      strings[number] = '';
-      free.push(number);
+      symbols.delete(texts[symbol] ?? '');
+      texts[symbol] = '';
+      free.push(symbol);
     },
   };
 }

@@ -17,7 +17,7 @@ export function encodePipeline(
   parts: {
     readonly registry: ComponentRegistry;
     readonly store: SeriesStore;
-    readonly feeds: Iterable<ScrapeSource>;
+    readonly sources: Iterable<ScrapeSource>;
     readonly clock: Clock;
   },
 ): Omit<PipelineRecord, 'unreachedMs'> {
@@ -27,7 +27,7 @@ export function encodePipeline(
     components: [...parts.registry.inPipeline(identity.pipeline)].map(state =>
       encodeComponent(state, monotonic),
     ),
-    feeds: [...parts.feeds].map(source => encodeSource(source, parts.store)),
+    feeds: [...parts.sources].map(source => encodeSource(source, parts.store)),
   };
 }
 
@@ -72,15 +72,15 @@ function encodeSource(source: ScrapeSource, store: SeriesStore): PipelineRecord[
     at++;
   };
   for (const firstEntry of known)
-    put(source.series.textOf(firstEntry), store.last[firstEntry] ?? 0, store.time[firstEntry] ?? Number.NaN);
+    put(source.series.textOf(firstEntry), store.valueOf(firstEntry), store.timeOf(firstEntry));
   for (const [series, { value, time }] of source.restored) put(series, value, time);
   return record;
 }
 
 /** A series the last reading lacked would be born again, so its value is no longer one to compare with. */
 function isCurrent(source: ScrapeSource, firstEntry: number, store: SeriesStore): boolean {
-  const instance = store.replica[firstEntry]?.instance;
-  return instance !== undefined && (source.partial || store.seen[firstEntry] === instance.readings);
+  const instance = store.replicaOf(firstEntry)?.instance;
+  return instance !== undefined && (source.partial || store.readingOf(firstEntry) === instance.readings);
 }
 
 /** Brings back the components of a record. */

@@ -1,6 +1,6 @@
 /**
- * Watches the configured pipelines: reads the ones with a url, takes what the others push, and keeps
- * how every input and output is. It knows counters and silence over a restart by a snapshot.
+ * Watches the configured pipelines: scrapes the ones with a url, takes what the others push, and keeps
+ * the state of every input and output. Counters and silence survive a restart by a snapshot.
  */
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
@@ -29,7 +29,7 @@ import {
   type PipelineSettings,
   type PushSettings,
 } from './settings.ts';
-import { readSnapshot, writeSnapshot } from './snapshot/file.ts';
+import { createSnapshots, type PipelineRecord, type Snapshots } from './snapshot/file.ts';
 
 export interface MonitorOptions {
   readonly http: HttpClient;
@@ -40,7 +40,10 @@ export interface MonitorOptions {
   /** What settings refer to on disk. */
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
-  /** Components that all pipelines may have together; those that are there stay, however many. Left out, nobody bounds them. */
+  /**
+   * Components that all pipelines may have together; those that are there stay, however many. Left out, there is no
+   * bound.
+   */
   readonly componentQuota?: number | undefined;
   /** 0 to 1; spreads first readings. */
   readonly random?: () => number;
@@ -48,7 +51,7 @@ export interface MonitorOptions {
 
 export interface Monitor {
   readonly components: Components;
-  /** Components for which the predicate says true are never forgotten, however long they are gone. */
+  /** Components for which the predicate is true are never forgotten, however long they are gone. */
   retain(predicate: (component: Component) => boolean): void;
   /** Adds, keeps, restarts and removes pipelines as the settings say; a removed one's components go with it. */
   configure(pipelines: readonly PipelineSettings[]): void;
@@ -62,20 +65,15 @@ export interface Monitor {
   pushSettingsOf(id: string): PushSettings | undefined;
   /** Throws `invalid-request` naming each bad place; then nothing was taken. */
   ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number };
-  /**
-   * Points of a pipeline that pushes by remote write or OTLP; `ignored` tell nothing of an input or output.
-   */
-  ingestPoints(
-    pipelineId: string,
-    instance: string | undefined,
-    points: readonly Point[],
-  ): { readonly accepted: number; readonly ignored: number };
-  /** Lines of rsyslog's impstats; `ignored` are lines and objects that tell nothing of an input or output. */
-  ingestImpstats(
-    pipelineId: string,
-    instance: string | undefined,
-    text: string,
-  ): { readonly accepted: number; readonly ignored: number };
+  /** Takes points of remote write or OTLP; `ignored` belong to no input or output. */
+  ingestPoints(pipelineId: string, instance: string | undefined, points: readonly Point[]): Ingested;
+  /** Takes lines of rsyslog's impstats; `ignored` are lines and objects that belong to no input or output. */
+  ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Ingested;
+}
+
+interface Ingested {
+  readonly accepted: number;
+  readonly ignored: number;
 }
 
 /** Below the data folder. */
@@ -85,162 +83,167 @@ const SNAPSHOT_MS = 30_000;
 /** The pause after a snapshot is at least that many times as long as writing it took. */
 const SNAPSHOT_PAUSE = 20;
 
-export function createMonitor(options: MonitorOptions): Monitor {
-  const { clock, http } = options;
-  const logger = options.logger.child({ component: 'pipelines' });
-  const path = join(options.dataFolder, SNAPSHOT_FILE);
-  const registry = createComponentRegistry(clock, MOST_COMPONENTS);
-  const store = createSeriesStore(MOST_SERIES);
-  const pipelines = new Map<string, Pipeline>();
-  let tokens = createTokenLookup([]);
-  let isRetained: (component: Component) => boolean = () => false;
-  let started = false;
-  let upkeep: readonly Repeat[] = [];
+export const createMonitor = (options: MonitorOptions): Monitor => new PipelineMonitor(options);
 
-  const context: PipelineContext = {
-    http,
-    clock,
-    logger,
-    registry,
-    store,
-    random: options.random ?? Math.random,
-    ingester: createIngester({ clock, registry, store }),
-    files: options.files,
-    meter: options.meter,
-    componentQuota: options.componentQuota,
-  };
+class PipelineMonitor implements Monitor {
+  readonly components: Components;
+  readonly #context: PipelineContext;
+  readonly #pipelines = new Map<string, Pipeline>();
+  readonly #snapshots: Snapshots;
+  #findByToken = createTokenLookup([]);
+  #isRetained: (component: Component) => boolean = () => false;
+  #started = false;
+  #upkeep: readonly Repeat[] = [];
 
-  let snapshotError: string | undefined;
-
-  /** A fault is logged once until it changes, and the file of before stays. */
-  async function saveSnapshot(): Promise<void> {
-    const fault = await writeSnapshot(path, records()).then(() => undefined, reasonOf);
-    if (fault !== undefined && fault !== snapshotError)
-      logger.error(
-        { path, reason: fault },
-        'The snapshot cannot be written; a restart would begin with the one before',
-      );
-    snapshotError = fault;
-  }
-
-  function* records() {
-    for (const pipeline of pipelines.values()) yield pipeline.record;
-  }
-
-  async function restore(): Promise<void> {
-    try {
-      for (const record of await readSnapshot(path)) {
-        const pipeline = pipelines.get(record.pipeline);
-        if (pipeline?.settings.engine === record.engine && pipeline.settings.group === record.group)
-          pipeline.restore(record);
-      }
-    } catch (error) {
-      logger.error(
-        { path, reason: reasonOf(error) },
-        'The snapshot cannot be read and is ignored; counting begins anew',
-      );
-    }
-  }
-
-  function sweep(): void {
-    const monotonic = clock.monotonic();
-    const forgotten = new Set<ComponentState>();
-    for (const component of registry.all()) {
-      const state = registry.stateOf(component);
-      if (state === undefined) continue;
-      dropUnusedWindows(state, monotonic);
-      if (monotonic - state.lastSeenAt >= FORGET_MS && !isRetained(component)) forgotten.add(state);
-    }
-    for (const pipeline of pipelines.values()) pipeline.sweep(forgotten);
-    for (const state of forgotten) registry.remove(state);
-  }
-
-  function requirePipeline(id: string): Pipeline {
-    const pipeline = pipelines.get(id);
-    if (pipeline === undefined) throw notFound('pipeline', id);
-    return pipeline;
-  }
-
-  function replace(before: Pipeline | undefined, settings: PipelineSettings): void {
-    if (before !== undefined && fingerprint(before.settings) === fingerprint(settings)) return;
-    const kept = before && keepsCounters(before.settings, settings) ? before.detach() : undefined;
-    if (kept === undefined) before?.drop(sameIdentity(before.settings, settings) ? 'counters' : 'components');
-    const pipeline = createPipeline(settings, context, kept);
-    pipelines.set(settings.id, pipeline);
-    if (started) pipeline.start();
-  }
-
-  return {
-    components: {
+  constructor(options: MonitorOptions) {
+    const { http, clock, files, meter, componentQuota } = options;
+    const logger = options.logger.child({ component: 'pipelines' });
+    const registry = createComponentRegistry(clock, MOST_COMPONENTS);
+    const store = createSeriesStore(MOST_SERIES);
+    this.#context = {
+      http,
+      clock,
+      logger,
+      registry,
+      store,
+      random: options.random ?? Math.random,
+      ingester: createIngester({ clock, registry, store }),
+      files,
+      meter,
+      componentQuota,
+    };
+    this.#snapshots = createSnapshots({ path: join(options.dataFolder, SNAPSHOT_FILE), logger });
+    const pipelines = this.#pipelines;
+    this.components = {
       ...describeComponents(registry, clock),
       get revision() {
         return registry.revision;
       },
       pipeline: id => pipelines.get(id)?.state(),
       pipelines: () => [...pipelines.values()].map(pipeline => pipeline.state()),
-    },
-    retain(predicate) {
-      isRetained = predicate;
-    },
-    configure(all) {
-      const wantedIds = new Set(all.map(settings => settings.id));
-      for (const [id, pipeline] of pipelines) {
-        if (wantedIds.has(id)) continue;
-        pipeline.drop('components');
-        pipelines.delete(id);
-      }
-      for (const settings of all) replace(pipelines.get(settings.id), settings);
-      tokens = createTokenLookup(all);
-    },
-    async start() {
-      await restore();
-      started = true;
-      for (const pipeline of pipelines.values()) pipeline.start();
-      const faults = {
-        failed: (error: unknown) =>
-          logger.error({ reason: reasonOf(error) }, 'the upkeep of pipelines failed; it is tried again'),
-      };
-      upkeep = [
-        createRepeat({
-          clock,
-          interval: tookMs => Math.max(SNAPSHOT_MS, SNAPSHOT_PAUSE * tookMs),
-          work: saveSnapshot,
-          faults,
-        }),
-        createRepeat({ clock, interval: SWEEP_MS, work: sweep, faults }),
-      ];
-      for (const one of upkeep) one.start();
-    },
-    async stop() {
-      if (!started) return;
-      started = false;
-      const stopping = upkeep.map(one => one.stop());
-      for (const pipeline of pipelines.values()) pipeline.stop();
-      await Promise.all(stopping);
-      await saveSnapshot();
-    },
-    pipelineOfToken: presented => tokens(presented),
-    pushSettingsOf(id) {
-      const settings = pipelines.get(id)?.settings;
-      return settings?.push ? settings : undefined;
-    },
-    ingestSamples(pipelineId, body) {
-      const pipeline = requirePipeline(pipelineId);
-      const pushed = parseSamples(body);
-      return { accepted: pipeline.push(pushed.instance, [pushedValuesOf(pushed, pipeline.settings.engine)]) };
-    },
-    ingestPoints(pipelineId, instance, points) {
-      const accepted = requirePipeline(pipelineId).pushPoints(instance, points);
-      return { accepted, ignored: points.length - accepted };
-    },
-    ingestImpstats(pipelineId, instance, text) {
-      const pipeline = requirePipeline(pipelineId);
-      const { rounds, ignored } = parseImpstats(text);
-      const objects = rounds.reduce((count, round) => count + round.length, 0);
-      const accepted = pipeline.pushStats(instance, rounds);
-      return { accepted, ignored: ignored + objects - accepted };
-    },
-  };
+    };
+  }
+
+  retain(predicate: (component: Component) => boolean): void {
+    this.#isRetained = predicate;
+  }
+
+  configure(all: readonly PipelineSettings[]): void {
+    const wantedIds = new Set(all.map(settings => settings.id));
+    for (const [id, pipeline] of this.#pipelines) {
+      if (wantedIds.has(id)) continue;
+      pipeline.drop('components');
+      this.#pipelines.delete(id);
+    }
+    for (const settings of all) this.#replace(this.#pipelines.get(settings.id), settings);
+    this.#findByToken = createTokenLookup(all);
+  }
+
+  async start(): Promise<void> {
+    await this.#snapshots.restore(record => this.#restore(record));
+    this.#started = true;
+    for (const pipeline of this.#pipelines.values()) pipeline.start();
+    this.#upkeep = this.#createUpkeep();
+    for (const one of this.#upkeep) one.start();
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#started) return;
+    this.#started = false;
+    const stopping = this.#upkeep.map(one => one.stop());
+    for (const pipeline of this.#pipelines.values()) pipeline.stop();
+    await Promise.all(stopping);
+    await this.#saveSnapshot();
+  }
+
+  pipelineOfToken(presented: string): PushSettings | undefined {
+    return this.#findByToken(presented);
+  }
+
+  pushSettingsOf(id: string): PushSettings | undefined {
+    const settings = this.#pipelines.get(id)?.settings;
+    return settings?.push ? settings : undefined;
+  }
+
+  ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number } {
+    const pipeline = this.#requirePipeline(pipelineId);
+    const pushed = parseSamples(body);
+    return { accepted: pipeline.push(pushed.instance, [pushedValuesOf(pushed, pipeline.settings.engine)]) };
+  }
+
+  ingestPoints(pipelineId: string, instance: string | undefined, points: readonly Point[]): Ingested {
+    const accepted = this.#requirePipeline(pipelineId).pushPoints(instance, points);
+    return { accepted, ignored: points.length - accepted };
+  }
+
+  ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Ingested {
+    const pipeline = this.#requirePipeline(pipelineId);
+    const { rounds, ignored } = parseImpstats(text);
+    const objects = rounds.reduce((count, round) => count + round.length, 0);
+    const accepted = pipeline.pushStats(instance, rounds);
+    return { accepted, ignored: ignored + objects - accepted };
+  }
+
+  #requirePipeline(id: string): Pipeline {
+    const pipeline = this.#pipelines.get(id);
+    if (pipeline === undefined) throw notFound('pipeline', id);
+    return pipeline;
+  }
+
+  #replace(before: Pipeline | undefined, settings: PipelineSettings): void {
+    if (before !== undefined && fingerprint(before.settings) === fingerprint(settings)) return;
+    const kept = before && keepsCounters(before.settings, settings) ? before.detach() : undefined;
+    if (kept === undefined)
+      before?.drop(isSamePipeline(before.settings, settings) ? 'counters' : 'components');
+    const pipeline = createPipeline(settings, this.#context, kept);
+    this.#pipelines.set(settings.id, pipeline);
+    if (this.#started) pipeline.start();
+  }
+
+  #restore(record: PipelineRecord): void {
+    const pipeline = this.#pipelines.get(record.pipeline);
+    if (pipeline?.settings.engine === record.engine && pipeline.settings.group === record.group)
+      pipeline.restore(record);
+  }
+
+  #saveSnapshot(): Promise<void> {
+    return this.#snapshots.write(this.#records());
+  }
+
+  *#records(): Iterable<() => PipelineRecord> {
+    for (const pipeline of this.#pipelines.values()) yield () => pipeline.record();
+  }
+
+  #createUpkeep(): readonly Repeat[] {
+    const { clock, logger } = this.#context;
+    const faults = {
+      failed: (error: unknown) =>
+        logger.error({ reason: reasonOf(error) }, 'the upkeep of pipelines failed; it is tried again'),
+    };
+    return [
+      createRepeat({
+        clock,
+        interval: tookMs => Math.max(SNAPSHOT_MS, SNAPSHOT_PAUSE * tookMs),
+        work: () => this.#saveSnapshot(),
+        faults,
+      }),
+      createRepeat({ clock, interval: SWEEP_MS, work: () => this.#sweep(), faults }),
+    ];
+  }
+
+  #sweep(): void {
+    const { registry, clock } = this.#context;
+    const monotonic = clock.monotonic();
+    const forgotten = new Set<ComponentState>();
+    for (const component of registry.all()) {
+      const state = registry.stateOf(component);
+      if (state === undefined) continue;
+      dropUnusedWindows(state, monotonic);
+      if (monotonic - state.lastSeenAt >= FORGET_MS && !this.#isRetained(component)) forgotten.add(state);
+    }
+    for (const pipeline of this.#pipelines.values()) pipeline.sweep(forgotten);
+    for (const state of forgotten) registry.remove(state);
+  }
 }
 
 /** Differs whenever anything a pipeline works with does, its secrets included. */
@@ -251,15 +254,18 @@ function fingerprint(settings: PipelineSettings): string {
 
 /** True when the counters of before go on: only when, how long or as whom it is read has changed. */
 const keepsCounters = (a: PipelineSettings, b: PipelineSettings): boolean =>
-  sameIdentity(a, b) && JSON.stringify(locationOf(a)) === JSON.stringify(locationOf(b));
+  isSamePipeline(a, b) && JSON.stringify(locationOf(a)) === JSON.stringify(locationOf(b));
 
 const locationOf = (settings: PipelineSettings): unknown =>
   settings.push ? [] : [settings.url, settings.files, 'rules' in settings ? settings.rules : []];
 
-const sameIdentity = (a: PipelineSettings, b: PipelineSettings): boolean =>
+const isSamePipeline = (a: PipelineSettings, b: PipelineSettings): boolean =>
   a.engine === b.engine && a.group === b.group && Boolean(a.push) === Boolean(b.push);
 
-/** Finds the pipeline whose token in the configuration was presented. Every token is compared, each in the same time, so that timing tells nothing. */
+/**
+ * Finds the pipeline whose token in the configuration was presented. Every token is compared, each in the same time, so
+ * that timing gives nothing away.
+ */
 function createTokenLookup(
   pipelines: readonly PipelineSettings[],
 ): (presented: string) => PushSettings | undefined {

@@ -21,6 +21,7 @@ interface OtlpPoint {
   readonly time: number;
 }
 
+const NS_PER_MS = 1_000_000;
 const DELTA = 1;
 const INSTANCE = ['service.instance.id', 'host.name', 'host.id'] as const;
 
@@ -65,8 +66,6 @@ const prometheusName = (name: string): string => name.replace(/[^a-zA-Z0-9_:]/g,
 
 const byName = ([one]: readonly [string, string], [other]: readonly [string, string]): number =>
   one < other ? -1 : Number(one > other);
-
-const NS_PER_MS_IN_JSON = 1_000_000;
 
 /** Whole numbers of 64 bits travel as texts; some senders write numbers. */
 const whole = z.union([z.string().regex(/^-?\d{1,20}$/), z.number()]);
@@ -189,7 +188,7 @@ function add(
   instance: string | undefined,
 ): void {
   if (flags % 2 === 1) return;
-  const time = Number(timeUnixNano) / NS_PER_MS_IN_JSON;
+  const time = Number(timeUnixNano) / NS_PER_MS;
   const start = String(startTimeUnixNano);
   addPoint(
     points,
@@ -204,7 +203,6 @@ function add(
   );
 }
 
-const NS_PER_MS = 1_000_000;
 const NO_VALUE = 1;
 
 /**

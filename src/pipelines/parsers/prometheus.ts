@@ -63,86 +63,111 @@ export interface PageResult {
  * Reads a page in UTF-8. `openMetrics` follows the answer's content type: there timestamps are seconds and `# EOF` ends
  * the page.
  */
-export function readPrometheus(page: Buffer, openMetrics: boolean, reader: PageVisitor): PageResult {
+export function readPrometheus(page: Buffer, openMetrics: boolean, visitor: PageVisitor): PageResult {
   // A page that was cut must not be read at all: what it lacks would seem to have vanished.
   if (openMetrics && !/(?:^|\n)[ \t]*# EOF\s*$/.test(page.toString('utf8', page.length - LONGEST_TAIL)))
     return { samples: 0, bad: 0, error: 'cut short: OpenMetrics text without # EOF at its end' };
-  let text = '';
-  let samples = 0;
-  let bad = 0;
-  let firstBadLine = 0;
-  let number = 0;
-  let name = '';
-  let wanted = false;
-  let value = 0;
-  let time = Number.NaN;
-  const { expected } = reader;
-  let cursor = 0;
+  return new PageScan(openMetrics, visitor).read(page);
+}
 
-  for (const piece of piecesOf(page)) {
-    text = piece;
-    takeLines();
+class PageScan {
+  readonly #openMetrics: boolean;
+  readonly #visitor: PageVisitor;
+  readonly #expected: Expected | undefined;
+  /** Where in `expected` the next series is likely to stand. */
+  #cursor = 0;
+  /** The present piece of the page. */
+  #text = '';
+  #lineNumber = 0;
+  #samples = 0;
+  #bad = 0;
+  #firstBadLine = 0;
+  /** The bare name of the line before, and whether its series are wanted. */
+  #name = '';
+  #wanted = false;
+  /** What follows the series of the present line. */
+  #value = 0;
+  #time = Number.NaN;
+
+  constructor(openMetrics: boolean, visitor: PageVisitor) {
+    this.#openMetrics = openMetrics;
+    this.#visitor = visitor;
+    this.#expected = visitor.expected;
   }
-  const error =
-    samples === 0 && bad > 0
-      ? `not Prometheus text: line ${firstBadLine} is not a metric name and a value`
-      : undefined;
-  return { samples, bad, error };
 
-  function takeLines(): void {
+  read(page: Buffer): PageResult {
+    for (const piece of piecesOf(page)) {
+      this.#text = piece;
+      this.#readLines();
+    }
+    const error =
+      this.#samples === 0 && this.#bad > 0
+        ? `not Prometheus text: line ${this.#firstBadLine} is not a metric name and a value`
+        : undefined;
+    return { samples: this.#samples, bad: this.#bad, error };
+  }
+
+  #readLines(): void {
+    const text = this.#text;
     for (let start = 0; start < text.length; ) {
       let end = text.indexOf('\n', start);
       if (end === -1) end = text.length;
-      number++;
+      this.#lineNumber++;
       const from = skipBlanks(text, start, end);
       start = end + 1;
       if (from === end || text.charCodeAt(from) === HASH) continue;
-      if (takeLine(from, end)) samples++;
+      if (this.#readLine(from, end)) this.#samples++;
       else {
-        bad++;
-        firstBadLine ||= number;
+        this.#bad++;
+        this.#firstBadLine ||= this.#lineNumber;
       }
     }
   }
 
-  function takeLine(from: number, end: number): boolean {
+  #readLine(from: number, end: number): boolean {
     if (end - from > LONGEST_LINE) return false;
-    const expectedLength = matchExpected(from);
+    const expectedLength = this.#matchExpected(from);
     if (expectedLength !== -1)
-      return readTail(from + expectedLength, end) && reader.sample('', value, time, cursor - 1) === 'taken';
+      return (
+        this.#readTail(from + expectedLength, end) &&
+        this.#visitor.sample('', this.#value, this.#time, this.#cursor - 1) === 'taken'
+      );
+    const text = this.#text;
     const nameEnd = endOfName(text, from, end);
     const seriesEnd = endOfSeries(text, nameEnd, end);
     if (seriesEnd === -1 || (nameEnd === from && text.charCodeAt(from) !== OPEN)) return false;
-    if (!readTail(seriesEnd, end)) return false;
-    if (nameEnd > from && (nameEnd - from !== name.length || !text.startsWith(name, from))) {
-      name = text.slice(from, nameEnd);
-      wanted = reader.wants(name);
+    if (!this.#readTail(seriesEnd, end)) return false;
+    if (nameEnd > from && (nameEnd - from !== this.#name.length || !text.startsWith(this.#name, from))) {
+      this.#name = text.slice(from, nameEnd);
+      this.#wanted = this.#visitor.wants(this.#name);
     }
-    if (nameEnd > from && !wanted) return true;
-    return reader.sample(text.slice(from, seriesEnd), value, time, -1) === 'taken';
+    if (nameEnd > from && !this.#wanted) return true;
+    return this.#visitor.sample(text.slice(from, seriesEnd), this.#value, this.#time, -1) === 'taken';
   }
 
   /** The length of the series that was expected here, or -1: without labels it may be the beginning of another. */
-  function matchExpected(from: number): number {
+  #matchExpected(from: number): number {
+    const expected = this.#expected;
     if (expected === undefined) return -1;
-    for (let at = cursor; at < cursor + LOOK_AHEAD && at < expected.count; at++) {
-      const length = expected.lengthAt(at, text, from);
-      if (length === -1 || text.charCodeAt(from + length - 1) !== CLOSE) continue;
-      cursor = at + 1;
+    for (let at = this.#cursor; at < this.#cursor + LOOK_AHEAD && at < expected.count; at++) {
+      const length = expected.lengthAt(at, this.#text, from);
+      if (length === -1 || this.#text.charCodeAt(from + length - 1) !== CLOSE) continue;
+      this.#cursor = at + 1;
       return length;
     }
     return -1;
   }
 
-  /** Reads what follows a series into `value` and `time`. */
-  function readTail(seriesEnd: number, end: number): boolean {
+  /** Reads the value and the time that follow a series; false when something else does. */
+  #readTail(seriesEnd: number, end: number): boolean {
+    const text = this.#text;
     const valueAt = skipBlanks(text, seriesEnd, end);
     const valueEnd = endOfToken(text, valueAt, end);
-    const number = numberAt(text, valueAt, valueEnd);
-    const stamp = timeAfter(text, valueEnd, end, openMetrics);
-    if (number === undefined || stamp === undefined) return false;
-    value = number;
-    time = stamp;
+    const value = numberAt(text, valueAt, valueEnd);
+    const time = timeAfter(text, valueEnd, end, this.#openMetrics);
+    if (value === undefined || time === undefined) return false;
+    this.#value = value;
+    this.#time = time;
     return valueAt > seriesEnd || text.charCodeAt(seriesEnd - 1) === CLOSE;
   }
 }

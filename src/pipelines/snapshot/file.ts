@@ -3,6 +3,8 @@ import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { deserialize, serialize } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import * as z from 'zod';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { syncFolderOf } from '../../lib/private-file.ts';
 import { WINDOWED } from '../metric.ts';
 
@@ -63,8 +65,41 @@ const record = z.strictObject({
 
 export type PipelineRecord = z.output<typeof record>;
 
+/** The snapshot at one path: restored at the start, and written again and again. */
+export interface Snapshots {
+  /** Hands over each record there is. A snapshot that cannot be read is ignored, which is logged. */
+  restore(take: (record: PipelineRecord) => void): Promise<void>;
+  /** Never rejects: a snapshot that cannot be written is logged once until the reason changes, and the one before stays. */
+  write(records: Iterable<() => PipelineRecord>): Promise<void>;
+}
+
+export function createSnapshots({ path, logger }: { path: string; logger: Logger }): Snapshots {
+  let loggedReason: string | undefined;
+  return {
+    async restore(take) {
+      try {
+        for (const record of await readSnapshot(path)) take(record);
+      } catch (error) {
+        logger.error(
+          { path, reason: reasonOf(error) },
+          'The snapshot cannot be read and is ignored; counting begins anew',
+        );
+      }
+    },
+    async write(records) {
+      const reason = await writeSnapshot(path, records).then(() => undefined, reasonOf);
+      if (reason !== undefined && reason !== loggedReason)
+        logger.error(
+          { path, reason },
+          'The snapshot cannot be written; a restart would begin with the one before',
+        );
+      loggedReason = reason;
+    },
+  };
+}
+
 /** Replaces the file at `path` in one step, or leaves it as it is. Yields between pipelines, and has the record of one at a time. */
-export async function writeSnapshot(path: string, records: Iterable<() => PipelineRecord>): Promise<void> {
+async function writeSnapshot(path: string, records: Iterable<() => PipelineRecord>): Promise<void> {
   const staged = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(staged, 'wx', 0o600);
   try {
@@ -95,7 +130,7 @@ function header(length: number, checksum: number): Buffer {
 }
 
 /** The records of a snapshot; none when there is no file. Throws for a file that is not whole or not ours. */
-export async function readSnapshot(path: string): Promise<PipelineRecord[]> {
+async function readSnapshot(path: string): Promise<PipelineRecord[]> {
   const bytes = await bytesOf(path);
   if (bytes === undefined) return [];
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error('it is no snapshot of this version');

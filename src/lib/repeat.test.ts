@@ -81,11 +81,11 @@ it('goes on after a run that failed, whether it threw or rejected, and reports h
     work: () => ends.shift()?.(),
     faults: {
       failed: error => void heard.push(error instanceof Error && error.message),
-      passed: () => void heard.push('passed'),
+      recovered: () => void heard.push('recovered'),
     },
   }).start();
   await clock.advance(300);
-  expect(heard).toEqual(['thrown', 'rejected', 'passed']);
+  expect(heard).toEqual(['thrown', 'rejected', 'recovered']);
 });
 
 it('waits at its stop for the run under way, and begins none after it', async () => {

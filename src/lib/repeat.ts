@@ -16,7 +16,7 @@ interface RepeatOptions {
   readonly firstAfterMs?: number;
   readonly work: () => void | Promise<void>;
   /** Hears how each run ended; a failed one keeps none from following. */
-  readonly faults: { failed(error: unknown): void; passed?(): void };
+  readonly faults: { failed(error: unknown): void; recovered?(): void };
 }
 
 /** An interval from begin to begin, which leaves at least `restMs` between the end of a run and the next. */
@@ -36,7 +36,7 @@ export function createRepeat({ clock, interval, firstAfterMs, work, faults }: Re
   async function runOnce(): Promise<void> {
     try {
       await work();
-      faults.passed?.();
+      faults.recovered?.();
     } catch (error) {
       faults.failed(error);
     }

@@ -8,7 +8,7 @@ const fieldSchemas = {
   alias: z.string().max(30).optional(),
   description: z.string().max(255).optional(),
   region: z.string().max(64).optional(),
-  tagsSchema: z.array(z.string().max(30)).max(3).optional(),
+  tags: z.array(z.string().max(30)).max(3).optional(),
 };
 const tagsSchema = z.array(z.string());
 
@@ -22,7 +22,7 @@ export function workspaceOperations(cloudDomain: () => string) {
     state: row.state,
     alias: row.alias,
     description: row.description,
-    tagsSchema: tagsSchema.parse(JSON.parse(row.tags)),
+    tags: tagsSchema.parse(JSON.parse(row.tags)),
     lastUpdated: isoTime(row.updated_at),
   });
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Identity } from '../auth/identity.ts';
-import type { Actor } from '../auth/permissions.ts';
+import type { Actor } from '../auth/actor.ts';
 import { childOf } from '../config/schema-walk.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';

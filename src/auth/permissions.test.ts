@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  authorise,
-  isRole,
-  type Permission,
-  permissionsOf,
-  RESOURCES,
-  ROLES,
-  type Role,
-} from './permissions.ts';
+import { authorise } from './actor.ts';
+import { isRole, type Permission, permissionsOf, RESOURCES, ROLES, type Role } from './permissions.ts';
 
 const everything = RESOURCES.flatMap((resource): Permission[] => [`read:${resource}`, `update:${resource}`]);
 const actor = (role: Role) => ({ kind: 'user', id: '1', name: 'ann', role }) as const;

@@ -69,7 +69,8 @@ export const createCredentialInStore = (
       clock,
       ids: monotonicIds(clock),
     });
-    const result = await credentials.create({ name: systemUser(), role: 'owner' }, organization, fields);
+    const actor = { kind: 'operator', id: '', name: systemUser(), organization, role: 'owner' } as const;
+    const result = await credentials.create(actor, fields);
     return { result, target: result.credential.clientId };
   });
 

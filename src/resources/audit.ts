@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { AuditRow, AuditStore } from '../storage/stores/audit.ts';
+import { defineOrganizationVerb } from './organization-verb.ts';
 import { type ListPage, pageQuery, pageRequest, toListPage } from './paging.ts';
 import { defineVerb } from './verb.ts';
 
@@ -7,7 +8,7 @@ const text = z.string().max(512).optional();
 const time = z.iso.datetime({ offset: true }).optional();
 
 /** What may be asked of an audit. */
-export const auditQuery = z.object({
+const auditQuery = z.object({
   ...pageQuery,
   actor: text.describe('Name of a user.'),
   action: text.describe('An operation, as in `users.update`.'),
@@ -18,7 +19,7 @@ export const auditQuery = z.object({
 });
 
 /** The entries that are asked for, newest first. */
-export async function auditIn(
+async function auditIn(
   store: AuditStore,
   { actor, action, target, result, since, until, ...page }: z.output<typeof auditQuery>,
 ): Promise<ListPage<AuditRow>> {
@@ -38,4 +39,11 @@ export const listAudit = defineVerb({
   permission: 'read:audit',
   input: auditQuery,
   run: ({ context }, query) => auditIn(context.stores.audit, query),
+});
+
+/** The audit of an organization as a whole, newest first. */
+export const listOrganizationAudit = defineOrganizationVerb({
+  permission: 'read:audit',
+  input: auditQuery,
+  run: ({ context }, query) => auditIn(context.auditLog, query),
 });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { grantsOf, permissionsOf, RESOURCES, ROLES } from '../auth/permissions.ts';
+import { grantsOf } from '../auth/actor.ts';
+import { permissionsOf, RESOURCES, ROLES } from '../auth/permissions.ts';
 import { listPageOf, pageQuery } from './paging.ts';
 import { defineVerb } from './verb.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { grantsOf } from '../auth/permissions.ts';
+import { grantsOf } from '../auth/actor.ts';
 import type { ConfigEdit, ConfigSection } from '../config/change.ts';
 import type { Configuration } from '../config/load.ts';
 import { isMap, type PlainMap } from '../config/plain.ts';

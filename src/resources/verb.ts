@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { type Actor, assertNoPasswordChangeDue, authorise } from '../auth/actor.ts';
 import type { Audit } from '../auth/audit.ts';
-import { type Actor, assertNoPasswordChangeDue, authorise, type Permission } from '../auth/permissions.ts';
+import type { Permission } from '../auth/permissions.ts';
 import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
 import type { KeyRotation } from '../auth/tokens/key-rotation.ts';
 import type { Users } from '../auth/users/users.ts';
@@ -81,24 +82,51 @@ export interface Verb<Input, Output> {
 
 export const defineVerb = <Input, Output>(verb: Verb<Input, Output>): Verb<Input, Output> => verb;
 
+interface Invocation<Call> {
+  readonly call: Call;
+  readonly called: InvokedOperation;
+  readonly raw: unknown;
+}
+
 /**
- * Authorises, parses, acts, and writes changes and refusals into the audit. Throws `forbidden` before it looks at the input, `not-found` for a group nobody is in,
- * `invalid-request` with every problem.
+ * Authorises, parses, acts, and audits changes and refusals. Throws `forbidden` before it looks at the input,
+ * `not-found` for a group without pipelines, `invalid-request` with every problem.
  */
-export async function invoke<Input, Output>(
+export const invoke = <Input, Output>(
   verb: Pick<Verb<Input, Output>, 'permission' | 'isOpenBeforePasswordChange' | 'run'> & {
     readonly input: z.ZodType<Input>;
   },
-  { call, called, raw }: { readonly call: Call; readonly called: InvokedOperation; readonly raw: unknown },
+  invocation: Invocation<Call>,
+): Promise<Output> =>
+  runVerb(verb, invocation, ({ actor, group, context }) => {
+    if (verb.permission !== 'any actor') authorise(actor, verb.permission);
+    else if (verb.isOpenBeforePasswordChange !== true) assertNoPasswordChangeDue(actor);
+    if (group !== undefined && !groupsOf(context.configuration()).has(group)) throw notFound('group', group);
+  });
+
+/** Runs a verb of a workspace or of an organization: `assertAllowed` throws before the input is looked at. */
+export function runVerb<
+  AnyCall extends {
+    readonly actor: { readonly name: string };
+    readonly origin: CallOrigin;
+    readonly context: { readonly audit: Pick<Audit, 'record' | 'refused'> };
+  },
+  Input,
+  Output,
+>(
+  verb: {
+    readonly permission: string;
+    readonly input: z.ZodType<Input>;
+    run(call: AnyCall, input: Input): Promise<Output> | Output;
+  },
+  { call, called, raw }: Invocation<AnyCall>,
+  assertAllowed: (call: AnyCall) => void,
 ): Promise<Output> {
   const { actor, origin, context } = call;
   return withAudit(
     { permission: verb.permission, actor: actor.name, origin, called, raw, audit: context.audit },
     async () => {
-      if (verb.permission !== 'any actor') authorise(call.actor, verb.permission);
-      else if (verb.isOpenBeforePasswordChange !== true) assertNoPasswordChangeDue(call.actor);
-      if (call.group !== undefined && !groupsOf(call.context.configuration()).has(call.group))
-        throw notFound('group', call.group);
+      assertAllowed(call);
       const parsed = verb.input.safeParse(raw);
       if (!parsed.success) throw invalidInput(parsed.error);
       return verb.run(call, parsed.data);

@@ -4,7 +4,7 @@ import * as openid from 'openid-client';
 import { expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { openChangeFeed } from '../../src/auth/change-feed.ts';
-import { type Administrator, createCredentialSecrets } from '../../src/auth/organizations/credential.ts';
+import { createCredentialSecrets } from '../../src/auth/organizations/credential.ts';
 import { createCredentials } from '../../src/auth/organizations/credentials.ts';
 import { openPepper } from '../../src/auth/tokens/issued-secrets.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -14,12 +14,11 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { freePort } from '../helpers/hosted.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
-import { AUDIENCE } from '../helpers/tenants.ts';
+import { AUDIENCE, OWNER } from '../helpers/tenants.ts';
 import { errorOf, poster, tokenRequest } from '../helpers/token-calls.ts';
 import { startServer } from './bin.ts';
 import { type Folders, headgate, installation } from './harness.ts';
 
-const OWNER: Administrator = { name: 'ann@acme.example', role: 'owner' };
 const created = z.strictObject({ clientId: z.string(), clientSecret: z.string(), name: z.string() });
 const answer = z.object({ access_token: z.string(), expires_in: z.literal(86_400) });
 
@@ -101,12 +100,12 @@ it('issues tokens that others verify, and stops at once for what another process
   });
 
   const credentials = await administration(url, folders);
-  await credentials.update(OWNER, 'acme', ci.clientId, { enabled: false });
+  await credentials.update(OWNER, ci.clientId, { enabled: false });
   expect(errorOf(await ask())).toEqual([401, 'invalid_client']);
-  await credentials.update(OWNER, 'acme', ci.clientId, { enabled: true });
+  await credentials.update(OWNER, ci.clientId, { enabled: true });
   expect((await ask()).status).toBe(200);
 
-  const rotated = await credentials.rotate(OWNER, 'acme', ci.clientId, 0);
+  const rotated = await credentials.rotate(OWNER, ci.clientId, 0);
   const next = { ...ci, clientSecret: rotated.secret.reveal() };
   expect([(await ask()).status, (await ask(next)).status]).toEqual([401, 200]);
 
@@ -116,7 +115,7 @@ it('issues tokens that others verify, and stops at once for what another process
   await jwtVerify(again, published, checks);
   await jwtVerify(token, createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`)), checks);
 
-  await credentials.remove(OWNER, 'acme', ci.clientId);
+  await credentials.remove(OWNER, ci.clientId);
   expect(errorOf(await ask(next))).toEqual([401, 'invalid_client']);
   expect(service.stdout() + service.stderr()).not.toContain(ci.clientSecret);
 });

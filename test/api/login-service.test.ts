@@ -167,9 +167,9 @@ describe('a request is refused', () => {
     const disabled = await tenants.credential({ enabled: false });
     const elsewhere = await tenants.credential({ ipAllowlist: ['192.0.2.1'] });
     const deleted = await tenants.credential();
-    await tenants.credentials.remove(OWNER, 'acme', deleted.clientId);
+    await tenants.credentials.remove(OWNER, deleted.clientId);
     const replaced = await tenants.credential();
-    await tenants.credentials.rotate(OWNER, 'acme', replaced.clientId, 1);
+    await tenants.credentials.rotate(OWNER, replaced.clientId, 1);
     await tenants.clock.advance(1);
     const wrong = [
       { clientId, clientSecret: 'wrong' },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LoginService } from '../../src/app/deployments/login-service.ts';
-import type { OrganizationActor } from '../../src/auth/organizations/organization-actor.ts';
+import type { OrganizationActor } from '../../src/auth/actor.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createHttpClient, type HttpClient } from '../../src/lib/http/client.ts';
 import { type HandBrowser, handBrowser } from '../helpers/browser-by-hand.ts';

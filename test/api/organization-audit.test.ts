@@ -40,7 +40,7 @@ beforeAll(async () => {
   admin = await signedIn(await tenants.credential());
   user = await signedIn(await tenants.credential({ organizationRole: 'user', workspaces }));
   const fields = { name: 'theirs', organizationRole: 'owner' } as const;
-  const theirs = await tenants.credentials.create(OWNER, 'beta', fields);
+  const theirs = await tenants.credentials.create({ ...OWNER, organization: 'beta' }, fields);
   stranger = await signedIn({ ...theirs.credential, clientSecret: theirs.secret.reveal() });
 });
 afterAll(async () => {

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { createHostedIdentity } from '../../src/app/deployments/identity.ts';
 import { startLoginService } from '../../src/app/deployments/login-service.ts';
+import type { OrganizationActor } from '../../src/auth/actor.ts';
 import { createOrganizationAudits } from '../../src/auth/audit.ts';
-import { type Administrator, createCredentialSecrets } from '../../src/auth/organizations/credential.ts';
+import { createCredentialSecrets } from '../../src/auth/organizations/credential.ts';
 import { createCredentials } from '../../src/auth/organizations/credentials.ts';
 import { createMembers } from '../../src/auth/organizations/members.ts';
 import { createOrganization } from '../../src/auth/organizations/organizations.ts';
@@ -20,8 +21,11 @@ import { openTestStorage } from './storage.ts';
 
 export const AUDIENCE = 'https://api.cloud.example';
 export const ISSUER = 'https://login.cloud.example';
-export const OWNER: Administrator = { name: 'ann@acme.example', role: 'owner' };
-export const ADMIN: Administrator = { name: 'bob@acme.example', role: 'admin' };
+export const OWNER: OrganizationActor = {
+  ...{ kind: 'member', id: 'ann', name: 'ann@acme.example' },
+  ...{ organization: 'acme', role: 'owner' },
+};
+export const ADMIN: OrganizationActor = { ...OWNER, id: 'bob', name: 'bob@acme.example', role: 'admin' };
 
 /** A hosted installation with the organizations `acme` and `beta`, each with the workspaces `main` and `test`. */
 export async function openTenants(
@@ -83,8 +87,8 @@ export async function openTenants(
     tokens,
     identity: createTenantIdentity({ storage, feed, keys: keys.tokenKeys, clock, ids, settings: hosted }),
     /** A credential of `acme`, made by its owner. */
-    async credential(fields: Partial<Parameters<typeof credentials.create>[2]> = {}) {
-      const { credential, secret } = await credentials.create(OWNER, 'acme', {
+    async credential(fields: Partial<Parameters<typeof credentials.create>[1]> = {}) {
+      const { credential, secret } = await credentials.create(OWNER, {
         name: ids.next(),
         organizationRole: 'admin',
         ...fields,

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { auditIn, auditQuery, listAudit } from '../../resources/audit.ts';
+import { listAudit, listOrganizationAudit } from '../../resources/audit.ts';
 import type { AuditRow } from '../../storage/stores/audit.ts';
 import { isoTime, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';
-import { type OrganizationOperation, operation } from './organization-operation.ts';
+import { organizationOperation } from './organization-operation.ts';
 
 const entrySchema = z.object({
   id: z.string(),
@@ -33,6 +33,8 @@ const wireAudit = (row: AuditRow): z.output<typeof entrySchema> => ({
   count: row.count,
 });
 
+const answer = list(auditShape, wireAudit);
+
 export const auditRoutes: readonly Route[] = [
   route({
     id: 'audit.list',
@@ -41,17 +43,18 @@ export const auditRoutes: readonly Route[] = [
     path: '/audit',
     summary: 'List who did what and what was refused, newest first',
     verb: listAudit,
-    answer: list(auditShape, wireAudit),
+    answer,
     example: { query: { action: 'users.update', limit: '10' } },
   }),
 ];
 
-const answer = list(auditShape, wireAudit);
-
-export const auditOperations: readonly OrganizationOperation[] = [
-  operation(
-    { id: 'audit.list', method: 'GET', path: '/audit', status: 200 },
-    async ({ manager, organizations, query }) =>
-      answer.make(await auditIn(organizations.auditOf(manager.organization), auditQuery.parse(query))),
-  ),
-];
+export const auditOperations = [
+  organizationOperation({
+    id: 'audit.list',
+    method: 'GET',
+    path: '/audit',
+    status: 200,
+    verb: listOrganizationAudit,
+    answer: page => answer.make(page),
+  }),
+] as const;

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
+import type { Actor } from '../../auth/actor.ts';
 import type { Identity } from '../../auth/identity.ts';
-import { type Actor, type Permission, ROLES } from '../../auth/permissions.ts';
+import { type Permission, ROLES } from '../../auth/permissions.ts';
 import { getMe, listOwnRoles, listPolicy, logOut } from '../../resources/auth.ts';
 import { invalidInput } from '../../resources/verb.ts';
 import { item, list } from '../envelope.ts';

@@ -1,52 +1,37 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import * as z from 'zod';
-import type { Audit } from '../../auth/audit.ts';
-import {
-  assertAdministersOrganization,
-  assertTokenAllows,
-  type OrganizationActor,
-} from '../../auth/organizations/organization-actor.ts';
-import { childOf } from '../../config/schema-walk.ts';
+import type { OrganizationActor } from '../../auth/actor.ts';
 import { AppError } from '../../lib/errors.ts';
-import { withAudit } from '../../resources/audited.ts';
-import { invalidInput } from '../../resources/verb.ts';
+import type { OrganizationContext } from '../../resources/organization-verb.ts';
 import type { CallLimits } from '../call-limits.ts';
 import type { ErrorWriter } from '../errors.ts';
 import { addNotFound, authorizationOf, readJsonBodies } from '../hooks.ts';
 import { auditOperations } from './audit.ts';
 import { credentialOperations } from './credentials.ts';
 import { memberOperations } from './members.ts';
-import {
-  ORGANIZATIONS_PREFIX,
-  type OrganizationOperation,
-  type Organizations,
-  permissionOf,
-} from './organization-operation.ts';
+import { ORGANIZATIONS_PREFIX, type OrganizationOperation } from './organization-operation.ts';
 import { workspaceOperations } from './workspaces.ts';
 
 const BELOW = '/:org';
-/** Roles in very many workspaces. */
+/** Enough for roles in very many workspaces. */
 const MOST_BYTES = 256 * 1024;
 
 export interface OrganizationRoutesOptions {
-  readonly organizations: Organizations;
+  readonly contextOf: (organization: string) => OrganizationContext;
   /**
-   * Who calls, as far as the organization knows them. Throws `unauthenticated`, and `not-found` for whoever has no part
-   * in it.
+   * Throws `unauthenticated`, and `not-found` for a caller without a role in the organization, who must not learn that
+   * it exists.
    */
-  readonly managerOf: (
+  readonly authenticate: (
     organization: string,
     authorization: string | undefined,
     address: string,
   ) => Promise<OrganizationActor>;
   readonly cloudDomain: () => string;
-  /** Of an organization. */
-  readonly audit: (organization: string) => Pick<Audit, 'record' | 'refused'>;
   readonly limits: CallLimits;
   readonly writeError: ErrorWriter;
 }
 
-/** The table of the management plane; `cloudDomain` is what workspaces are served below. */
+/** The table of the management plane; `cloudDomain` is the domain below which workspaces are served. */
 export const organizationOperations = (cloudDomain: () => string): readonly OrganizationOperation[] => [
   ...credentialOperations,
   ...memberOperations,
@@ -54,22 +39,22 @@ export const organizationOperations = (cloudDomain: () => string): readonly Orga
   ...auditOperations,
 ];
 
-/** `/v1/organizations`: what owners and admins manage, in the words of the family's management plane. */
+/** `/v1/organizations`: how owners and admins manage an organization, compatible with Cribl's management plane. */
 export async function addOrganizationRoutes(
   scope: FastifyInstance,
   options: OrganizationRoutesOptions,
 ): Promise<void> {
-  const { organizations, managerOf, audit, limits } = options;
+  const { contextOf, authenticate, limits } = options;
   const operations = organizationOperations(options.cloudDomain);
-  const managers = new WeakMap<object, OrganizationActor>();
+  const actors = new WeakMap<FastifyRequest, OrganizationActor>();
   readJsonBodies(scope);
   scope.setErrorHandler(options.writeError);
 
   scope.addHook('onRequest', async request => {
     try {
-      const manager = await managerOf(organizationOf(request), authorizationOf(request), request.ip);
-      limits.countActor(manager.id);
-      managers.set(request, manager);
+      const actor = await authenticate(organizationOf(request), authorizationOf(request), request.ip);
+      limits.countActor(actor.id);
+      actors.set(request, actor);
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated')
         limits.countUnauthenticated(request.ip);
@@ -78,30 +63,15 @@ export async function addOrganizationRoutes(
   });
 
   async function run(operation: OrganizationOperation, request: FastifyRequest, reply: FastifyReply) {
-    const manager = managers.get(request);
-    if (manager === undefined) throw new AppError('unauthenticated', 'A token is needed');
-    const { query, body } = request;
-    const permission = permissionOf(operation);
-    const [id, secret] = [parameterOf(request, 'id'), parameterOf(request, 'secret')];
-    const answer = await withAudit(
-      {
-        permission,
-        actor: manager.name,
-        origin: { address: request.ip, requestId: request.id },
-        called: operation,
-        raw: { ...(id !== '' && { id }), body },
-        audit: audit(manager.organization),
-      },
-      async () => {
-        assertAdministersOrganization(manager);
-        assertTokenAllows(manager, permission);
-        const call = { manager, organizations, id, secret, query, body };
-        return operation.run(call).catch((error: unknown) => {
-          throw error instanceof z.ZodError ? invalidInput(error) : error;
-        });
-      },
-    );
-    return reply.code(operation.status).send(answer);
+    const actor = actors.get(request);
+    if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
+    const call = {
+      actor,
+      context: contextOf(actor.organization),
+      origin: { address: request.ip, requestId: request.id },
+    };
+    const input = { params: valuesOf(request.params), query: valuesOf(request.query), body: request.body };
+    return reply.code(operation.status).send(await operation.run(call, input));
   }
 
   for (const operation of operations)
@@ -118,13 +88,12 @@ export async function addOrganizationRoutes(
   );
 }
 
-/** Of a path that no operation has, too: whoever has no part in the organization learns nothing else. */
+/** Reads it from the path of an unknown operation too: a caller without a role in the organization learns nothing else. */
 function organizationOf(request: FastifyRequest): string {
-  if (!request.is404) return parameterOf(request, 'org');
-  return request.url.slice(ORGANIZATIONS_PREFIX.length + 1).split(/[/?]/, 1)[0] ?? '';
+  if (request.is404) return request.url.slice(ORGANIZATIONS_PREFIX.length + 1).split(/[/?]/, 1)[0] ?? '';
+  const { org } = valuesOf(request.params);
+  return typeof org === 'string' ? org : '';
 }
 
-function parameterOf({ params }: FastifyRequest, name: string): string {
-  const place = childOf(params, name);
-  return typeof place === 'string' ? place : '';
-}
+const valuesOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
-import { type Actor, authorise } from '../../auth/permissions.ts';
+import { type Actor, authorise } from '../../auth/actor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, codeOf } from '../../lib/errors.ts';
 import { createRepeat } from '../../lib/repeat.ts';

@@ -34,6 +34,11 @@ export function userRoutesOf({
   const { storage, keyRing, clock, ids } = shared;
   const { feed, passwords, users, sessions } = identity;
   const parts = { storage, feed, clock, ids };
+  const services = {
+    credentials: createCredentials({ ...parts, secrets }),
+    members: createMembers({ ...parts, passwords }),
+    workspaces: createWorkspaces(parts),
+  };
   return {
     signIn: identity,
     login: identity.login,
@@ -61,15 +66,13 @@ export function userRoutesOf({
       return sessions.begin({ user: now, method });
     },
     organizations: {
-      organizations: {
-        credentials: createCredentials({ ...parts, secrets }),
-        members: createMembers({ ...parts, passwords }),
-        workspaces: createWorkspaces(parts),
-        auditOf: organization => storage.in(organizationKey(organization)).audit,
-      },
-      managerOf: access.organizationActorOf,
+      contextOf: organization => ({
+        ...services,
+        auditLog: storage.in(organizationKey(organization)).audit,
+        audit: audits.forOrganization(organization),
+      }),
+      authenticate: access.organizationActorOf,
       cloudDomain: () => hosted.cloudDomain,
-      audit: audits.forOrganization,
     },
     externalUrl: hosted.authUrl,
   };

@@ -7,6 +7,7 @@ import type { Transaction } from '../../storage/storage.ts';
 import type { CredentialRow, CredentialSecretRow } from '../../storage/stores/credentials.ts';
 import type { WorkspaceRoleRow } from '../../storage/stores/organizations.ts';
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../storage/tables.ts';
+import type { OrganizationActor } from '../actor.ts';
 import { isRole, ROLES, type Role } from '../permissions.ts';
 import { createIssuedSecrets, type IssuedSecrets } from '../tokens/issued-secrets.ts';
 import { invalidField } from '../users/user.ts';
@@ -95,25 +96,10 @@ export const credentialFields = z.strictObject({
 });
 export type CredentialFields = z.output<typeof credentialFields>;
 
-/** Whoever administers credentials of the organization. */
-export interface Administrator {
-  /** As it stands beside what they made. */
-  readonly name: string;
-  readonly role: OrganizationRole;
-  /** Of the credential that calls; undefined for a person. */
-  readonly clientId?: string | undefined;
-}
-
 export const forbidden = (message: string): AppError => new AppError('forbidden', message);
 
-/** Throws `forbidden` for members and credentials of the role `user`. */
-export function assertAdministersCredentials({ role }: Administrator): void {
-  if (role === 'user')
-    throw forbidden("Credentials are administered by the organization's owners and admins");
-}
-
-/** Throws `forbidden` when it is more than the administrator holds. */
-export function assertCanGrant({ role }: Administrator, granted: OrganizationRole): void {
+/** Throws `forbidden` when the role is more than the actor holds. */
+export function assertCanGrant({ role }: Pick<OrganizationActor, 'role'>, granted: OrganizationRole): void {
   if (!canGrant(role, granted)) throw forbidden(`Only an owner may give a credential the role '${granted}'`);
 }
 

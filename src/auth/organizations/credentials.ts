@@ -4,15 +4,15 @@ import { AppError, notFound } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { Storage, Transaction } from '../../storage/storage.ts';
-import type { CredentialRow, CredentialSecretRow } from '../../storage/stores/credentials.ts';
+import type { CredentialRow } from '../../storage/stores/credentials.ts';
 import type { WorkspaceRoleRow } from '../../storage/stores/organizations.ts';
+import type { OrganizationRole } from '../../storage/tables.ts';
 import type { Page, PageRequest } from '../../storage/types.ts';
+import { assertManagesOrganization, type OrganizationActor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
 import type { IssuedSecrets } from '../tokens/issued-secrets.ts';
 import { invalidField } from '../users/user.ts';
 import {
-  type Administrator,
-  assertAdministersCredentials,
   assertCanGrant,
   assertNoEscalation,
   assertWorkspacesExist,
@@ -33,54 +33,35 @@ const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 const DEFAULT_GRACE_MS = 24 * 3_600_000;
 const LONGEST_GRACE_MS = 7 * DEFAULT_GRACE_MS;
 
-/** Its secret is shown this once. */
+/** A new credential or a new secret of one: the secret is shown this once. */
 export interface CreatedCredential {
   readonly credential: CredentialDetails;
   readonly secret: Secret;
 }
 
 /**
- * API credentials of organizations. What ends tokens is answered once no process takes them any more. All throw
- * `forbidden` for whoever may not, and `not-found` for a credential that is not there.
+ * API credentials of the actor's organization. A change that ends tokens is answered once no process accepts them any
+ * more. All throw `forbidden` for an actor that may not, and `not-found` for a credential that is not there.
  */
 export interface Credentials {
-  list(by: Administrator, organization: string, page: PageRequest): Promise<Page<CredentialDetails>>;
-  get(by: Administrator, organization: string, clientId: string): Promise<CredentialDetails>;
+  list(actor: OrganizationActor, page: PageRequest): Promise<Page<CredentialDetails>>;
+  get(actor: OrganizationActor, clientId: string): Promise<CredentialDetails>;
   /** Throws `invalid-request`, `conflict` when the name is taken, `unprocessable` when there are too many. */
   create(
-    by: Administrator,
-    organization: string,
-    fields: CredentialFields & {
-      readonly name: string;
-      readonly organizationRole: CredentialRow['organization_role'];
-    },
+    actor: OrganizationActor,
+    fields: CredentialFields & { readonly name: string; readonly organizationRole: OrganizationRole },
   ): Promise<CreatedCredential>;
-  /** Throws as `create` does. Disabling and lowering end its tokens; enabling revives none. */
-  update(
-    by: Administrator,
-    organization: string,
-    clientId: string,
-    fields: CredentialFields,
-  ): Promise<CredentialDetails>;
+  /** Throws as `create` does. Disabling it or lowering its roles ends its tokens; enabling revives none. */
+  update(actor: OrganizationActor, clientId: string, fields: CredentialFields): Promise<CredentialDetails>;
   /**
-   * Gives it another secret, and ends the present one after `graceMs`, 24 hours when left out and at most 7 days; at 0 its
-   * tokens end too. Of more than two the oldest goes.
+   * Adds a secret and ends the present one after `graceMs`, 24 hours when left out and at most 7 days; at 0 its tokens
+   * end too. The oldest of more than two is removed.
    */
-  rotate(
-    by: Administrator,
-    organization: string,
-    clientId: string,
-    graceMs?: number,
-  ): Promise<CreatedCredential>;
+  rotate(actor: OrganizationActor, clientId: string, graceMs?: number): Promise<CreatedCredential>;
   /** Ends one secret and all tokens of the credential. */
-  revokeSecret(
-    by: Administrator,
-    organization: string,
-    clientId: string,
-    secretId: string,
-  ): Promise<CredentialDetails>;
-  /** Only owners may. Answers what it was; its name is free again. */
-  remove(by: Administrator, organization: string, clientId: string): Promise<CredentialDetails>;
+  revokeSecret(actor: OrganizationActor, clientId: string, secretId: string): Promise<CredentialDetails>;
+  /** Only owners may. Returns the removed credential; its name is free again. */
+  remove(actor: OrganizationActor, clientId: string): Promise<CredentialDetails>;
 }
 
 interface Dependencies {
@@ -91,168 +72,200 @@ interface Dependencies {
   readonly ids: Ids;
 }
 
-/** A credential as a transaction has it. */
+/** A credential as a transaction sees it. */
 interface CredentialState {
   readonly row: CredentialRow;
   readonly assignments: RoleAssignments;
 }
 
-export function createCredentials({ storage, secrets, feed, clock, ids }: Dependencies): Credentials {
-  const newSecretFor = (clientId: string): NewCredentialSecret =>
-    newCredentialSecret({ secrets, ids, clientId, now: clock.now() });
+export const createCredentials = (dependencies: Dependencies): Credentials =>
+  new CredentialService(dependencies);
 
-  async function describe(
-    row: CredentialRow,
-    roles?: readonly WorkspaceRoleRow[],
+class CredentialService implements Credentials {
+  readonly #storage: Dependencies['storage'];
+  readonly #secrets: IssuedSecrets;
+  readonly #feed: Dependencies['feed'];
+  readonly #clock: Dependencies['clock'];
+  readonly #ids: Ids;
+
+  constructor({ storage, secrets, feed, clock, ids }: Dependencies) {
+    this.#storage = storage;
+    this.#secrets = secrets;
+    this.#feed = feed;
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  async list(actor: OrganizationActor, page: PageRequest): Promise<Page<CredentialDetails>> {
+    assertManagesOrganization(actor);
+    const { rows, total } = await this.#storage.credentials.list(actor.organization, page);
+    const roles = await this.#storage.credentials.roles(rows.map(row => row.client_id));
+    const described = rows.map(row =>
+      this.#describe(
+        row,
+        roles.filter(({ client_id }) => client_id === row.client_id),
+      ),
+    );
+    return { rows: await Promise.all(described), total };
+  }
+
+  async get(actor: OrganizationActor, clientId: string): Promise<CredentialDetails> {
+    assertManagesOrganization(actor);
+    return this.#describe(requireOwned(await this.#storage.credentials.get(clientId), actor, clientId));
+  }
+
+  async create(
+    actor: OrganizationActor,
+    fields: Parameters<Credentials['create']>[1],
+  ): Promise<CreatedCredential> {
+    assertManagesOrganization(actor);
+    assertCanGrant(actor, fields.organizationRole);
+    const { organization, name: createdBy } = actor;
+    const clientId = newClientId();
+    const { secret, row: secretRow } = this.#newSecret(clientId);
+    const now = this.#clock.now();
+    assertInFuture(fields.expiresAt, now);
+    const { row, assignments } = await this.#storage.transaction(async tx => {
+      const version = await tx.incrementUserChanges();
+      if ((await tx.organization(organization)) === undefined) throw notFound('organization', organization);
+      if ((await tx.countCredentials(organization)) >= MOST_CREDENTIALS)
+        throw new AppError(
+          'unprocessable',
+          `the organization has ${MOST_CREDENTIALS} credentials already; delete one first`,
+        );
+      const empty = newCredentialRow({ clientId, organization, createdBy, now, version });
+      const added = applyFields(empty, [], fields);
+      await assertWorkspacesExist(tx, organization, added.assignments);
+      await tx.addCredential(added.row);
+      await tx.setCredentialRoles(clientId, added.assignments.roles);
+      await tx.addCredentialSecret(secretRow);
+      return added;
+    });
+    return { credential: credentialDetails(row, assignments.roles, [secretRow]), secret };
+  }
+
+  async update(
+    actor: OrganizationActor,
+    clientId: string,
+    fields: CredentialFields,
   ): Promise<CredentialDetails> {
+    assertManagesOrganization(actor);
+    const now = this.#clock.now();
+    return this.#change(actor, clientId, async (tx, before, number) => {
+      const after = applyFields(before.row, before.assignments.roles, fields);
+      if (isReduced(before.assignments, after.assignments)) assertCanGrant(actor, after.assignments.role);
+      if (actor.kind === 'credential' && actor.id === clientId) assertNoEscalation(before, after);
+      if (after.row.expires_at !== before.row.expires_at) assertInFuture(after.row.expires_at, now);
+      if (fields.workspaces !== undefined || after.assignments.role !== before.assignments.role)
+        await assertWorkspacesExist(tx, actor.organization, after.assignments);
+      const endsTokens =
+        isReduced(after.assignments, before.assignments) || after.row.enabled < before.row.enabled;
+      const row = {
+        ...after.row,
+        version: endsTokens ? number : after.row.version,
+        updated_by: actor.name,
+        updated_at: now,
+      };
+      await tx.updateCredential(row);
+      await tx.setCredentialRoles(clientId, after.assignments.roles);
+      return row;
+    });
+  }
+
+  async rotate(
+    actor: OrganizationActor,
+    clientId: string,
+    graceMs = DEFAULT_GRACE_MS,
+  ): Promise<CreatedCredential> {
+    assertManagesOrganization(actor);
+    if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > LONGEST_GRACE_MS)
+      throw invalidField('grace', 'must be from 0 to 7 days');
+    const now = this.#clock.now();
+    const { secret, row: secretRow } = this.#newSecret(clientId);
+    const credential = await this.#change(actor, clientId, async (tx, { row }, number) => {
+      // The holder of the secret holds the role.
+      assertCanGrant(actor, row.organization_role);
+      const plan = planRotation(await tx.credentialSecrets(clientId), { now, graceMs });
+      for (const { id } of plan.removed) await tx.removeCredentialSecret(clientId, id);
+      for (const { id, notAfter } of plan.ended) await tx.endCredentialSecret(clientId, id, notAfter);
+      await tx.addCredentialSecret(secretRow);
+      const version = graceMs === 0 ? number : row.version;
+      const next = { ...row, version, updated_by: actor.name, updated_at: now };
+      await tx.updateCredential(next);
+      return next;
+    });
+    return { credential, secret };
+  }
+
+  async revokeSecret(
+    actor: OrganizationActor,
+    clientId: string,
+    secretId: string,
+  ): Promise<CredentialDetails> {
+    assertManagesOrganization(actor);
+    return this.#change(actor, clientId, async (tx, { row }, version) => {
+      const secretRows = await tx.credentialSecrets(clientId);
+      if (!secretRows.some(({ id }) => id === secretId)) throw notFound('secret', secretId);
+      await tx.removeCredentialSecret(clientId, secretId);
+      const next = { ...row, version, updated_by: actor.name, updated_at: this.#clock.now() };
+      await tx.updateCredential(next);
+      return next;
+    });
+  }
+
+  async remove(actor: OrganizationActor, clientId: string): Promise<CredentialDetails> {
+    if (actor.role !== 'owner') throw forbidden('Only an owner of the organization may delete a credential');
+    const updated = { updated_by: actor.name, updated_at: this.#clock.now() };
+    return this.#change(actor, clientId, async (tx, { row }, version) => {
+      const next = { ...row, version, enabled: 0, deleted_at: updated.updated_at, ...updated };
+      await tx.updateCredential(next);
+      for (const { id } of await tx.credentialSecrets(clientId))
+        await tx.removeCredentialSecret(clientId, id);
+      return next;
+    });
+  }
+
+  #newSecret(clientId: string): NewCredentialSecret {
+    return newCredentialSecret({
+      secrets: this.#secrets,
+      ids: this.#ids,
+      clientId,
+      now: this.#clock.now(),
+    });
+  }
+
+  async #describe(row: CredentialRow, roles?: readonly WorkspaceRoleRow[]): Promise<CredentialDetails> {
     const [known, secretRows] = await Promise.all([
-      roles ?? storage.credentials.roles([row.client_id]),
-      storage.credentials.secrets(row.client_id),
+      roles ?? this.#storage.credentials.roles([row.client_id]),
+      this.#storage.credentials.secrets(row.client_id),
     ]);
     return credentialDetails(row, known, secretRows);
   }
 
-  /** Runs a change of the one credential; then all processes have taken it over, and who was let in or out is so everywhere. */
-  async function applyChange(
-    { organization, clientId }: { readonly organization: string; readonly clientId: string },
+  /** Changes one credential; resolves once every process knows, so that nobody is let in by the former state. */
+  async #change(
+    { organization }: OrganizationActor,
+    clientId: string,
     work: (tx: Transaction, before: CredentialState, number: number) => Promise<CredentialRow>,
   ): Promise<CredentialDetails> {
-    const after = await storage.transaction(async tx => {
+    const after = await this.#storage.transaction(async tx => {
       const number = await tx.incrementUserChanges();
-      const row = requireIn(await tx.credential(clientId), organization, clientId);
-      const credentialState = {
-        row,
-        assignments: assignmentsOf(row.organization_role, await tx.credentialRoles(clientId)),
-      };
-      return work(tx, credentialState, number);
+      const row = requireOwned(await tx.credential(clientId), { organization }, clientId);
+      const assignments = assignmentsOf(row.organization_role, await tx.credentialRoles(clientId));
+      return work(tx, { row, assignments }, number);
     });
-    const described = await describe(after);
-    await feed.waitForPropagation();
+    const described = await this.#describe(after);
+    await this.#feed.waitForPropagation();
     return described;
   }
-
-  return {
-    async list(by, organization, page) {
-      assertAdministersCredentials(by);
-      const { rows, total } = await storage.credentials.list(organization, page);
-      const roles = await storage.credentials.roles(rows.map(row => row.client_id));
-      const described = rows.map(row =>
-        describe(
-          row,
-          roles.filter(({ client_id }) => client_id === row.client_id),
-        ),
-      );
-      return { rows: await Promise.all(described), total };
-    },
-
-    async get(by, organization, clientId) {
-      assertAdministersCredentials(by);
-      return describe(requireIn(await storage.credentials.get(clientId), organization, clientId));
-    },
-
-    async create(by, organization, fields) {
-      assertAdministersCredentials(by);
-      assertCanGrant(by, fields.organizationRole);
-      const clientId = newClientId();
-      const { secret, row: secretRow } = newSecretFor(clientId);
-      const now = clock.now();
-      assertInFuture(fields.expiresAt, now);
-      const { row, assignments } = await storage.transaction(async tx => {
-        const version = await tx.incrementUserChanges();
-        if ((await tx.organization(organization)) === undefined) throw notFound('organization', organization);
-        if ((await tx.countCredentials(organization)) >= MOST_CREDENTIALS)
-          throw new AppError(
-            'unprocessable',
-            `the organization has ${MOST_CREDENTIALS} credentials already; delete one first`,
-          );
-        const added = credentialState(
-          newCredentialRow({ clientId, organization, by: by.name, now, version }),
-          [],
-          fields,
-        );
-        await assertWorkspacesExist(tx, organization, added.assignments);
-        await tx.addCredential(added.row);
-        await tx.setCredentialRoles(clientId, added.assignments.roles);
-        await tx.addCredentialSecret(secretRow);
-        return added;
-      });
-      return { credential: credentialDetails(row, assignments.roles, [secretRow]), secret };
-    },
-
-    async update(by, organization, clientId, fields) {
-      assertAdministersCredentials(by);
-      const now = clock.now();
-      return applyChange({ organization, clientId }, async (tx, before, number) => {
-        const after = credentialState(before.row, before.assignments.roles, fields);
-        if (isReduced(before.assignments, after.assignments)) assertCanGrant(by, after.assignments.role);
-        if (by.clientId === clientId) assertNoEscalation(before, after);
-        if (after.row.expires_at !== before.row.expires_at) assertInFuture(after.row.expires_at, now);
-        if (fields.workspaces !== undefined || after.assignments.role !== before.assignments.role)
-          await assertWorkspacesExist(tx, organization, after.assignments);
-        const endsTokens =
-          isReduced(after.assignments, before.assignments) || after.row.enabled < before.row.enabled;
-        const row = {
-          ...after.row,
-          version: endsTokens ? number : after.row.version,
-          updated_by: by.name,
-          updated_at: now,
-        };
-        await tx.updateCredential(row);
-        await tx.setCredentialRoles(clientId, after.assignments.roles);
-        return row;
-      });
-    },
-
-    async rotate(by, organization, clientId, graceMs = DEFAULT_GRACE_MS) {
-      assertAdministersCredentials(by);
-      if (!Number.isInteger(graceMs) || graceMs < 0 || graceMs > LONGEST_GRACE_MS)
-        throw invalidField('grace', 'must be from 0 to 7 days');
-      const now = clock.now();
-      const { secret, row: secretRow } = newSecretFor(clientId);
-      const described = await applyChange({ organization, clientId }, async (tx, { row }, number) => {
-        // Whoever holds the secret holds the role.
-        assertCanGrant(by, row.organization_role);
-        const plan = planRotation(await tx.credentialSecrets(clientId), { now, graceMs });
-        for (const { id } of plan.removed) await tx.removeCredentialSecret(clientId, id);
-        for (const { id, notAfter } of plan.ended) await tx.endCredentialSecret(clientId, id, notAfter);
-        await tx.addCredentialSecret(secretRow);
-        const version = graceMs === 0 ? number : row.version;
-        const next = { ...row, version, updated_by: by.name, updated_at: now };
-        await tx.updateCredential(next);
-        return next;
-      });
-      return { credential: described, secret };
-    },
-
-    async revokeSecret(by, organization, clientId, secretId) {
-      assertAdministersCredentials(by);
-      return applyChange({ organization, clientId }, async (tx, { row }, version) => {
-        const secretRows = await tx.credentialSecrets(clientId);
-        if (!secretRows.some(({ id }: CredentialSecretRow) => id === secretId))
-          throw notFound('secret', secretId);
-        await tx.removeCredentialSecret(clientId, secretId);
-        const next = { ...row, version, updated_by: by.name, updated_at: clock.now() };
-        await tx.updateCredential(next);
-        return next;
-      });
-    },
-
-    async remove(by, organization, clientId) {
-      if (by.role !== 'owner') throw forbidden('Only an owner of the organization may delete a credential');
-      const now = clock.now();
-      return applyChange({ organization, clientId }, async (tx, { row }, version) => {
-        const next = { ...row, version, enabled: 0, deleted_at: now, updated_by: by.name, updated_at: now };
-        await tx.updateCredential(next);
-        for (const { id } of await tx.credentialSecrets(clientId))
-          await tx.removeCredentialSecret(clientId, id);
-        return next;
-      });
-    },
-  };
 }
 
-/** One of another organization is as if it was not there. */
-function requireIn(row: CredentialRow | undefined, organization: string, clientId: string): CredentialRow {
+/** A credential of another organization is treated as if it was not there. */
+function requireOwned(
+  row: CredentialRow | undefined,
+  { organization }: Pick<OrganizationActor, 'organization'>,
+  clientId: string,
+): CredentialRow {
   if (row === undefined || row.organization !== organization || row.deleted_at !== null)
     throw notFound('credential', clientId);
   return row;
@@ -262,8 +275,7 @@ function assertInFuture(expiresAt: number | null | undefined, now: number): void
   if (typeof expiresAt === 'number' && expiresAt <= now) throw invalidField('expiresAt', 'must not be over');
 }
 
-/** What a credential is with the fields that are said. */
-function credentialState(
+function applyFields(
   row: CredentialRow,
   roles: readonly WorkspaceRoleRow[],
   fields: CredentialFields,
@@ -286,7 +298,7 @@ function credentialState(
 const newCredentialRow = (made: {
   readonly clientId: string;
   readonly organization: string;
-  readonly by: string;
+  readonly createdBy: string;
   readonly now: number;
   readonly version: number;
 }): CredentialRow => ({
@@ -299,9 +311,9 @@ const newCredentialRow = (made: {
   ip_allowlist: '[]',
   version: made.version,
   expires_at: null,
-  created_by: made.by,
+  created_by: made.createdBy,
   created_at: made.now,
-  updated_by: made.by,
+  updated_by: made.createdBy,
   updated_at: made.now,
   last_used_at: null,
   deleted_at: null,

@@ -7,15 +7,11 @@ import type { MemberRow } from '../../storage/stores/organizations.ts';
 import type { UserRow } from '../../storage/stores/users.ts';
 import type { OrganizationRole } from '../../storage/tables.ts';
 import type { Page, PageRequest } from '../../storage/types.ts';
+import { assertCanAssignRoles, assertManagesOrganization, type OrganizationActor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
 import { isRole, type Role } from '../permissions.ts';
 import { generatePassword, type Passwords } from '../users/passwords.ts';
 import { addNewUser, changeUser, invalidField, parseUsername } from '../users/user.ts';
-import {
-  assertAdministersOrganization,
-  assertCanAssignRoles,
-  type OrganizationActor,
-} from './organization-actor.ts';
 
 interface WorkspaceRole {
   /** Its id in the organization. */
@@ -23,7 +19,7 @@ interface WorkspaceRole {
   readonly role: Role;
 }
 
-/** What somebody may do: in the organization, and for the role `user` in single workspaces. */
+/** The role in the organization, and for the role `user` those in single workspaces. */
 export interface MemberRoles {
   readonly organizationRole: OrganizationRole;
   readonly workspaces: readonly WorkspaceRole[];
@@ -42,14 +38,14 @@ export interface OrganizationMember extends MemberRoles {
   readonly updatedAt: number;
 }
 
-/** Who belongs to an organization. All throw `not-found` for whoever does not, and `forbidden` as `assertMayGive`. */
+/** The members of an organization. All throw `not-found` for a user who is none, and `forbidden` as `assertCanAssignRoles`. */
 export interface Members {
   list(organization: string, page: PageRequest): Promise<Page<OrganizationMember>>;
   get(organization: string, userId: string): Promise<OrganizationMember>;
   /**
-   * Adds a person; whoever is new gets a password for the first sign-in, told once. Throws `conflict` for a member and
-   * for whoever has the password of another organization, and `invalid-request` for what is no e-mail address or a
-   * workspace that is not there.
+   * Adds a person; a new user gets a password for the first sign-in, returned this once. Throws `conflict` for a member
+   * and for a user with the password of another organization, and `invalid-request` for a malformed e-mail address or
+   * an unknown workspace.
    */
   add(
     actor: OrganizationActor,
@@ -59,8 +55,8 @@ export interface Members {
   /** Ends the tokens of a member of no other organization. Throws `conflict` when no owner would be left who can sign in. */
   setRoles(actor: OrganizationActor, userId: string, roles: MemberRoles): Promise<OrganizationMember>;
   /**
-   * Throws as `setRoles`. Whoever is no member of any organization then is no user any more, and their tokens end:
-   * added again, they are new.
+   * Throws as `setRoles`. A user who is then a member of no organization is deleted, and their tokens end: added again,
+   * they are new.
    */
   remove(actor: OrganizationActor, userId: string): Promise<void>;
 }
@@ -73,22 +69,98 @@ interface Dependencies {
   readonly ids: Ids;
 }
 
-/** Far below what the installation may have, so that none keeps the others from having any. */
+/** Far below the limit of the installation, so that no organization can use it up. */
 const MOST_MEMBERS = 1000;
 
-/** Whoever gave out the first password of an account may have kept it, and must not come in to what is others'. */
+/** The organization that handed out the first password may have kept it, and must not come in to another one with it. */
 const PASSWORD_OF_ANOTHER_ORGANIZATION =
   'somebody of this address has the password of another organization; add them by another address';
 
-export function createMembers(dependencies: Dependencies): Members {
-  const { storage, passwords, feed, clock, ids } = dependencies;
+export const createMembers = (dependencies: Dependencies): Members => new MemberService(dependencies);
 
-  async function describe(organization: string, rows: readonly MemberRow[]): Promise<OrganizationMember[]> {
-    const roles = await storage.organizations.memberRoles(
+class MemberService implements Members {
+  readonly #storage: Dependencies['storage'];
+  readonly #passwords: Dependencies['passwords'];
+  readonly #feed: Dependencies['feed'];
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+
+  constructor({ storage, passwords, feed, clock, ids }: Dependencies) {
+    this.#storage = storage;
+    this.#passwords = passwords;
+    this.#feed = feed;
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  async list(organization: string, page: PageRequest): Promise<Page<OrganizationMember>> {
+    const { rows, total } = await this.#storage.organizations.members(organization, page);
+    return { rows: await this.#describe(organization, rows), total };
+  }
+
+  async get(organization: string, userId: string): Promise<OrganizationMember> {
+    const row = await this.#storage.organizations.member(organization, userId);
+    const [member] = row === undefined ? [] : await this.#describe(organization, [row]);
+    if (member === undefined) throw notFound('member', userId);
+    return member;
+  }
+
+  async add(actor: OrganizationActor, email: string, roles: MemberRoles): ReturnType<Members['add']> {
+    assertCanAssignRoles(actor, roles.organizationRole);
+    const username = parseEmail(email);
+    const password = generatePassword();
+    const hash = await this.#passwords.hash(password);
+    const { organization } = actor;
+    const [clock, ids] = [this.#clock, this.#ids];
+    const provisioned = await this.#storage.transaction(async tx => {
+      const found = await provisionUser(tx, { clock, ids }, { username, hash });
+      const { user } = found;
+      if (found.password === 'kept' && (await tx.member(organization, user.id)) === undefined)
+        throw new AppError('conflict', PASSWORD_OF_ANOTHER_ORGANIZATION);
+      await addMember(tx, { organization, by: actor.name, user, roles, clock });
+      return found;
+    });
+    if (provisioned.password === 'another') await this.#feed.waitForPropagation();
+    const member = await this.get(organization, provisioned.user.id);
+    const isNew = provisioned.password === 'first' || provisioned.password === 'another';
+    return { member, ...(isNew && { initialPassword: new Secret(password) }) };
+  }
+
+  async setRoles(actor: OrganizationActor, userId: string, roles: MemberRoles): Promise<OrganizationMember> {
+    const { organization } = actor;
+    await this.#storage.transaction(async tx => {
+      const { row, number } = await requireMember(tx, organization, userId);
+      assertCanAssignRoles(actor, row.role, roles.organizationRole);
+      await assertWorkspacesExist(tx, organization, roles);
+      const { organizationRole: role } = roles;
+      await tx.updateMember({ ...row, role, updated_by: actor.name, updated_at: this.#clock.now() });
+      await tx.setMemberRoles(organization, userId, roles.workspaces);
+      await assertOwnerRemains(tx, organization);
+      await endTokens(tx, organization, { userId, number });
+    });
+    await this.#feed.waitForPropagation();
+    return this.get(organization, userId);
+  }
+
+  async remove(actor: OrganizationActor, userId: string): Promise<void> {
+    assertManagesOrganization(actor);
+    const { organization } = actor;
+    await this.#storage.transaction(async tx => {
+      const { row } = await requireMember(tx, organization, userId);
+      assertCanAssignRoles(actor, row.role);
+      await tx.removeMember(organization, userId);
+      await assertOwnerRemains(tx, organization);
+      if ((await tx.membershipsOf(userId)).length === 0) await tx.removeUser(userId);
+    });
+    await this.#feed.waitForPropagation();
+  }
+
+  async #describe(organization: string, rows: readonly MemberRow[]): Promise<OrganizationMember[]> {
+    const roles = await this.#storage.organizations.memberRoles(
       organization,
       rows.map(row => row.user_id),
     );
-    const users = await Promise.all(rows.map(row => storage.users.byId(row.user_id)));
+    const users = await Promise.all(rows.map(row => this.#storage.users.byId(row.user_id)));
     return rows.flatMap((row, index) => {
       const user = users[index];
       if (user === undefined) return [];
@@ -98,71 +170,6 @@ export function createMembers(dependencies: Dependencies): Members {
       return [memberDetails(row, user, workspaceRoles)];
     });
   }
-
-  async function get(organization: string, userId: string): Promise<OrganizationMember> {
-    const row = await storage.organizations.member(organization, userId);
-    const [member] = row === undefined ? [] : await describe(organization, [row]);
-    if (member === undefined) throw notFound('member', userId);
-    return member;
-  }
-
-  return {
-    async list(organization, page) {
-      const { rows, total } = await storage.organizations.members(organization, page);
-      return { rows: await describe(organization, rows), total };
-    },
-    get,
-
-    async add(actor, email, roles) {
-      assertCanAssignRoles(actor, roles.organizationRole);
-      const username = parseEmail(email);
-      const password = generatePassword();
-      const hash = await passwords.hash(password);
-      const { organization } = actor;
-      const provisioned = await storage.transaction(async tx => {
-        const found = await provisionUser(tx, { clock, ids }, { username, hash });
-        const { user } = found;
-        if (found.password === 'kept' && (await tx.member(organization, user.id)) === undefined)
-          throw new AppError('conflict', PASSWORD_OF_ANOTHER_ORGANIZATION);
-        await addMember(tx, { organization, by: actor.name, user, roles, clock });
-        return found;
-      });
-      if (provisioned.password === 'another') await feed.waitForPropagation();
-      const member = await get(organization, provisioned.user.id);
-      const isGiven = provisioned.password === 'first' || provisioned.password === 'another';
-      return { member, ...(isGiven && { initialPassword: new Secret(password) }) };
-    },
-
-    async setRoles(actor, userId, roles) {
-      const { organization } = actor;
-      await storage.transaction(async tx => {
-        const { row, number } = await requireMember(tx, organization, userId);
-        assertCanAssignRoles(actor, row.role, roles.organizationRole);
-        await assertWorkspacesExist(tx, organization, roles);
-        const now = clock.now();
-        const { organizationRole: role } = roles;
-        await tx.updateMember({ ...row, role, updated_by: actor.name, updated_at: now });
-        await tx.setMemberRoles(organization, userId, roles.workspaces);
-        await assertOwnerRemains(tx, organization);
-        await endTokens(tx, organization, { userId, number });
-      });
-      await feed.waitForPropagation();
-      return get(organization, userId);
-    },
-
-    async remove(actor, userId) {
-      assertAdministersOrganization(actor);
-      const { organization } = actor;
-      await storage.transaction(async tx => {
-        const { row } = await requireMember(tx, organization, userId);
-        assertCanAssignRoles(actor, row.role);
-        await tx.removeMember(organization, userId);
-        await assertOwnerRemains(tx, organization);
-        if ((await tx.membershipsOf(userId)).length === 0) await tx.removeUser(userId);
-      });
-      await feed.waitForPropagation();
-    },
-  };
 }
 
 /** Throws `conflict` for a member, `unprocessable` when there are very many, `invalid-request` as `Members.add`. */
@@ -249,8 +256,8 @@ async function assertOwnerRemains(tx: Transaction, organization: string): Promis
 }
 
 /**
- * Of whoever belongs to other organizations too the roles alone change, which count for the next call: nobody signs
- * people out of what is others'.
+ * A member of other organizations too keeps the tokens: the new roles count for the next call, and no organization
+ * signs people out of another one.
  */
 async function endTokens(
   tx: Transaction,
@@ -263,27 +270,27 @@ async function endTokens(
   if (user !== undefined) await tx.updateUser({ ...user, version });
 }
 
-/** Somebody who is to belong to an organization. */
+/** A user who is to become a member. */
 interface ProvisionedUser {
   readonly user: UserRow;
   /**
-   * Whether the one-time password of the call is now their `first` or `another`, which has ended their tokens, or they
-   * have `kept` the one of an organization, or have `none` because an identity provider says who they are.
+   * `first`: the one-time password of the call is now theirs. `another`: it took the place of a former one, which ended
+   * their tokens. `kept`: they keep the one of an organization. `none`: an identity provider signs them in.
    */
   readonly password: 'first' | 'another' | 'kept' | 'none';
 }
 
 interface ProvisioningRequest {
   readonly username: string;
-  /** Of the one-time password of the call. */
+  /** Hash of the one-time password of the call. */
   readonly hash: string;
-  /** Whether it takes the place of one that others may know, of another organization. */
+  /** It takes the place of one that another organization may know. */
   readonly replaces?: boolean;
 }
 
 /**
- * The user of a name, made where there is none. Whoever belongs to no organization is given the password: whoever had
- * added them before has seen the one of before, and might still sign in with it.
+ * Finds or adds the user of a name. A user who belongs to no organization gets the password of the call: the one who
+ * added them before has seen the former one, and might still sign in with it.
  */
 export async function provisionUser(
   tx: Transaction,
@@ -303,6 +310,6 @@ export async function provisionUser(
   return { user: after, password: 'another' };
 }
 
-/** Somebody who must choose a password of their own at the first sign-in. */
+/** A person who must choose a password of their own at the first sign-in. */
 const newPerson = (username: string, hash: string) =>
   ({ username, email: username, hash, password: '', role: 'user', disabled: false, kind: 'person' }) as const;

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testClock } from '../../../test/helpers/clock.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { monotonicIds } from '../../lib/ids.ts';
+import type { OrganizationActor } from '../actor.ts';
 import { createMembers, type MemberRoles, type Members, provisionUser } from './members.ts';
-import type { OrganizationActor } from './organization-actor.ts';
 import { createOrganization } from './organizations.ts';
 import { createWorkspaces, type Workspaces } from './workspaces.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AUDIENCE, ISSUER, OWNER, openTenants, type Tenants } from '../../../test/helpers/tenants.ts';
-import { authorise } from '../permissions.ts';
+import { authorise } from '../actor.ts';
 import { createAccessTokens } from '../tokens/access-tokens.ts';
 import { createSessionTokens } from '../tokens/session-tokens.ts';
 import { formatScope } from './roles.ts';
@@ -74,16 +74,15 @@ describe('the bearer of an access token', () => {
   });
 
   it.each([
-    ['disabled', (id: string) => tenants.credentials.update(OWNER, 'acme', id, { enabled: false })],
-    ['deleted', (id: string) => tenants.credentials.remove(OWNER, 'acme', id)],
+    ['disabled', (id: string) => tenants.credentials.update(OWNER, id, { enabled: false })],
+    ['deleted', (id: string) => tenants.credentials.remove(OWNER, id)],
     [
       'given a secret that replaces the old one at once',
-      (id: string) => tenants.credentials.rotate(OWNER, 'acme', id, 0),
+      (id: string) => tenants.credentials.rotate(OWNER, id, 0),
     ],
     [
       'lowered',
-      (id: string) =>
-        tenants.credentials.update(OWNER, 'acme', id, { organizationRole: 'user', workspaces: EDITOR }),
+      (id: string) => tenants.credentials.update(OWNER, id, { organizationRole: 'user', workspaces: EDITOR }),
     ],
   ])('is nobody once the credential is %s, and enabling it again revives nothing', async (_, change) => {
     const { clientId } = await tenants.credential();
@@ -91,7 +90,7 @@ describe('the bearer of an access token', () => {
     await authenticate(token);
     await change(clientId);
     await expect(authenticate(token)).rejects.toMatchObject(refused);
-    await tenants.credentials.update(OWNER, 'acme', clientId, { enabled: true }).catch(() => {});
+    await tenants.credentials.update(OWNER, clientId, { enabled: true }).catch(() => {});
     await expect(authenticate(token)).rejects.toMatchObject(refused);
   });
 

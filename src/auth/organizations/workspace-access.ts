@@ -4,8 +4,8 @@ import { AppError, notFound } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { OrganizationRole } from '../../storage/tables.ts';
+import { type Actor, assertNoPasswordChangeDue, type OrganizationActor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
-import { type Actor, assertNoPasswordChangeDue } from '../permissions.ts';
 import { type Authenticate, createUserDirectory, type UserDirectory } from '../sessions/authenticate.ts';
 import { parseLabel } from '../tenant-name.ts';
 import { type AccessClaims, createAccessTokens, subjectKindOf } from '../tokens/access-tokens.ts';
@@ -13,7 +13,6 @@ import { bearerToken } from '../tokens/jwt.ts';
 import type { TokenKeys } from '../tokens/keys.ts';
 import { isAllowedFrom } from './credential.ts';
 import { createTenantDirectory, type TenantDirectory } from './directory.ts';
-import type { OrganizationActor } from './organization-actor.ts';
 import { effectiveAssignments, parseScope, type RoleAssignments, roleInWorkspace } from './roles.ts';
 
 /** Who may come in to a workspace, and who manages an organization. */

@@ -2,10 +2,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError, notFound } from '../../lib/errors.ts';
 import type { Storage, Transaction } from '../../storage/storage.ts';
 import type { WorkspaceTable } from '../../storage/tables.ts';
+import { assertManagesOrganization, type OrganizationActor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
 import { isWorkspaceId, labelOf, parseLabel } from '../tenant-name.ts';
 import { invalidField } from '../users/user.ts';
-import { assertAdministersOrganization, type OrganizationActor } from './organization-actor.ts';
 
 const MOST_WORKSPACES = 100;
 
@@ -48,13 +48,13 @@ export function createWorkspaces({
     get,
     create: (actor, id, fields) =>
       storage.transaction(async tx => {
-        assertAdministersOrganization(actor);
+        assertManagesOrganization(actor);
         await tx.incrementUserChanges();
         return addWorkspace(tx, { organization: actor.organization, id, fields, now: clock.now() });
       }),
     update: (actor, id, fields) =>
       storage.transaction(async tx => {
-        assertAdministersOrganization(actor);
+        assertManagesOrganization(actor);
         await tx.incrementUserChanges();
         const before = await tx.workspace(actor.organization, id);
         if (before === undefined) throw notFound('workspace', id);
@@ -63,7 +63,7 @@ export function createWorkspaces({
         return row;
       }),
     async remove(actor, id) {
-      assertAdministersOrganization(actor);
+      assertManagesOrganization(actor);
       await storage.transaction(async tx => {
         await tx.incrementUserChanges();
         if ((await tx.workspace(actor.organization, id)) === undefined) throw notFound('workspace', id);

@@ -1,8 +1,8 @@
 import { AppError } from '../../lib/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { UserRow } from '../../storage/stores/users.ts';
+import type { Actor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
-import type { Actor } from '../permissions.ts';
 import { bearerToken } from '../tokens/jwt.ts';
 import type { SessionTokens } from '../tokens/session-tokens.ts';
 import { roleOf } from '../users/user.ts';

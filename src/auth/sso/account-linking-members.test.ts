@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openTenants, type Tenants } from '../../../test/helpers/tenants.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import type { OrganizationActor } from '../actor.ts';
 import { createOrganizationAudits } from '../audit.ts';
-import type { OrganizationActor } from '../organizations/organization-actor.ts';
 import { authSchema } from '../settings.ts';
 import { newUserRow } from '../users/user.ts';
 import { createMemberLinking } from './account-linking.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { build } from 'esbuild';
 import { createConfigurationHolder } from '../src/config/holder.ts';
+import { filesSource } from '../src/config/source/files.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 
@@ -107,9 +108,7 @@ async function stallOf(
 
 async function measureStalls(folder: string): Promise<void> {
   const holder = createConfigurationHolder({
-    folder,
-    environment: ENVIRONMENT,
-    flags: {},
+    source: filesSource({ folder, environment: ENVIRONMENT, flags: {}, clock: systemClock }),
     clock: systemClock,
     logger: silentLogger,
   });

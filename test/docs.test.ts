@@ -10,7 +10,7 @@ import { streamOperation } from '../src/api/v1/stream.ts';
 import type { Actor } from '../src/auth/actor.ts';
 import type { Role } from '../src/auth/permissions.ts';
 import { checkConfiguration } from '../src/config/check-files.ts';
-import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/load.ts';
+import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/configuration.ts';
 import { SYSTEM_FIELDS } from '../src/events/system-fields.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { AppError, reasonOf } from '../src/lib/errors.ts';

@@ -3,7 +3,7 @@ import { parseLabel, type TenantName } from '../auth/tenant-name.ts';
 import type { KeyRotation } from '../auth/tokens/key-rotation.ts';
 import type { Expiry } from '../conditions/expiration.ts';
 import { encryptedOrigin, encryptedOrigins } from '../config/check/addresses.ts';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration } from '../config/configuration.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createCountedLog } from '../lib/counted-log.ts';
 import type { Logger } from '../lib/logger.ts';

@@ -2,14 +2,15 @@ import { type Audit, createAudit } from '../auth/audit.ts';
 import { type IngestTokens, openIngestTokens } from '../auth/tokens/ingest-tokens.ts';
 import {
   type ConfigurationHolder,
-  type ConfigurationOptions,
   createConfigurationHolder,
   type FileEdit,
+  type HolderOptions,
 } from '../config/holder.ts';
-import type { Sources } from '../config/load.ts';
+import type { Sources } from '../config/read/configuration.ts';
 import type { WorkspaceRestrictions } from '../config/restrictions.ts';
 import { openSecretStore, type SecretStore } from '../config/secrets/store.ts';
-import { createDocumentConfiguration, createSealedDocumentStore } from '../config/source/document.ts';
+import { createSealedDocumentStore, documentSource } from '../config/source/document.ts';
+import { filesSource } from '../config/source/files.ts';
 import { createVersionRecorder, type VersionRecorder } from '../config/versions.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
@@ -57,14 +58,15 @@ export async function openFileConfiguration(
   }: {
     readonly workspace: string;
     readonly sources: Omit<Sources, 'secretOf'>;
-    readonly assertMayBecome: NonNullable<ConfigurationOptions['assertMayBecome']>;
+    readonly assertMayBecome: NonNullable<HolderOptions['assertMayBecome']>;
   },
 ): Promise<WorkspaceConfiguration> {
   const { clock, logger } = shared;
   const parts = await openConfigurationParts(shared, workspace);
   const { audit, secrets, versions } = parts;
   const configuration = createConfigurationHolder({
-    ...{ ...sources, secretOf: secrets.get, secrets, versions, assertMayBecome, clock, logger },
+    source: filesSource({ ...sources, secretOf: secrets.get, clock }),
+    ...{ secrets, versions, assertMayBecome, clock, logger },
     onFileEdit: edit => auditFileEdit(audit, edit),
   });
   return { ...parts, folder: sources.folder, configuration };
@@ -79,22 +81,17 @@ export async function openDocumentConfiguration(
   const parts = await openConfigurationParts(shared, workspace);
   const { secrets, versions } = parts;
   const documents = createSealedDocumentStore({ ...shared, workspace });
-  const configuration = createDocumentConfiguration({
-    ...{
-      folder: workspace,
-      environment: {},
-      flags: {},
-      restrictions: tenant,
-      secretOf: secrets.get,
-      secrets,
-      versions,
-    },
-    ...{ documents, first: await documents.read(), clock, logger },
-    subscribe: listener =>
-      storage.subscribe(fact => {
-        const isOurs = fact.workspace === workspace || fact.workspace === '*';
-        if (isOurs && fact.resource === 'documents') listener();
-      }),
+  const configuration = createConfigurationHolder({
+    source: documentSource({
+      ...{ folder: workspace, environment: {}, flags: {}, restrictions: tenant, secretOf: secrets.get },
+      ...{ documents, first: await documents.read(), clock, logger },
+      subscribe: listener =>
+        storage.subscribe(fact => {
+          const isOurs = fact.workspace === workspace || fact.workspace === '*';
+          if (isOurs && fact.resource === 'documents') listener();
+        }),
+    }),
+    ...{ secrets, versions, clock, logger },
   });
   return { ...parts, folder: undefined, configuration };
 }

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigurationInvalid } from '../app/configuration-invalid.ts';
 import { DEFAULT_WORKSPACE } from '../app/default-workspace.ts';
-import { SETTINGS_FILE } from '../config/load.ts';
+import { SETTINGS_FILE } from '../config/configuration.ts';
 import { readSettings } from '../config/read/settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { readConfigDocument } from '../config/yaml/document.ts';

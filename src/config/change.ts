@@ -1,4 +1,4 @@
-import type { Configuration, FileTexts } from './load.ts';
+import type { Configuration, FileTexts } from './configuration.ts';
 
 /** The parts of the configuration that can be edited, each in its own file but for the first two. */
 export type ConfigSection = 'targets' | 'notifications' | 'inputs' | 'outputs' | 'settings';

@@ -2,26 +2,19 @@ import { dump } from 'js-yaml';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { createFileDiscovery } from '../pipelines/scrape/file-discovery.ts';
-import type { Declared } from './configuration.ts';
 import {
+  type CheckFindings,
   type Configuration,
+  type Declared,
   INPUTS_FILE,
-  type Loaded,
   NOTIFICATIONS_FILE,
   OUTPUTS_FILE,
-  readConfiguration,
   SETTINGS_FILE,
-  type Sources,
-} from './load.ts';
+} from './configuration.ts';
+import { type Loaded, loadConfiguration } from './load.ts';
 import { readClientTls, readDataFile, readTls } from './operator-files.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
-
-/** What is wrong with files, and what may be. */
-export interface CheckFindings {
-  readonly ok: boolean;
-  readonly errors: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
-}
+import type { Sources } from './read/configuration.ts';
 
 /** What `headgate check` found out. */
 export interface CheckResult extends CheckFindings {
@@ -31,7 +24,7 @@ export interface CheckResult extends CheckFindings {
 
 /** Loads the files as the server would and keeps nothing running. */
 export function checkConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): CheckResult {
-  const result = readConfiguration(sources, clock);
+  const result = loadConfiguration(sources, clock);
   return {
     ok: result.ok,
     errors: result.ok ? [] : result.problems,

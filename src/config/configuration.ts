@@ -1,4 +1,39 @@
+import { join } from 'node:path';
+import type { Problem } from '../lib/errors.ts';
+import type { Notification } from '../notifications/notification.ts';
+import type { Target } from '../targets/target.ts';
+import type { Overridden } from './overrides.ts';
 import type { ConfigProblem } from './problems.ts';
+import type { Settings } from './settings.ts';
+
+export const SETTINGS_FILE = 'headgate.yml';
+export const NOTIFICATIONS_FILE = 'notifications.yml';
+export const INPUTS_FILE = 'inputs.yml';
+export const OUTPUTS_FILE = 'outputs.yml';
+
+/** Every file of a configuration, in the order their problems are listed. */
+export const FILES = [SETTINGS_FILE, NOTIFICATIONS_FILE, INPUTS_FILE, OUTPUTS_FILE] as const;
+export type FileName = (typeof FILES)[number];
+export type FileTexts = Readonly<Partial<Record<FileName, string>>>;
+
+export const configurationFiles = (folder: string): string[] => FILES.map(name => join(folder, name));
+
+/** A whole configuration, frozen where it is plain. */
+export interface Configuration {
+  readonly settings: Settings;
+  readonly targets: readonly Target[];
+  readonly notifications: readonly Notification[];
+  readonly inputs: readonly Declared[];
+  readonly outputs: readonly Declared[];
+  readonly raw: RawItems;
+  readonly warnings: readonly ConfigProblem[];
+  /** Settings that flags and environment set, whatever the file says. */
+  readonly overridden: readonly Overridden[];
+  /** Settings that wait for a restart, by their paths. */
+  readonly waiting: readonly Problem[];
+  /** ISO time, UTC. */
+  readonly loadedAt: string;
+}
 
 /** An input or output that a file declares. Open: whatever else the file says of it is kept in `value`. */
 export interface Declared {
@@ -26,8 +61,15 @@ export interface RawItems {
 /** How the last load went. */
 export interface ConfigurationStatus {
   readonly state: 'ok' | 'error';
-  /** ISO time of the configuration in force; null before the first. */
+  /** ISO time of the active configuration; null before the first. */
   readonly loadedAt: string | null;
+  readonly errors: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+}
+
+/** Errors of a configuration, and what may be wrong with it. */
+export interface CheckFindings {
+  readonly ok: boolean;
   readonly errors: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
 }

@@ -6,8 +6,9 @@ import { configFolder } from '../../test/helpers/config-folder.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
+import type { Configuration } from './configuration.ts';
 import { type ConfigurationHolder, createConfigurationHolder } from './holder.ts';
-import type { Configuration } from './load.ts';
+import { filesSource } from './source/files.ts';
 
 const named = (name: string) => `instance: { name: ${name} }\n`;
 const BAD = 'instance: { nam: x }\n';
@@ -29,7 +30,11 @@ function hold(
   const note = (level: string) => (fields: object, message: string) =>
     void log.push(`${level} ${message} ${JSON.stringify(fields)}`);
   const logger: Logger = { ...silentLogger, info: note('info'), warn: note('warn'), error: note('error') };
-  const holder = createConfigurationHolder({ folder, environment: {}, flags: {}, clock, logger });
+  const holder = createConfigurationHolder({
+    source: filesSource({ folder, environment: {}, flags: {}, clock }),
+    clock,
+    logger,
+  });
   onTestFinished(holder.stop);
   holder.load();
   return { holder, folder, log, write: next => writeFileSync(join(folder, 'headgate.yml'), next) };
@@ -173,9 +178,7 @@ describe('watching', () => {
     version(1);
     symlinkSync('..data/headgate.yml', join(folder, 'headgate.yml'));
     const holder = createConfigurationHolder({
-      folder,
-      environment: {},
-      flags: {},
+      source: filesSource({ folder, environment: {}, flags: {}, clock: systemClock }),
       clock: systemClock,
       logger: silentLogger,
     });

@@ -8,6 +8,7 @@ import { monotonicIds } from '../lib/ids.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
 import { createConfigurationHolder } from './holder.ts';
+import { filesSource } from './source/files.ts';
 import { createVersionRecorder } from './versions.ts';
 
 const NAMED = (name: string): string => `instance: { name: ${name} }\n`;
@@ -32,9 +33,7 @@ async function hold() {
   });
   const start = () => {
     const holder = createConfigurationHolder({
-      folder,
-      environment: {},
-      flags: {},
+      source: filesSource({ folder, environment: {}, flags: {}, clock }),
       clock,
       logger: silentLogger,
       versions,

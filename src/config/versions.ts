@@ -5,7 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ConfigVersionRow } from '../storage/stores/configuration.ts';
 import type { ChangeSource } from './change.ts';
-import type { FileTexts } from './load.ts';
+import type { FileTexts } from './configuration.ts';
 
 /** A configuration that has taken effect. */
 interface AppliedConfiguration {

@@ -1,9 +1,11 @@
-import type { Clock } from '../lib/clock.ts';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
-import type { Declared } from './configuration.ts';
-import { type FileTexts, type LoadResult, readConfiguration, type Sources } from './load.ts';
-import type { PlainMap } from './plain.ts';
-import type { ConfigProblem } from './problems.ts';
+import type { FileTexts } from './configuration.ts';
+import {
+  type ConfigurationValues,
+  type ReadConfiguration,
+  readConfiguration,
+  type Sources,
+} from './read/configuration.ts';
 import { maskedTexts } from './secrets/mask.ts';
 import { type ChangeInput, changedTexts, refuseUnsound } from './write/edit.ts';
 
@@ -18,37 +20,21 @@ export interface WorkerJob {
   readonly onlyFindings?: boolean;
 }
 
-/** A configuration as data: what it takes to make it live again. */
-interface CheckedData {
-  /** What each target is made of, its references resolved. */
-  readonly targets: readonly unknown[];
-  readonly inputs: readonly Declared[];
-  readonly outputs: readonly Declared[];
-  readonly rawTargets: ReadonlyMap<string, PlainMap>;
-  readonly rawNotifications: ReadonlyMap<string, PlainMap>;
-  readonly rawInputs: ReadonlyMap<string, PlainMap>;
-  readonly rawOutputs: ReadonlyMap<string, PlainMap>;
+/** A configuration that was read and found sound. */
+export interface CheckedJob extends Omit<ReadSound, 'values'> {
+  /** Absent when they were made on another thread. */
+  readonly values?: ConfigurationValues;
+  /** The texts with their secrets masked. */
+  readonly masked: FileTexts;
+  /** The files that a change makes read otherwise. */
+  readonly changed: FileTexts;
 }
 
-/** What loading came to. */
-export type CheckedResult = {
-  readonly warnings: readonly ConfigProblem[];
-  readonly files: readonly string[];
-  readonly texts: FileTexts;
-} & (
-  | {
-      readonly ok: true;
-      readonly plain: CheckedData;
-      /** The texts with their secrets masked. */
-      readonly masked: FileTexts;
-      /** The files that a change makes read otherwise. */
-      readonly changed: FileTexts;
-    }
-  | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
-);
+type ReadSound = Extract<ReadConfiguration, { readonly ok: true }>;
+type ReadUnsound = Exclude<ReadConfiguration, ReadSound>;
 
 export type WorkerResult =
-  | { readonly kind: 'loaded'; readonly result: CheckedResult }
+  | { readonly kind: 'read'; readonly result: CheckedJob | ReadUnsound }
   /** A change that cannot be made. */
   | {
       readonly kind: 'refused';
@@ -57,21 +43,18 @@ export type WorkerResult =
       readonly problems: readonly Problem[];
     };
 
-/** Loads the files, or works a change out and loads what would come of it. */
-export function performJob(
-  { sources, secrets, change, onlyFindings }: WorkerJob,
-  clock: Pick<Clock, 'now'>,
-): WorkerResult {
+/** Reads the files, or works a change out and reads what would come of it. */
+export function performJob({ sources, secrets, change, onlyFindings }: WorkerJob): WorkerResult {
   const lookup: Sources = { ...sources, secretOf: secrets && (name => secrets.get(name)) };
   if (change === undefined) {
-    const loaded = readConfiguration(lookup, clock);
-    return { kind: 'loaded', result: onlyFindings ? findingsOf(loaded) : toCheckedResult(loaded, {}) };
+    const read = readConfiguration(lookup);
+    return { kind: 'read', result: onlyFindings ? findingsOf(read) : checkedJob(read, {}) };
   }
   try {
     const changed = changedTexts(change);
-    const loaded = readConfiguration({ ...lookup, texts: { ...change.now, ...changed } }, clock);
-    refuseUnsound(loaded, change.edits, changed);
-    return { kind: 'loaded', result: toCheckedResult(loaded, changed) };
+    const read = readConfiguration({ ...lookup, texts: { ...change.now, ...changed } });
+    refuseUnsound(read, change.edits, changed);
+    return { kind: 'read', result: checkedJob(read, changed) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, message, problems = [] } = error;
@@ -79,26 +62,24 @@ export function performJob(
   }
 }
 
-const findingsOf = (loaded: LoadResult): CheckedResult => ({
+/** The result without what cannot go to another thread. */
+export function withoutValues(done: WorkerResult): WorkerResult {
+  if (done.kind === 'refused' || !done.result.ok) return done;
+  const { values: _, ...result } = done.result;
+  return { kind: 'read', result };
+}
+
+const findingsOf = (read: ReadConfiguration): ReadUnsound => ({
   ok: false,
-  problems: loaded.ok ? [] : loaded.problems,
-  warnings: loaded.warnings,
+  problems: read.ok ? [] : read.problems,
+  warnings: read.warnings,
   files: [],
   texts: {},
 });
 
-function toCheckedResult(loaded: LoadResult, changed: FileTexts): CheckedResult {
-  const { warnings, files, texts } = loaded;
-  if (!loaded.ok) return { ok: false, warnings, files, texts, problems: loaded.problems };
-  const { raw, inputs, outputs } = loaded.configuration;
-  const plain = {
-    targets: loaded.resolvedTargets,
-    inputs,
-    outputs,
-    rawTargets: raw.targets,
-    rawNotifications: raw.notifications,
-    rawInputs: raw.inputs,
-    rawOutputs: raw.outputs,
-  };
-  return { ok: true, warnings, files, texts, plain, masked: maskedTexts(texts, raw), changed };
+function checkedJob(read: ReadConfiguration, changed: FileTexts): CheckedJob | ReadUnsound {
+  if (!read.ok) return read;
+  const { data, values, texts } = read;
+  const masked = maskedTexts(texts, { ...data.raw, settings: values.rawSettings });
+  return { ...read, masked, changed };
 }

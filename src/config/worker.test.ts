@@ -5,7 +5,9 @@ import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { createConfigurationHolder } from './holder.ts';
-import { type Loaded, type LoadResult, loadConfiguration, type Sources } from './load.ts';
+import { type Loaded, type LoadResult, loadConfiguration } from './load.ts';
+import type { Sources } from './read/configuration.ts';
+import { filesSource } from './source/files.ts';
 import { loadWithWorker } from './worker.ts';
 
 const SETTINGS = `instance: { name: one }
@@ -83,11 +85,9 @@ describe.each([
   });
 
   it('can be changed, and refuses what is wrong by its path in the item', async () => {
-    const holder = createConfigurationHolder({
-      ...sourcesOf(count),
-      clock: testClock(),
-      logger: silentLogger,
-    });
+    const clock = testClock();
+    const source = filesSource({ ...sourcesOf(count), clock });
+    const holder = createConfigurationHolder({ source, clock, logger: silentLogger });
     onTestFinished(holder.stop);
     holder.load();
     const save = (value: object) =>

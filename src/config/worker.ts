@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
-import type { CheckFindings } from './check-files.ts';
+import { type CheckFindings, FILES, type FileName, type FileTexts } from './configuration.ts';
 import { readFileText } from './file-text.ts';
-import { FILES, type FileName, type FileTexts, type Loaded, type LoadResult, type Sources } from './load.ts';
-import { assemble } from './read/assemble.ts';
-import { performJob, type WorkerJob, type WorkerResult } from './worker-job.ts';
+import { assemble, type Loaded, type LoadResult, valuesOf } from './load.ts';
+import type { Sources } from './read/configuration.ts';
+import { type CheckedJob, performJob, type WorkerJob, type WorkerResult } from './worker-job.ts';
 import type { ChangeInput } from './write/edit.ts';
 
 /** More than this holds a process up for longer than a request should wait. */
@@ -23,12 +23,14 @@ type Times = Pick<Clock, 'now' | 'monotonic'>;
 /** Loads the files as `loadConfiguration` does, without keeping anybody waiting. */
 export async function loadWithWorker(sources: Sources, clock: Times): Promise<LoadResult> {
   const texts = textsNow(sources);
-  const done = await runJob(
-    jobOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined),
-    clock,
-  );
+  const done = await runJob(jobOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined));
   if (done.kind === 'refused') throw new AppError(done.code, done.message);
-  return assemble(done.result, sources, clock);
+  return done.result.ok ? loadedFrom(done.result, sources, clock) : done.result;
+}
+
+async function loadedFrom(checked: CheckedJob, sources: Sources, clock: Times): Promise<Loaded> {
+  const { data, texts, masked, values = await valuesOf(data, texts, sources, clock) } = checked;
+  return { ...assemble(checked, values, clock), masked };
 }
 
 export interface PreparedChange {
@@ -53,21 +55,20 @@ export async function prepareWithWorker(
   const known = { ...sources, secretOf };
   const values = JSON.stringify(change.edits.map(({ value }) => value));
   const secrets = secretsIn(known, [...Object.values(now), ...Object.values(change.texts), values]);
-  const done = await runJob(jobOf(known, {}, secrets, { ...change, now }), clock);
+  const done = await runJob(jobOf(known, {}, secrets, { ...change, now }));
   if (done.kind === 'refused') throw new AppError(done.code, done.message, { problems: done.problems });
-  const loaded = await assemble(done.result, known, clock);
-  if (!done.result.ok || !loaded.ok) throw new Error('a change that was found sound has errors');
-  return { loaded, changed: done.result.changed };
+  if (!done.result.ok) throw new Error('a change that was found sound has errors');
+  return { loaded: await loadedFrom(done.result, known, clock), changed: done.result.changed };
 }
 
 /**
  * Checks texts, with the other files as they are on disk, for somebody who may not learn what references stand for, or
  * whether files and variables exist: each reference is left alone and warned of.
  */
-export async function checkTexts(sources: Sources, texts: FileTexts, clock: Times): Promise<CheckFindings> {
+export async function checkTexts(sources: Sources, texts: FileTexts): Promise<CheckFindings> {
   const job = jobOf(sources, { ...textsNow(sources), ...texts }, undefined, undefined);
   const sealed: WorkerJob = { ...job, sources: { ...job.sources, sealed: true }, onlyFindings: true };
-  const done = await runJob(sealed, clock);
+  const done = await runJob(sealed);
   if (done.kind === 'refused' || done.result.ok) throw new Error('a check is no change');
   const { problems, warnings } = done.result;
   return { ok: problems.length === 0, errors: problems, warnings };
@@ -107,10 +108,10 @@ function secretsIn({ secretOf }: Sources, texts: readonly string[]): WorkerJob['
 }
 
 /** Does the work here when it is small, else in a thread of its own that ends with it. */
-function runJob(job: WorkerJob, clock: Pick<Clock, 'now'>): Promise<WorkerResult> {
+function runJob(job: WorkerJob): Promise<WorkerResult> {
   const texts = { ...job.sources.texts, ...job.change?.now, ...job.change?.texts };
   const characters = Object.values(texts).reduce((sum, text) => sum + text.length, 0);
-  return characters < LARGE_CHARACTERS ? Promise.resolve(performJob(job, clock)) : runInThread(job);
+  return characters < LARGE_CHARACTERS ? Promise.resolve(performJob(job)) : runInThread(job);
 }
 
 function runInThread(job: WorkerJob): Promise<WorkerResult> {

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { Declared } from '../config/configuration.ts';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration, Declared } from '../config/configuration.ts';
 import type { PlainMap } from '../config/plain.ts';
 import { declaredSchema } from '../config/read/declared.ts';
 import { AppError, notFound } from '../lib/errors.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { FILES } from '../config/load.ts';
+import { FILES } from '../config/configuration.ts';
 import { unmaskedTexts } from '../config/secrets/mask.ts';
 import { defineVerb } from './verb.ts';
 

@@ -1,4 +1,4 @@
-import type { Configuration } from '../config/load.ts';
+import type { Configuration } from '../config/configuration.ts';
 
 /** A named set of pipelines. */
 export interface PipelineGroup {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { invalidField } from '../auth/users/user.ts';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration } from '../config/configuration.ts';
 import type { Clock } from '../lib/clock.ts';
 import { duration, identifier } from '../lib/schemas.ts';
 import { listPageOf, pageQuery } from './paging.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { grantsOf } from '../auth/actor.ts';
 import type { ConfigEdit, ConfigSection } from '../config/change.ts';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration } from '../config/configuration.ts';
 import { isMap, type PlainMap } from '../config/plain.ts';
 import { formatPath } from '../config/problems.ts';
 import { problemsOf } from '../config/schema-problems.ts';

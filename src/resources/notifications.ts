@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findCondition } from '../conditions/index.ts';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration } from '../config/configuration.ts';
 import { type PlainMap, plainCopy } from '../config/plain.ts';
 import type { Schema } from '../config/schema-walk.ts';
 import { notFound } from '../lib/errors.ts';

@@ -1,7 +1,7 @@
 import { arch, cpus, freemem, hostname, loadavg, platform, release, totalmem } from 'node:os';
 import * as z from 'zod';
 import type { AuthSettings } from '../auth/settings.ts';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration } from '../config/configuration.ts';
 import { withoutOverrides } from '../config/overrides.ts';
 import { type PlainMap, plainCopy } from '../config/plain.ts';
 import { formatPath } from '../config/problems.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Configuration } from '../config/load.ts';
+import type { Configuration } from '../config/configuration.ts';
 import { plainCopy } from '../config/plain.ts';
 import { childOf } from '../config/schema-walk.ts';
 import type { TestResult } from '../delivery/test-send.ts';

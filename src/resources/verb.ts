@@ -6,9 +6,12 @@ import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
 import type { KeyRotation } from '../auth/tokens/key-rotation.ts';
 import type { Users } from '../auth/users/users.ts';
 import type { ConfigChange, ConfigEdit } from '../config/change.ts';
-import type { CheckFindings } from '../config/check-files.ts';
-import type { ConfigurationStatus } from '../config/configuration.ts';
-import type { Configuration, FileTexts } from '../config/load.ts';
+import type {
+  CheckFindings,
+  Configuration,
+  ConfigurationStatus,
+  FileTexts,
+} from '../config/configuration.ts';
 import type { SecretStore } from '../config/secrets/store.ts';
 import type { TestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
-import { FILES, type FileName, type FileTexts } from '../config/load.ts';
+import { FILES, type FileName, type FileTexts } from '../config/configuration.ts';
 import { unmaskedTexts } from '../config/secrets/mask.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type {

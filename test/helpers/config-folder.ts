@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Configuration, type LoadResult, loadConfiguration } from '../../src/config/load.ts';
+import type { Configuration } from '../../src/config/configuration.ts';
+import { type LoadResult, loadConfiguration } from '../../src/config/load.ts';
 import { type ConfigProblem, formatProblem } from '../../src/config/problems.ts';
 
 /** A folder with these configuration files, which goes when the test has finished. */

@@ -4,9 +4,12 @@ import { onTestFinished } from 'vitest';
 import type { ConfigChange, ConfigEdit } from '../../src/config/change.ts';
 import {
   type ConfigurationHolder,
-  type ConfigurationOptions,
   createConfigurationHolder,
+  type HolderOptions,
 } from '../../src/config/holder.ts';
+import type { Sources } from '../../src/config/read/configuration.ts';
+import { filesSource } from '../../src/config/source/files.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { testClock } from './clock.ts';
@@ -45,20 +48,23 @@ export interface Held {
   write(text: string, name?: string): void;
 }
 
+interface HoldOptions
+  extends Omit<Partial<HolderOptions>, 'source' | 'clock'>,
+    Partial<Pick<Sources, 'environment' | 'flags' | 'secretOf'>> {
+  readonly clock?: Clock;
+}
+
 export const hold = (
   files: Readonly<Record<string, string>> = { 'notifications.yml': FILE },
-  extra: Partial<ConfigurationOptions> = {},
+  extra: HoldOptions = {},
 ): Held => inFolder(configFolder(files), extra);
 
-export function inFolder(folder: string, extra: Partial<ConfigurationOptions> = {}): Held {
-  const holder = createConfigurationHolder({
-    folder,
-    environment: {},
-    flags: {},
-    clock: testClock(),
-    logger: silentLogger,
-    ...extra,
-  });
+export function inFolder(
+  folder: string,
+  { environment = {}, flags = {}, secretOf, clock = testClock(), ...extra }: HoldOptions = {},
+): Held {
+  const source = filesSource({ folder, environment, flags, secretOf, clock });
+  const holder = createConfigurationHolder({ source, clock, logger: silentLogger, ...extra });
   onTestFinished(holder.stop);
   holder.load();
   return {

@@ -1,7 +1,10 @@
 import * as z from 'zod';
-import type { CheckFindings } from '../../config/check-files.ts';
-import type { ConfigurationStatus } from '../../config/configuration.ts';
-import { FILES, type FileTexts } from '../../config/load.ts';
+import {
+  type CheckFindings,
+  type ConfigurationStatus,
+  FILES,
+  type FileTexts,
+} from '../../config/configuration.ts';
 import { checkConfig, exportConfig, getConfigStatus, importConfig } from '../../resources/config.ts';
 import { item } from '../envelope.ts';
 import type { Shape } from '../operation.ts';

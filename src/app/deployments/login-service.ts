@@ -16,7 +16,7 @@ import { organizationKey } from '../../auth/tenant-name.ts';
 import { createAccessTokens } from '../../auth/tokens/access-tokens.ts';
 import { openPepper } from '../../auth/tokens/issued-secrets.ts';
 import { createLastUsed } from '../../auth/tokens/last-used.ts';
-import { SETTINGS_FILE } from '../../config/load.ts';
+import { SETTINGS_FILE } from '../../config/configuration.ts';
 import { readSettings } from '../../config/read/settings.ts';
 import type { ReferenceSources } from '../../config/secrets/references.ts';
 import { openSecretStore } from '../../config/secrets/store.ts';

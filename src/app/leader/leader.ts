@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Subject } from '../../conditions/condition.ts';
 import type { Expiry } from '../../conditions/expiration.ts';
-import type { Declared } from '../../config/configuration.ts';
-import type { Configuration } from '../../config/load.ts';
+import type { Configuration, Declared } from '../../config/configuration.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from '../../config/operator-files.ts';
 import { createDispatcher, type Dispatcher } from '../../delivery/dispatcher.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { FILES, type FileName } from '../../config/load.ts';
+import { FILES, type FileName } from '../../config/configuration.ts';
 import { AppError, codeOf } from '../../lib/errors.ts';
 import type { Finish } from '../output/output.ts';
 import { printItem } from '../output/table.ts';

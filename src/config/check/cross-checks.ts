@@ -1,10 +1,11 @@
+import type { Duration } from '../../lib/duration.ts';
 import type { Notification } from '../../notifications/notification.ts';
 import { matchesPipeline } from '../../notifications/rules/evaluated-subjects.ts';
 import { createNameMatcher, isExact } from '../../notifications/subjects.ts';
 import type { PipelineSettings } from '../../pipelines/settings.ts';
 import type { Target } from '../../targets/target.ts';
 import { type ConfigProblem, didYouMean, type ItemFindings, quote } from '../problems.ts';
-import type { PullInterval } from '../read/settings.ts';
+
 import type { ValueOrigin } from '../schema-problems.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import { evaluateSamples, variablesOf } from './expressions.ts';
@@ -64,6 +65,17 @@ export interface WindowFindings {
 const SHORT_WINDOW_MS = 60_000;
 /** A window must see several readings, or one late reading looks like silence. */
 const READINGS_PER_WINDOW = 3;
+
+export interface PullInterval {
+  readonly pipeline: string;
+  readonly interval: Duration;
+}
+
+/** How often the pipelines are read that do not push. */
+export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInterval[] =>
+  pipelines.flatMap(pipeline =>
+    pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
+  );
 
 /** Holds a notification's window against how often pipelines are read. */
 export function checkWindow(

@@ -6,6 +6,8 @@ import { forbiddenAddresses } from '../check/addresses.ts';
 import {
   checkWindow,
   crossCheck,
+  type PullInterval,
+  pullIntervals,
   unknownPipeline,
   withDefaultTarget,
   withResolvedTargets,
@@ -18,7 +20,7 @@ import { fileOrigin, type ValueOrigin } from '../schema-problems.ts';
 import type { ReferenceSources } from '../secrets/references.ts';
 import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
 import { readNotification, readTarget } from './items.ts';
-import { filesRefused, type PullInterval, pullIntervals, type SettingsReading } from './settings.ts';
+import { filesRefused, type SettingsReading } from './settings.ts';
 
 interface NotificationsReading {
   readonly targets: readonly Target[];

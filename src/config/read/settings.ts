@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { isLoopback } from '../../lib/addresses.ts';
-import type { Duration } from '../../lib/duration.ts';
 import { createAddressGuard } from '../../lib/http/guard.ts';
 import { type PipelineSettings, pipelineSchema } from '../../pipelines/settings.ts';
 import { forbiddenSettings } from '../check/addresses.ts';
@@ -163,17 +162,6 @@ function sharedTokens(value: unknown, origin: ValueOrigin): ConfigProblem[] {
     return [{ ...origin.place(['pipelines', index, 'token']), message }];
   });
 }
-
-export interface PullInterval {
-  readonly pipeline: string;
-  readonly interval: Duration;
-}
-
-/** How often the pipelines are read that do not push. */
-export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInterval[] =>
-  pipelines.flatMap(pipeline =>
-    pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
-  );
 
 /** What whoever runs the installation decides, and files of theirs. */
 const refusedToWorkspaces = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { configurationOf } from '../../../test/helpers/config-folder.ts';
-import type { FileTexts } from '../load.ts';
+import type { FileTexts } from '../configuration.ts';
 import { maskedTexts, unmaskedTexts } from './mask.ts';
 
 const TOKEN = 'hunter2-hunter2';

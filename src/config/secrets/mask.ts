@@ -1,9 +1,15 @@
 import { AppError, type Problem } from '../../lib/errors.ts';
 import { isMask, MASK } from '../../lib/secret.ts';
 import { findTargetType } from '../../targets/index.ts';
-import type { RawItems } from '../configuration.ts';
+import {
+  FILES,
+  type FileName,
+  type FileTexts,
+  NOTIFICATIONS_FILE,
+  type RawItems,
+  SETTINGS_FILE,
+} from '../configuration.ts';
 import { withoutByteOrderMark } from '../file-text.ts';
-import { FILES, type FileName, type FileTexts, NOTIFICATIONS_FILE, SETTINGS_FILE } from '../load.ts';
 import { isMap, type PlainMap } from '../plain.ts';
 import { formatPath } from '../problems.ts';
 import { childOf, counterpart, type Schema, valueAt } from '../schema-walk.ts';

@@ -5,8 +5,8 @@ import { change, description, HOOK, refusalOf, target } from '../../../test/help
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { openKeyRing } from '../../lib/keyring.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import type { ConfigurationHolder } from '../holder.ts';
-import { createDocumentConfiguration, createSealedDocumentStore } from './document.ts';
+import { type ConfigurationHolder, createConfigurationHolder } from '../holder.ts';
+import { createSealedDocumentStore, documentSource } from './document.ts';
 
 const WORKSPACE = 'main-acme';
 const TERMS = {
@@ -36,11 +36,14 @@ describe('the configuration of a workspace that has no files', () => {
     const { storage, folder } = held;
     const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
     const documents = createSealedDocumentStore({ storage, workspace: WORKSPACE, keyRing, clock });
-    const holder = createDocumentConfiguration({
-      ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, restrictions, clock },
-      ...{ logger: silentLogger, documents, first: await documents.read() },
-      subscribe: listener =>
-        isTold ? storage.subscribe(fact => fact.resource === 'documents' && listener()) : () => {},
+    const holder = createConfigurationHolder({
+      source: documentSource({
+        ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, restrictions, clock },
+        ...{ logger: silentLogger, documents, first: await documents.read() },
+        subscribe: listener =>
+          isTold ? storage.subscribe(fact => fact.resource === 'documents' && listener()) : () => {},
+      }),
+      ...{ clock, logger: silentLogger },
     });
     onTestFinished(holder.stop);
     expect(holder.load()).toMatchObject({ ok: true });

@@ -2,179 +2,94 @@ import * as z from 'zod';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { createCountedLog } from '../../lib/counted-log.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
-import { createMutex } from '../../lib/mutex.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { createRepeat } from '../../lib/repeat.ts';
 import type { Storage } from '../../storage/storage.ts';
-import type { ConfigChange } from '../change.ts';
-import {
-  type Attribution,
-  assertSound,
-  type ConfigurationHolder,
-  type ConfigurationOptions,
-  createActiveConfiguration,
-  editsOf,
-  FILE_AUTHOR,
-} from '../holder.ts';
-import {
-  type Configuration,
-  FILES,
-  type FileName,
-  type FileTexts,
-  type Loaded,
-  type LoadResult,
-} from '../load.ts';
-import { UNLIMITED_QUOTAS, type WorkspaceRestrictions } from '../restrictions.ts';
-import { maskedTexts } from '../secrets/mask.ts';
+import { FILES, type FileName, type FileTexts } from '../configuration.ts';
+import type { Sources } from '../read/configuration.ts';
+import { UNLIMITED_QUOTAS, type WorkspaceQuotas, type WorkspaceRestrictions } from '../restrictions.ts';
 import { storeSecrets } from '../secrets/store.ts';
-import { checkTexts, type PreparedChange, prepareWithWorker } from '../worker.ts';
+import type { ConfigurationSource } from './source.ts';
 
-export interface DocumentConfigurationOptions
-  extends Omit<ConfigurationOptions, 'texts' | 'onFileEdit' | 'assertMayBecome' | 'restrictions'> {
+interface DocumentSourceOptions extends Omit<Sources, 'texts' | 'restrictions'> {
   readonly restrictions: WorkspaceRestrictions;
   readonly documents: SealedDocumentStore;
-  /** What the store holds at the start. */
+  /** The document as the store holds it at the start. */
   readonly first: WorkspaceDocument;
   /** Calls back when another process may have written. */
   readonly subscribe: (listener: () => void) => Cancel;
+  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
+  readonly logger: Logger;
 }
 
-/** Changes that nobody told of are found by looking this often. */
+/** How often the document is read to find changes that no notification came for. */
 const POLL_MS = 3000;
 
-/** Owns the configuration of a workspace that has no files: one document in the store. */
-export function createDocumentConfiguration(options: DocumentConfigurationOptions): ConfigurationHolder {
-  const { clock, documents, logger, secrets, restrictions } = options;
-  let read = options.first;
-  const active = createActiveConfiguration({
-    ...options,
-    restrictions: { ...restrictions, present: UNLIMITED_QUOTAS },
-    get texts() {
-      return read.texts;
-    },
-  });
-  const mutex = createMutex();
-  const faults = createCountedLog(logger, {
+/** One document in the store: the configuration of a workspace that has no files. */
+export function documentSource(options: DocumentSourceOptions): ConfigurationSource {
+  const { restrictions, documents, subscribe, clock, logger, first, ...rest } = options;
+  let read = first;
+  const failures = createCountedLog(logger, {
     fields: { workspace: options.folder },
     message: 'the configuration of a workspace cannot be read from the store',
     over: 'the configuration of a workspace can be read from the store again',
   });
-  /** Whether a secret is no longer what it was loaded with. */
-  let isStale = false;
-  let unwatch: Cancel | undefined;
-
-  async function record(result: LoadResult, by: Attribution): Promise<void> {
-    if (!result.ok) return;
-    const masked = result.masked ?? maskedTexts(result.texts, result.configuration.raw);
-    await options.versions?.record({ ...by, masked });
-  }
-
-  async function load(): Promise<LoadResult> {
-    isStale = false;
-    const result = await active.load();
-    await record(result, FILE_AUTHOR);
-    return result;
-  }
-
-  /** What the store holds by now, in force if it can be. */
-  async function current(): Promise<LoadResult> {
-    const present = await documents.read();
-    const last = active.lastIfUnchanged();
-    if (present.revision === read.revision && !isStale && last !== undefined) return last;
-    read = present;
-    return load();
-  }
-
-  async function poll(): Promise<void> {
-    try {
-      await current();
-      faults.recovered();
-    } catch (error) {
-      faults.failed(error);
-    }
-  }
-
-  /** What changes are held against: they may keep what is there, and add nothing beyond the quotas. */
-  const sourcesNow = ({ settings, targets, notifications }: Configuration) => ({
-    ...options,
+  const sourcesWith = (present: WorkspaceQuotas): Sources => ({
+    ...rest,
     texts: read.texts,
-    restrictions: {
-      ...restrictions,
-      present: {
+    restrictions: { ...restrictions, present },
+  });
+  return {
+    refersToFiles: false,
+    sources: () => sourcesWith(UNLIMITED_QUOTAS),
+    /** A change may keep what is there, and adds nothing beyond the quotas. */
+    sourcesForChange: ({ settings, targets, notifications }) =>
+      sourcesWith({
         pipelines: settings.pipelines.length,
         targets: targets.length,
         notifications: notifications.length,
-      },
+      }),
+    async hasChanged() {
+      const present = await documents.read();
+      const isChanged = present.revision !== read.revision;
+      read = present;
+      return isChanged;
     },
-  });
-
-  const prepared = (now: Loaded, change: Parameters<typeof prepareWithWorker>[0]): Promise<PreparedChange> =>
-    prepareWithWorker(change, now, sourcesNow(now.configuration), clock);
-
-  async function save(change: ConfigChange): Promise<Configuration> {
-    const now = assertSound(await current());
-    const edits = 'edits' in change ? editsOf(change.edits, now.configuration) : [];
-    const texts = 'texts' in change ? change.texts(now.configuration) : {};
-    const { changed, loaded } = await prepared(now, { edits, texts });
-    const added = edits.flatMap(edit => edit.secrets ?? []);
-    if (Object.keys(changed).length + added.length === 0) return active.get();
-    const rollBack = await storeSecrets({ secrets: added, author: change.author, store: secrets });
-    const next = { revision: read.revision + 1, texts: withAllFiles({ ...now.texts, ...changed }) };
-    try {
-      await documents.write(next);
-    } catch (error) {
-      await rollBack();
-      throw error;
-    }
-    read = next;
-    await record(active.activate(loaded, active.seen()), change);
-    return active.get();
-  }
-
-  async function dryRun(edits: Parameters<ConfigurationHolder['dryRun']>[0]): Promise<Configuration> {
-    const now = assertSound(await current());
-    return (await prepared(now, { edits: edits(now.configuration), texts: {} })).loaded.configuration;
-  }
-
-  return {
-    load() {
-      const result = active.loadFirst();
-      void mutex.run(() => record(result, FILE_AUTHOR));
-      return result;
+    beginLoad: () => () => {},
+    async write({ texts, before, secrets, author, store }) {
+      const rollBack = await storeSecrets({ secrets, author, store });
+      const next = { revision: read.revision + 1, texts: withAllFiles({ ...before, ...texts }) };
+      try {
+        await documents.write(next);
+      } catch (error) {
+        await rollBack();
+        throw error;
+      }
+      read = next;
     },
-    get: active.get,
-    reload: () => mutex.run(current),
-    save: change => mutex.run(() => save(change)),
-    dryRun: edits => mutex.run(() => dryRun(edits)),
-    check: texts => checkTexts(sourcesNow(active.get()), texts, clock),
-    secretsChanged() {
-      isStale = true;
-      return mutex.run(async () => {
-        if (isStale) await load();
-      });
-    },
-    subscribe: active.subscribe,
-    status: active.status,
-    texts: active.masked,
-    watch() {
-      if (unwatch !== undefined) return;
-      const looking = createRepeat({
+    watch(refresh) {
+      const poll = async (): Promise<void> => {
+        try {
+          await refresh();
+          failures.recovered();
+        } catch (error) {
+          failures.failed(error);
+        }
+      };
+      const polling = createRepeat({
         clock,
         interval: POLL_MS,
-        work: () => mutex.run(poll),
-        faults: { failed: error => faults.failed(error) },
+        work: poll,
+        faults: { failed: error => failures.failed(error) },
       });
-      const unsubscribe = options.subscribe(() => void mutex.run(poll));
-      looking.start();
-      unwatch = () => {
+      const unsubscribe = subscribe(() => void poll());
+      polling.start();
+      return () => {
         unsubscribe();
-        void looking.stop();
+        void polling.stop();
       };
     },
-    stop() {
-      unwatch?.();
-      unwatch = undefined;
-      return mutex.idle();
-    },
+    cleanUp: async () => {},
   };
 }
 

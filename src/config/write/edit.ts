@@ -4,20 +4,19 @@ import { AppError, type Problem } from '../../lib/errors.ts';
 import { createAddressGuard } from '../../lib/http/guard.ts';
 import type { ConfigEdit, ConfigSection } from '../change.ts';
 import { forbiddenAddresses, forbiddenSettings } from '../check/addresses.ts';
-import { withoutByteOrderMark } from '../file-text.ts';
 import {
-  type Configuration,
   FILES,
   type FileName,
   type FileTexts,
   INPUTS_FILE,
-  type LoadResult,
   NOTIFICATIONS_FILE,
   OUTPUTS_FILE,
   SETTINGS_FILE,
-} from '../load.ts';
+} from '../configuration.ts';
+import { withoutByteOrderMark } from '../file-text.ts';
 import { isMap, type PlainMap, plainCopy } from '../plain.ts';
 import { type ConfigProblem, formatPath } from '../problems.ts';
+import type { ReadConfiguration } from '../read/configuration.ts';
 import { childOf } from '../schema-walk.ts';
 import {
   addInFlow,
@@ -239,11 +238,15 @@ export function changedTexts({ now, edits, texts }: ChangeInput): FileTexts {
 }
 
 /** Throws `invalid-request` for a change that comes to errors: those within an item by their paths in it. */
-export function refuseUnsound(loaded: LoadResult, edits: readonly ConfigEdit[], changed: FileTexts): void {
-  const problems = loaded.ok
-    ? addressProblems(loaded.configuration, edits)
-    : loaded.problems.map(problem => asSent(problem, edits, changed));
-  if (loaded.ok && problems.length === 0) return;
+export function refuseUnsound(
+  read: ReadConfiguration,
+  edits: readonly ConfigEdit[],
+  changed: FileTexts,
+): void {
+  const problems = read.ok
+    ? addressProblems(read, edits)
+    : read.problems.map(problem => asSent(problem, edits, changed));
+  if (read.ok && problems.length === 0) return;
   const [first] = problems;
   const place = first === undefined || first.path === '' ? '' : `${first.path}: `;
   throw new AppError('invalid-request', `${place}${first?.message ?? 'The change is not valid'}`, {
@@ -251,13 +254,17 @@ export function refuseUnsound(loaded: LoadResult, edits: readonly ConfigEdit[], 
   });
 }
 /** What only warns in a file is refused from whoever can be told at once. */
-function addressProblems({ settings, targets, raw }: Configuration, edits: readonly ConfigEdit[]): Problem[] {
+function addressProblems(
+  { data, values }: Extract<ReadConfiguration, { readonly ok: true }>,
+  edits: readonly ConfigEdit[],
+): Problem[] {
+  const { settings, targets } = values;
   const guard = createAddressGuard(settings.delivery);
   const found = edits.flatMap(({ section, id, value }) => {
     if (section === 'settings') return forbiddenSettings(settings, guard);
     const target = targets.find(one => one.settings.id === id);
     if (section !== 'targets' || value === undefined || target === undefined) return [];
-    return forbiddenAddresses(target.settings, raw.targets.get(id) ?? {}, guard);
+    return forbiddenAddresses(target.settings, data.raw.targets.get(id) ?? {}, guard);
   });
   return found.map(({ path, message }) => ({ path: formatPath(path), message }));
 }

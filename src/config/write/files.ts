@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, codeOf, reasonOf } from '../../lib/errors.ts';
 import { syncFolderOf } from '../../lib/private-file.ts';
-import type { FileTexts } from '../load.ts';
+import type { FileTexts } from '../configuration.ts';
 import { childOf } from '../schema-walk.ts';
 import { type SecretWrites, storeSecrets } from '../secrets/store.ts';
 import { signature } from '../watch.ts';

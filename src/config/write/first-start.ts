@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../load.ts';
+import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../configuration.ts';
 
 const SETTINGS = `# Headgate's own settings. Every key is optional; what stands here are examples and defaults.
 # A change is taken up at once where a restart is not mentioned. "headgate check" tells what is wrong.

@@ -16,7 +16,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { AppError, reasonOf } from '../src/lib/errors.ts';
 import { readExternalEvents } from '../src/notifications/external-events.ts';
 import { parseSamples } from '../src/pipelines/parsers/samples.ts';
-import type { WorkspaceContext } from '../src/resources/verb.ts';
+import type { WorkspaceContext } from '../src/resources/context.ts';
 import { notedAudit } from './helpers/audit.ts';
 import { testClock } from './helpers/clock.ts';
 import { configFolder } from './helpers/config-folder.ts';

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { isMap, type PlainMap } from '../config/plain.ts';
 import type { ErrorCode } from '../lib/errors.ts';
-import { type Call, invoke, type Verb } from '../resources/verb.ts';
+import type { Call } from '../resources/context.ts';
+import { invoke, type Verb } from '../resources/verb.ts';
 import type { Body, Method, Operation, OperationExample, RouteAnswer, Shape } from './operation.ts';
 
 /** What goes over the wire. */

@@ -3,8 +3,8 @@ import type { Authenticate } from '../auth/sessions/authenticate.ts';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { ExternalEvents } from '../notifications/rules/external.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
+import type { WorkspaceContext } from '../resources/context.ts';
 import type { IngestEndpoint } from '../resources/ingest.ts';
-import type { WorkspaceContext } from '../resources/verb.ts';
 
 /** A workspace as the API serves it. */
 export interface ServedWorkspace {

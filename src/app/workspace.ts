@@ -5,7 +5,7 @@ import { createTestSend } from '../delivery/test-send.ts';
 import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http/client.ts';
-import type { WorkspaceContext } from '../resources/verb.ts';
+import type { WorkspaceContext } from '../resources/context.ts';
 import type { ExpirySource } from './expiry-facts.ts';
 import { leaderUrl, NO_COMPONENTS, NO_MINUTES, notLeading } from './leader/follower.ts';
 import { type Leader, type RunningQuotas, startLeader } from './leader/leader.ts';

@@ -1,13 +1,8 @@
 import type { Audit, AuditEntry } from '../auth/audit.ts';
 import { AppError } from '../lib/errors.ts';
+import type { CallOrigin } from './context.ts';
 
 const MOST_FIELDS = 20;
-
-export interface CallOrigin {
-  /** As the server sees it. */
-  readonly address: string;
-  readonly requestId: string;
-}
 
 /** By which operation of the API a verb is run. */
 export interface InvokedOperation {

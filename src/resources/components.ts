@@ -6,6 +6,7 @@ import { AppError, notFound } from '../lib/errors.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
 import type { Component, ComponentStatus, Components } from '../pipelines/components/component.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
+import type { WorkspaceContext } from './context.ts';
 import {
   createItem,
   itemBody,
@@ -17,7 +18,7 @@ import {
   writable,
 } from './item-writes.ts';
 import { listPageOf, pageQuery } from './paging.ts';
-import { defineVerb, type WorkspaceContext } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 /** An input or output that a file declares, that was seen in a pipeline, or both: then it is one. */
 export interface KnownComponent {

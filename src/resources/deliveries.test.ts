@@ -3,8 +3,8 @@ import { testClock } from '../../test/helpers/clock.ts';
 import { testComponents } from '../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { deliveryOf, incidentRow, settle, transition } from '../../test/storage/rows.ts';
+import type { WorkspaceContext } from './context.ts';
 import { retryDelivery } from './deliveries.ts';
-import type { WorkspaceContext } from './verb.ts';
 
 const notUsed = (): never => {
   throw new Error('not used');

@@ -3,8 +3,9 @@ import { AppError, notFound } from '../lib/errors.ts';
 import { identifier } from '../lib/schemas.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import { DELIVERY_STATES } from '../storage/tables.ts';
+import type { WorkspaceContext } from './context.ts';
 import { pageQuery, pageRequest, toListPage } from './paging.ts';
-import { defineVerb, type WorkspaceContext } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 /** A delivery as reads answer it. */
 export interface DescribedDelivery {

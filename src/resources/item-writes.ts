@@ -9,9 +9,9 @@ import { mapsFor, type Schema } from '../config/schema-walk.ts';
 import { applySecretRules, type CheckedWrite, type SecretWrite } from '../config/secrets/rules.ts';
 import { AppError, notFound, type Problem } from '../lib/errors.ts';
 import { identifier } from '../lib/schemas.ts';
+import type { Call } from './context.ts';
 import { assertMatches } from './etag.ts';
 import { mergePatch, toFileForm } from './patch.ts';
-import type { Call } from './verb.ts';
 
 /** An item of the configuration before a write. */
 export interface PresentItem {

@@ -15,8 +15,9 @@ import { type ComponentKind, isCounter, METRICS } from '../pipelines/metric.ts';
 import { patternFault } from '../pipelines/metric-pattern.ts';
 import type { WorkspaceStorage } from '../storage/storage.ts';
 import { componentSourcesOf, knownComponents } from './components.ts';
+import type { Call } from './context.ts';
 import { type ListPage, listPageOf, pageQuery } from './paging.ts';
-import { type Call, defineVerb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 const KINDS = ['input', 'output'] as const satisfies readonly ComponentKind[];
 

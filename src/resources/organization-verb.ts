@@ -6,7 +6,8 @@ import type { Members } from '../auth/organizations/members.ts';
 import type { Workspaces } from '../auth/organizations/workspaces.ts';
 import type { Permission } from '../auth/permissions.ts';
 import type { AuditStore } from '../storage/stores/audit.ts';
-import type { CallOrigin, InvokedOperation } from './audited.ts';
+import type { InvokedOperation } from './audited.ts';
+import type { CallOrigin } from './context.ts';
 import { runVerb } from './verb.ts';
 
 /** One organization of a hosted deployment, as its verbs use it. */

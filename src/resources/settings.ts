@@ -8,10 +8,11 @@ import { formatPath } from '../config/problems.ts';
 import { type Settings, settingsSchema } from '../config/settings.ts';
 import { AppError, type Problem } from '../lib/errors.ts';
 import { VERSION } from '../lib/version.ts';
+import type { Call } from './context.ts';
 import { assertMatches } from './etag.ts';
 import { itemBody, withStoredSecrets } from './item-writes.ts';
 import { mergePatch, toFileForm } from './patch.ts';
-import { type Call, defineVerb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 /** Effective settings, whose secrets serialise as masks, and what is to be known of some of them. */
 export interface SettingsView<Content extends object> {

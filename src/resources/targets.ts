@@ -9,6 +9,7 @@ import type { IncidentRow } from '../storage/stores/incidents.ts';
 import { findTargetType } from '../targets/index.ts';
 import { mailAddresses } from '../targets/smtp/recipients.ts';
 import type { CommonSettings } from '../targets/target.ts';
+import type { WorkspaceContext } from './context.ts';
 import {
   createItem,
   dryRunItem,
@@ -20,7 +21,7 @@ import {
   updateItem,
 } from './item-writes.ts';
 import { listPageOf, pageQuery } from './paging.ts';
-import { defineVerb, type WorkspaceContext } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 const targetResource: ResourceDefinition = {
   name: 'target',

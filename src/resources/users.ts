@@ -3,8 +3,9 @@ import { ROLES, type Role } from '../auth/permissions.ts';
 import { invalidField, type UserDetails } from '../auth/users/user.ts';
 import type { UpdatedProfile } from '../auth/users/users.ts';
 import { AppError } from '../lib/errors.ts';
+import type { Call } from './context.ts';
 import { pageQuery, pageRequest, toListPage } from './paging.ts';
-import { type Call, defineVerb } from './verb.ts';
+import { defineVerb } from './verb.ts';
 
 /** Names of people go into mail and logs: on one line, and no longer than anybody's. */
 const line = (longest: number) =>

@@ -1,77 +1,10 @@
 import * as z from 'zod';
-import { type Actor, assertNoPasswordChangeDue, authorise } from '../auth/actor.ts';
+import { assertNoPasswordChangeDue, authorise } from '../auth/actor.ts';
 import type { Audit } from '../auth/audit.ts';
 import type { Permission } from '../auth/permissions.ts';
-import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
-import type { KeyRotation } from '../auth/tokens/key-rotation.ts';
-import type { Users } from '../auth/users/users.ts';
-import type { ConfigChange, ConfigEdit } from '../config/change.ts';
-import type {
-  CheckFindings,
-  Configuration,
-  ConfigurationStatus,
-  FileTexts,
-} from '../config/configuration.ts';
-import type { SecretStore } from '../config/secrets/store.ts';
-import type { TestSend } from '../delivery/test-send.ts';
-import type { Clock } from '../lib/clock.ts';
 import { AppError, notFound } from '../lib/errors.ts';
-import type { Components } from '../pipelines/components/component.ts';
-import type { MinuteRecorder } from '../pipelines/history/recorder.ts';
-import type { WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
-import type { RequeueFilter } from '../storage/stores/deliveries.ts';
-import type { CommittedChange } from '../storage/types.ts';
-import { type CallOrigin, type InvokedOperation, withAudit } from './audited.ts';
-import { groupsOf } from './context.ts';
-
-/** What the verbs work on: one workspace of the running product. */
-export interface WorkspaceContext {
-  readonly stores: WorkspaceStorage;
-  readonly components: Components;
-  /** What components did in the last minute. */
-  readonly minutes: Pick<MinuteRecorder, 'last' | 'recordedCount'>;
-  readonly configuration: () => Configuration;
-  readonly configurationStatus: () => ConfigurationStatus;
-  /** The texts of the configuration that was read last, secrets masked. */
-  readonly configurationTexts: () => FileTexts;
-  /** Makes a change and answers the configuration that is in force with it. */
-  readonly save: (change: ConfigChange) => Promise<Configuration>;
-  /** The configuration that changes would come to, which nothing keeps. */
-  readonly dryRun: (edits: (now: Configuration) => readonly ConfigEdit[]) => Promise<Configuration>;
-  /** Sends a test to a target as deliveries are sent. Throws `rate-limited` when too many are asked for. */
-  readonly testSend: TestSend;
-  /** What the configuration would be if these texts stood on disk. */
-  readonly checkTexts: (texts: FileTexts) => Promise<CheckFindings>;
-  readonly secrets: SecretStore;
-  readonly ingestTokens: IngestTokens;
-  readonly users: Users;
-  readonly keys: Pick<KeyRotation, 'list' | 'rotate'>;
-  readonly audit: Pick<Audit, 'record' | 'refused'>;
-  readonly transaction: <Result>(work: (tx: WorkspaceTransaction) => Promise<Result>) => Promise<Result>;
-  /**
-   * Puts deliveries back into the queue of the process that sends; says how many, and how many were left alone because
-   * their target has got later news. Rejects with `unavailable` in any other process.
-   */
-  readonly requeue: (
-    filter: RequeueFilter,
-    now: number,
-  ) => Promise<{ readonly requeued: number; readonly overtaken: number }>;
-  /** Why what is due for a target waits its turn, as far as this process sends; undefined when it does not. */
-  readonly heldBecause: (target: string) => string | undefined;
-  readonly clock: Pick<Clock, 'now'>;
-  /** Tells of what is committed from now on, here and in other processes; the answer ends it. */
-  readonly subscribe: (listener: (fact: CommittedChange) => void) => () => void;
-}
-
-/** Who calls, and on what. */
-export interface Call {
-  readonly actor: Actor;
-  readonly context: WorkspaceContext;
-  /** Where the call comes from. */
-  readonly origin: CallOrigin;
-  /** The one group the call is about; undefined for all of them. */
-  readonly group?: string | undefined;
-}
+import { type InvokedOperation, withAudit } from './audited.ts';
+import { type Call, type CallOrigin, groupsOf } from './context.ts';
 
 /** Something that can be done with a resource. A verb without a permission does not compile. */
 export interface Verb<Input, Output> {

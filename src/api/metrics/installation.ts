@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from '../../lib/metrics.ts';
 import { VERSION } from '../../lib/version.ts';
-import type { WorkspaceContext } from '../../resources/verb.ts';
+import type { WorkspaceContext } from '../../resources/context.ts';
 
 /** Which version runs. */
 export function describeBuild(metrics: Metrics): void {

@@ -1,6 +1,6 @@
 import type { Metrics } from '../../lib/metrics.ts';
 import { failuresOf } from '../../notifications/incidents/target-health.ts';
-import type { WorkspaceContext } from '../../resources/verb.ts';
+import type { WorkspaceContext } from '../../resources/context.ts';
 import { DELIVERY_STATES } from '../../storage/tables.ts';
 
 const COUNT_ONLY = { offset: 0, limit: 1 } as const;

@@ -4,6 +4,7 @@ import { type AuthSettings, authSchema } from '../../auth/settings.ts';
 import { isMap, type PlainMap, plainCopy } from '../../config/plain.ts';
 import { type Settings, settingsSchema } from '../../config/settings.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
+import type { Call } from '../../resources/context.ts';
 import { etagOf } from '../../resources/etag.ts';
 import {
   getAuthSettings,
@@ -12,7 +13,6 @@ import {
   updateAuthSettings,
   updateSettings,
 } from '../../resources/settings.ts';
-import type { Call } from '../../resources/verb.ts';
 import { item } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { isMap, type PlainMap } from '../../config/plain.ts';
 import type { TestResult } from '../../delivery/test-send.ts';
 import { resolveAliases } from '../../lib/aliases.ts';
+import type { Call } from '../../resources/context.ts';
 import { etagOf } from '../../resources/etag.ts';
 import { itemBody } from '../../resources/item-writes.ts';
 import {
@@ -13,7 +14,6 @@ import {
   testTarget,
   updateTarget,
 } from '../../resources/targets.ts';
-import type { Call } from '../../resources/verb.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
 import type { CommonSettings } from '../../targets/target.ts';

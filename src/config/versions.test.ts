@@ -54,7 +54,7 @@ async function hold() {
       const { rows } = await store.list({ offset: 0, limit: 100 });
       const files = await Promise.all(rows.map(async ({ id }) => (await store.get(id))?.files ?? ''));
       return rows.map(
-        (row, index) => `${row.door} ${row.author}: ${/name: (\w+)/.exec(files[index] ?? '')?.[1]}`,
+        (row, index) => `${row.source} ${row.author}: ${/name: (\w+)/.exec(files[index] ?? '')?.[1]}`,
       );
     },
   };

@@ -67,13 +67,13 @@ export function createVersionRecorder({
   }
 
   return {
-    async record({ author, source: door, message, masked }) {
+    async record({ author, source, message, masked }) {
       const files = JSON.stringify(masked);
       try {
         if (files !== (waiting.at(-1)?.files ?? last))
           waiting.push({
             author,
-            door,
+            source,
             message: message ?? null,
             created_at: clock.now(),
             files,

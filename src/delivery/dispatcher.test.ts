@@ -114,7 +114,7 @@ it('tells the target after a restart what the attempt before has left to do, unt
   });
   await world.settled(made, 'sent');
   expect(rests).toEqual([undefined, 'slow@example.com', 'slow@example.com']);
-  expect(await world.stored(made)).toMatchObject({ rest: null });
+  expect(await world.stored(made)).toMatchObject({ remainder: null });
 });
 
 it('never lets a target that hangs hold another', async () => {

@@ -25,7 +25,7 @@ async function flush(group: string): Promise<void> {
   await world.store.storage.commit({
     kind: 'flush',
     workspace: 'default',
-    group: { id: group, rests_until: 0 },
+    group: { id: group, interval_ends_at: 0 },
     onlyResolved: false,
     now: 0,
   });

@@ -111,11 +111,11 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     const boundDeliveries = await bind(fittingDeliveries, target);
     const [first] = boundDeliveries;
     if (first === undefined) return { skipped, sent: [], attemptResult: undefined };
-    const { batch, id, rest } = first.entry.row;
+    const { batch, id, remainder } = first.entry.row;
     const request = {
       id: batch ?? id,
       events: boundDeliveries.map(one => one.event),
-      ...(rest !== null && { rest }),
+      ...(remainder !== null && { rest: remainder }),
     };
     const attemptResult = await attempt(request, target, options);
     return attemptResult === 'stopped' ? 'stopped' : { skipped, sent: boundDeliveries, attemptResult };

@@ -68,7 +68,7 @@ it('gives the fallback the same event anew, in the place of its target', () => {
       settled_at: null,
       retried_from: 0,
       retried_at: null,
-      instead_of: 'hook',
+      fallback_for: 'hook',
     },
   ]);
 });
@@ -84,8 +84,8 @@ it.each<State>(['sent', 'waiting', 'refused', 'exhausted', 'skipped'])(
       });
       expect(told.result).toEqual({ ...told.before, fallbackDeliveries: told.result.fallbackDeliveries });
       expect(told.result.fallbackDeliveries).toMatchObject([
-        { target: 'first', status: 'OK', instead_of: 'hook' },
-        { target: 'second', status: 'OK', instead_of: 'hook' },
+        { target: 'first', status: 'OK', fallback_for: 'hook' },
+        { target: 'second', status: 'OK', fallback_for: 'hook' },
       ]);
     }
     const { before, result } = after(OK, state, { isFailing: true });

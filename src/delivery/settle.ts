@@ -49,7 +49,7 @@ export function settleAttempt(finished: FinishedAttempt): SettleOperation {
     retriedAt: delivery.retried_at,
     attempt: isFirstSuccess || isRepeated ? null : attemptRow(finished, attempts),
     batch: delivery.batch,
-    ...(outcome.kind === 'retry' && remainderOf(outcome.rest ?? delivery.rest)),
+    ...(outcome.kind === 'retry' && remainderOf(outcome.rest ?? delivery.remainder)),
     fallbackDeliveries: [],
   };
 }
@@ -109,7 +109,7 @@ export function settleSkipped(
     retriedAt: delivery.retried_at,
     attempt: null,
     batch: delivery.batch,
-    ...remainderOf(delivery.rest),
+    ...remainderOf(delivery.remainder),
     fallbackDeliveries: [],
   };
 }

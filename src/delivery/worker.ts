@@ -369,5 +369,5 @@ const afterAttempt = (row: DeliveryRow, operation: SettleOperation): DeliveryRow
   last_status: operation.lastStatus,
   last_error: operation.lastError,
   batch: operation.batch,
-  rest: operation.remainder ?? null,
+  remainder: operation.remainder ?? null,
 });

@@ -107,16 +107,16 @@ function incidentAfter(change: IncidentChange, id: string, recipients: readonly 
     severity: incident?.severity ?? origin.severity,
     text: change.description.text,
     rule: origin.fingerprint,
-    told: JSON.stringify(closes ? told : [...new Set([...told, ...recipients])]),
+    notified: JSON.stringify(closes ? told : [...new Set([...told, ...recipients])]),
     last_event_at: now,
     group_id: incident?.group_id ?? change.summary ?? null,
-    held_by: incident?.held_by ?? null,
+    inhibited_by: incident?.inhibited_by ?? null,
   };
 }
 
 /** Ids of the targets that were sent a firing event of the incident. */
 export function notifiedTargets(incident: IncidentRow): readonly string[] {
-  const told: unknown = JSON.parse(incident.told);
+  const told: unknown = JSON.parse(incident.notified);
   return Array.isArray(told) ? told.filter(id => typeof id === 'string') : [];
 }
 

@@ -18,13 +18,13 @@ function describeDelivery(
   { configuration }: Pick<WorkspaceContext, 'configuration'>,
   row: DeliveryRow,
 ): DescribedDelivery {
-  if (row.state === 'grouped' && row.held_for !== null) return { row, heldBecause: inhibitionReason(row) };
+  if (row.state === 'grouped' && row.inhibited_for !== null) return { row, heldBecause: inhibitionReason(row) };
   const isHeld =
     row.state === 'waiting' && !configuration().targets.some(({ settings }) => settings.id === row.target);
   return { row, heldBecause: isHeld ? heldBecause(row) : undefined };
 }
 
-const inhibitionReason = ({ held_for: pipeline, target }: DeliveryRow): string =>
+const inhibitionReason = ({ inhibited_for: pipeline, target }: DeliveryRow): string =>
   `pipeline '${pipeline}' is unreachable, and target '${target}' was told; it is sent if its incident outlasts that`;
 
 const heldBecause = ({ status, target }: DeliveryRow): string =>

@@ -99,12 +99,12 @@ export interface IncidentTable {
   /** Fingerprint of condition and conf: a change of either closes the incident. */
   rule: string;
   /** JSON list of the ids of the targets that were sent a firing event. */
-  told: string;
+  notified: string;
   last_event_at: number;
   /** The group its messages travel in; null when they were never grouped. */
   group_id: string | null;
   /** The incident on its pipeline for whose sake alarms of it were last held back; null when none ever was. */
-  held_by: string | null;
+  inhibited_by: string | null;
 }
 
 export interface EventTable {
@@ -143,7 +143,7 @@ export interface DeliveryTable {
   /** When it was put back into the queue; null when it never was. */
   retried_at: number | null;
   /** The target whose fallback this delivery's target is; null when it was meant from the beginning. */
-  instead_of: string | null;
+  fallback_for: string | null;
   /** What it travels in together with others, as often as it is tried; null when it travels alone. */
   batch: string | null;
   /**
@@ -152,9 +152,9 @@ export interface DeliveryTable {
    */
   group_id: string | null;
   /** The pipeline its target was told to be unreachable, so that it was held back; null when it never was. */
-  held_for: string | null;
+  inhibited_for: string | null;
   /** What is left of it to do once part of its receivers have it, in words of its target; null when nobody has. */
-  rest: string | null;
+  remainder: string | null;
 }
 
 /** A group that was sent and rests before it is sent again. */
@@ -162,7 +162,7 @@ export interface GroupTable {
   workspace: string;
   /** Hash of the notification and the values its events agree in. */
   id: string;
-  rests_until: number;
+  interval_ends_at: number;
 }
 
 export interface AttemptTable {
@@ -261,7 +261,7 @@ export interface ConfigVersionTable {
   /** Time-ordered. */
   id: string;
   author: string;
-  door: 'api' | 'cli' | 'page' | 'file';
+  source: 'api' | 'cli' | 'page' | 'file';
   message: string | null;
   created_at: number;
   /** JSON: each file's name with its text, secrets masked. */
@@ -318,7 +318,7 @@ export interface Database extends TenantTables {
   attempts: AttemptTable;
   groups: GroupTable;
   messages: MessageTable;
-  kept_targets: RemovedTargetTable;
+  removed_targets: RemovedTargetTable;
   secrets: SecretTable;
   ingest_tokens: IngestTokenTable;
   minutes: MinutesTable;

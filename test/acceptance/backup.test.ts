@@ -58,11 +58,11 @@ it('tells what is outstanding, runs it, and says so', async () => {
   const folders = installation({ settings: {}, notifications: {} });
   const outstanding = await run(folders, 'migrate', '--check');
   expect([outstanding.code, outstanding.stderr]).toEqual([1, '']);
-  expect(outstanding.stdout).toContain('outstanding 20260101000000-first-tables');
+  expect(outstanding.stdout).toContain('outstanding 0.2-initial');
   expect(existsSync(join(folders.data, 'headgate.db'))).toBe(false);
   expect(await run(folders, 'migrate')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('migrated 20260101000000-first-tables'),
+    stdout: expect.stringContaining('migrated 0.2-initial'),
   });
   const server = await serve(folders);
   expect(await run(folders, 'migrate', '--check')).toMatchObject({

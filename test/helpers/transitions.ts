@@ -35,10 +35,10 @@ export function opening(wanted: Wanted = {}): MadeTransition {
     severity: 'warn',
     text: `Source ${subject} had no data for 60s`,
     rule: 'fingerprint',
-    told: JSON.stringify(wanted.targets ?? ['hook']),
+    notified: JSON.stringify(wanted.targets ?? ['hook']),
     last_event_at: now,
     group_id: null,
-    held_by: null,
+    inhibited_by: null,
   };
   return made(incident, 'ALARM', wanted.targets ?? ['hook'], now);
 }

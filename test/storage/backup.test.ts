@@ -322,6 +322,20 @@ describe('the file', () => {
     await expect(restoreBackup({ ...target, from: to })).rejects.toMatchObject(newer);
   });
 
+  it('is refused when a version before 0.2 wrote it', async () => {
+    const file = await written();
+    const target = await place('SQLite');
+    await writeFile(
+      to,
+      rewritten(file, line => line.replace('0.2-initial', '20260101000000-first-tables')),
+    );
+    await expect(restoreBackup({ ...target, from: to })).rejects.toMatchObject({
+      code: 'conflict',
+      message: `'${to}' was made before 0.2; export the configuration, start empty`,
+    });
+    await expect(stat(target.dataFolder)).rejects.toThrow('ENOENT');
+  });
+
   it('is not restored beside another key ring', async () => {
     await written();
     const target = await place('SQLite');

@@ -128,8 +128,8 @@ describe.each(dialects)('what storage on $name keeps of the configuration', dial
 
     it('pages them newest first without their files, and hands out a whole one', async () => {
       const one = versionRow();
-      const two = versionRow({ author: 'root', door: 'file', message: 'by hand', files: '{}' });
-      const three = versionRow({ door: 'cli' });
+      const two = versionRow({ author: 'root', source: 'file', message: 'by hand', files: '{}' });
+      const three = versionRow({ source: 'cli' });
       for (const row of [one, two, three]) await write(tx => tx.addVersion(row));
 
       const { versions } = stores();

@@ -56,7 +56,7 @@ export function describeDeliveries(dialect: TestDialect): void {
     describe('a settlement that hands over', () => {
       const standIn = (row: DeliveryRow | undefined, target = 'spare'): DeliveryRow => {
         if (row === undefined) throw new Error('there is no delivery');
-        return { ...row, id: `${row.id}-for-${target}`, target, instead_of: row.target };
+        return { ...row, id: `${row.id}-for-${target}`, target, fallback_for: row.target };
       };
 
       it('writes what the fallback gets with it, which then waits', async () => {
@@ -376,7 +376,7 @@ export function describeGroups(dialect: TestDialect): void {
     }
 
     const flush = (id: string, restsUntil: number, { now = 5, onlyEnds = false } = {}): Promise<void> => {
-      const group = { id, rests_until: restsUntil };
+      const group = { id, interval_ends_at: restsUntil };
       return storage.commit({ kind: 'flush', workspace: 'default', group, onlyResolved: onlyEnds, now });
     };
 
@@ -408,7 +408,7 @@ export function describeGroups(dialect: TestDialect): void {
       await flush('B', 200);
       expect(await stores().groups.withinInterval()).toHaveLength(2);
       await flush('B', 300, { now: 150 });
-      expect(await stores().groups.withinInterval()).toEqual([{ id: 'B', rests_until: 300 }]);
+      expect(await stores().groups.withinInterval()).toEqual([{ id: 'B', interval_ends_at: 300 }]);
     });
 
     it('skips dropped members with the end of their incident, and writes nothing when one was flushed', async () => {

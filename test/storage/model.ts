@@ -90,7 +90,7 @@ export function createModel(): Model {
       next_at: operation.nextAt,
       last_status: operation.lastStatus,
       last_error: operation.lastError,
-      rest: operation.remainder ?? null,
+      remainder: operation.remainder ?? null,
       settled_at: operation.settledAt,
       batch: operation.batch,
     });

@@ -18,7 +18,7 @@ const FILL = `
     case when n % 100 = 0 then 'open' else 'closed' end, 1, n, null, null, 'warn', '', '', '[]', n
     from generate_series(1, 10000) n;
   insert into deliveries select 'default', 'd' || n, 't' || n % 50, 'n' || n % 50, 's', 'i' || n, 'e' || n, 1, 'ALARM',
-    case when n % 100 = 0 then 'waiting' when n % 100 = 1 then 'exhausted' else 'sent' end, 0, null, null, null, n, null
+    case when n % 100 = 0 then 'waiting' when n % 100 = 1 then 'exhausted' else 'sent' end, 0, null, null, null, n, null, 0
     from generate_series(1, 10000) n;
   analyze`;
 

@@ -159,6 +159,15 @@ describe('opening', () => {
     });
   });
 
+  it('refuses a database made before 0.2', async () => {
+    await (await open()).close();
+    await database.run("update migrations set name = '20260101000000-first-tables'");
+    await expect(open()).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'the database was made before 0.2; export the configuration, start empty',
+    });
+  });
+
   it('lets several processes in that come at once to an empty database, and each of them write', async () => {
     const opened = await Promise.all(Array.from({ length: 4 }, () => open()));
     await Promise.all(opened.map((storage, index) => write(storage, `from ${index}`)));

@@ -92,7 +92,7 @@ export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
   [
     'targets that stand in for others',
     reader => deliveries(reader).fallbackTargets(),
-    'deliveries_instead_of',
+    'deliveries_fallback_for',
   ],
   [
     'what was given up and is to be put back',

@@ -124,7 +124,7 @@ export function describeRetention(dialect: TestDialect): void {
       const alarm = await commit(incident);
       const [lost] = alarm.deliveries;
       if (lost === undefined) throw new Error('there is no delivery');
-      const standIn = { ...lost, id: `${lost.id}-for-spare`, target: 'spare', instead_of: lost.target };
+      const standIn = { ...lost, id: `${lost.id}-for-spare`, target: 'spare', fallback_for: lost.target };
       await storage.commit(settle(lost.id, { state: 'refused', fallbackDeliveries: [standIn] }));
       await storage.commit(settle(standIn.id));
       const end = await commit(closed(incident));

@@ -29,10 +29,10 @@ export function incidentRow(facts: Partial<IncidentRow> = {}): IncidentRow {
     severity: 'warn',
     text: "input 'syslog:app' is silent",
     rule: 'f00d',
-    told: '["hook"]',
+    notified: '["hook"]',
     last_event_at: TIME,
     group_id: null,
-    held_by: null,
+    inhibited_by: null,
     ...facts,
   };
 }
@@ -194,7 +194,7 @@ export const ingestTokenRow = (id: string, facts: Partial<IngestTokenRow> = {}):
 export const versionRow = (facts: Partial<ConfigVersionRow> = {}): ConfigVersionRow => ({
   id: ids.next(),
   author: 'admin',
-  door: 'api',
+  source: 'api',
   message: null,
   created_at: TIME,
   files: '{"notifications.yml":"targets: []\\n"}',

@@ -114,6 +114,20 @@ describe('opening', () => {
     await expect(open(), 'the lock is free again').rejects.toThrow(/newer version/);
   });
 
+  it('refuses a database made before 0.2 and leaves it as it is', async () => {
+    await (await open()).close();
+    const file = new Sqlite(join(folder, 'headgate.db'));
+    undo.push(async () => void file.close());
+    file.prepare('update migrations set name = ?').run('20260101000000-first-tables');
+    await expect(open()).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'the database was made before 0.2; export the configuration, start empty',
+    });
+    expect(file.prepare('select name from migrations').all()).toEqual([
+      { name: '20260101000000-first-tables' },
+    ]);
+  });
+
   it('refuses a file that is not a database, naming it', async () => {
     await writeFile(join(folder, 'headgate.db'), 'These are the notes of an afternoon. '.repeat(50));
     const opening = open();

@@ -57,7 +57,7 @@ export const wireDelivery = ({ row, heldBecause }: DescribedDelivery): z.output<
   createdAt: isoTime(row.created_at),
   ...(heldBecause !== undefined && { heldBecause }),
   ...(row.retried_at !== null && { retriedAt: isoTime(row.retried_at) }),
-  ...(row.instead_of !== null && { insteadOf: row.instead_of }),
+  ...(row.fallback_for !== null && { insteadOf: row.fallback_for }),
   ...(row.batch !== null && { batch: row.batch }),
   ...(row.settled_at !== null && { settledAt: isoTime(row.settled_at) }),
 });

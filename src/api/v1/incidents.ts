@@ -38,7 +38,7 @@ export const wireIncident = (row: IncidentRow): z.output<typeof incident> => ({
   ...(row.close_reason !== null && { closeReason: row.close_reason }),
   severity: row.severity,
   text: row.text,
-  ...(row.held_by !== null && { heldBy: row.held_by }),
+  ...(row.inhibited_by !== null && { heldBy: row.inhibited_by }),
 });
 
 export const incidentRoutes: readonly Route[] = [

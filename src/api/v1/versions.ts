@@ -137,7 +137,7 @@ const wireVersion = (facts: ConfigVersion['metadata']): z.output<typeof version>
   refs: '',
   author_name: facts.author,
   author_email: '',
-  headgate: { door: facts.door },
+  headgate: { door: facts.source },
 });
 
 const DEFAULT_SUBJECT = {
@@ -147,7 +147,8 @@ const DEFAULT_SUBJECT = {
   file: 'Changed in the file',
 } as const;
 
-const subjectOf = ({ message, door }: ConfigVersion['metadata']): string => message ?? DEFAULT_SUBJECT[door];
+const subjectOf = ({ message, source }: ConfigVersion['metadata']): string =>
+  message ?? DEFAULT_SUBJECT[source];
 
 const show = diffSchema.extend({ commitMessage: z.string(), commit: version });
 const showShape: Shape = { name: 'VersionDetail', schema: show };

@@ -156,7 +156,7 @@ it('knows a removed one that stands in for another as long as somebody is owed t
   await test.storage.commit(alarm.operation);
   const [lost] = alarm.operation.deliveries;
   if (lost === undefined) throw new Error('there is no delivery');
-  const standIn = { ...lost, id: `${lost.id}-for-hook`, target: 'hook', instead_of: 'main' };
+  const standIn = { ...lost, id: `${lost.id}-for-hook`, target: 'hook', fallback_for: 'main' };
   await test.storage.commit(settle(lost.id, { state: 'refused', fallbackDeliveries: [standIn] }));
   await test.storage.commit(settle(standIn.id));
   await kept.save([hook()]);

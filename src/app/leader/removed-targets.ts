@@ -54,7 +54,7 @@ export async function openRemovedTargets(options: RemovedTargetsOptions): Promis
     over: 'settings of targets are kept for their removal again',
   });
 
-  const contextOf = (id: string): string => `kept_targets|sealed|${workspace}|${id}`;
+  const contextOf = (id: string): string => `removed_targets|sealed|${workspace}|${id}`;
 
   for (const { id, sealed, paused_until: until } of await stores.removedTargets.list())
     try {

@@ -225,7 +225,7 @@ export function createGroups(options: GroupsOptions): Groups {
   ): Promise<void> {
     const now = clock.now();
     try {
-      const row = { id: group.id, rests_until: now + group.intervalMs };
+      const row = { id: group.id, interval_ends_at: now + group.intervalMs };
       await storage.commit({ kind: 'flush', workspace, group: row, onlyResolved, now });
       const [first = ''] = members.map(({ id }) => id).sort();
       options.released(new Set(members.map(({ target }) => target)), first);
@@ -271,7 +271,7 @@ export function createGroups(options: GroupsOptions): Groups {
       isFirst,
       hold,
     });
-    if (hold !== undefined) return { ...row, state: 'grouped', group_id: group.id, held_for: hold.pipeline };
+    if (hold !== undefined) return { ...row, state: 'grouped', group_id: group.id, inhibited_for: hold.pipeline };
     const inMs = Math.max(0, (group.dueAt ?? 0) - clock.monotonic());
     return { ...row, state: 'grouped', group_id: group.id, next_at: clock.now() + Math.ceil(inMs) };
   }
@@ -344,7 +344,7 @@ export function createGroups(options: GroupsOptions): Groups {
     group.notification = notification;
     group.intervalMs = grouping?.intervalMs ?? 0;
     group.groupingKey = grouping && keyOfGrouping(grouping);
-    const hold = row.held_for === null ? undefined : { pipeline: row.held_for, target };
+    const hold = row.inhibited_for === null ? undefined : { pipeline: row.inhibited_for, target };
     addMember(group, {
       id,
       target,
@@ -397,7 +397,7 @@ export function createGroups(options: GroupsOptions): Groups {
         incident: {
           ...incident,
           group_id: id ?? incident.group_id,
-          held_by: inhibitor?.id ?? incident.held_by,
+          inhibited_by: inhibitor?.id ?? incident.inhibited_by,
         },
         dropped: dropped.map(member => member.id),
       };
@@ -418,8 +418,8 @@ export function createGroups(options: GroupsOptions): Groups {
       }
     },
     async start() {
-      for (const { id, rests_until } of await storage.in(workspace).groups.withinInterval()) {
-        const restMs = rests_until - clock.now();
+      for (const { id, interval_ends_at } of await storage.in(workspace).groups.withinInterval()) {
+        const restMs = interval_ends_at - clock.now();
         if (restMs <= 0) continue;
         const group = groupOf(id, '');
         group.intervalEndsAt = clock.monotonic() + restMs;

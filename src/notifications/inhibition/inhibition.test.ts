@@ -250,12 +250,12 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     await start(unreachable(), silent());
     await pass(90, 'lost');
     const [outage, held] = await incidents();
-    expect(held).toMatchObject({ notification: 'silent', state: 'open', held_by: outage?.id });
-    expect(outage).toMatchObject({ notification: 'unreachable', held_by: null });
+    expect(held).toMatchObject({ notification: 'silent', state: 'open', inhibited_by: outage?.id });
+    expect(outage).toMatchObject({ notification: 'unreachable', inhibited_by: null });
     const { rows } = await store.storage
       .in('default')
       .deliveries.list({ state: 'grouped' }, { offset: 0, limit: 10 });
-    expect(rows).toMatchObject([{ target: 'hook', held_for: 'edge', next_at: null }]);
+    expect(rows).toMatchObject([{ target: 'hook', inhibited_for: 'edge', next_at: null }]);
     await pass(10, 'flows');
     const skipped = await store.storage
       .in('default')
@@ -263,7 +263,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     expect(skipped.rows).toMatchObject([
       { target: 'hook', last_error: 'its incident was over before its pipeline could be read again' },
     ]);
-    expect(await incidents()).toMatchObject([{ state: 'closed' }, { state: 'closed', held_by: outage?.id }]);
+    expect(await incidents()).toMatchObject([{ state: 'closed' }, { state: 'closed', inhibited_by: outage?.id }]);
   });
 
   it('is held back as well when both windows are as long and data came with the last page', async () => {
@@ -342,7 +342,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     expect((await deliveries()).filter(line => line.startsWith('silent'))).toEqual([
       'silent ALARM hook waiting',
     ]);
-    expect((await incidents()).map(row => row.held_by).filter(Boolean)).toEqual([]);
+    expect((await incidents()).map(row => row.inhibited_by).filter(Boolean)).toEqual([]);
   });
 
   it('is sent when the notification on pipelines is disabled while the pipeline cannot be read', async () => {

@@ -3,7 +3,12 @@ import { type Kysely, type Migration, sql } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
 import { restoreKeyRing } from '../../lib/keyring.ts';
 import { MIGRATIONS } from '../migrations/index.ts';
-import { createMigrationTables, migrateWithin, migrationsRun } from '../migrations/migrate.ts';
+import {
+  assertMadeSince02,
+  createMigrationTables,
+  migrateWithin,
+  migrationsRun,
+} from '../migrations/migrate.ts';
 import { openBackend, type StorageOptions } from '../open.ts';
 import { parseStorageUrl } from '../storage-url.ts';
 import type { Database } from '../tables.ts';
@@ -92,6 +97,7 @@ async function check(file: string, migrations: Readonly<Record<string, Migration
     else if (part.kind === 'end') rows = part.rows;
   }
   if (header === undefined) throw new AppError('invalid-request', `'${file}' is empty`);
+  assertMadeSince02(header.migrations, `'${file}'`);
   const unknown = header.migrations.find(name => !(name in migrations));
   if (unknown !== undefined)
     throw new AppError(
@@ -107,6 +113,7 @@ async function assertEmpty(
   { header, isPostgres }: { readonly header: BackupHeader; readonly isPostgres: boolean },
 ): Promise<void> {
   const ran = await migrationsRun(db);
+  assertMadeSince02(ran);
   if (ran.some(name => !header.migrations.includes(name)))
     throw new AppError(
       'conflict',

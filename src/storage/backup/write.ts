@@ -7,7 +7,7 @@ import { AppError, codeOf } from '../../lib/errors.ts';
 import { readKeyRing } from '../../lib/keyring.ts';
 import { stagePrivateFile, syncFolderOf } from '../../lib/private-file.ts';
 import { VERSION } from '../../lib/version.ts';
-import { migrationsRun } from '../migrations/migrate.ts';
+import { assertMadeSince02, migrationsRun } from '../migrations/migrate.ts';
 import { openView, type ViewOptions } from '../open-view.ts';
 import { parseStorageUrl } from '../storage-url.ts';
 import type { ReadView } from '../view.ts';
@@ -32,7 +32,7 @@ export interface BackupResult {
 
 /**
  * Writes the store as it is at one moment, and the key ring, to one file for its owner alone. A server may run
- * meanwhile. Rejects with `conflict` when something is in the file's place, `unavailable` when it cannot be written,
+ * meanwhile. Rejects with `conflict` when something is in the file's place or the store was made before 0.2, `unavailable` when it cannot be written,
  * and as `openView` does.
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupResult> {
@@ -41,10 +41,13 @@ export async function writeBackup(options: BackupOptions): Promise<BackupResult>
   const view = await openView(options);
   const rows: Record<string, number> = {};
   try {
+    const migrations = await migrationsRun(view.db);
+    assertMadeSince02(migrations);
     // After the view, so that the ring holds every key that its rows need.
     const keyRing = (await readKeyRing(options.keyRing)) ?? null;
     const bytes = backupBytes({
       view,
+      migrations,
       isPostgres: parseStorageUrl(options.url).kind === 'postgres',
       keyRing,
       now: options.now,
@@ -87,6 +90,8 @@ async function publishFile(to: string, bytes: AsyncIterable<Uint8Array>): Promis
 
 interface BackupSource {
   readonly view: ReadView;
+  /** The names of those that ran. */
+  readonly migrations: readonly string[];
   readonly isPostgres: boolean;
   /** The text of the key ring's file; null when nothing is encrypted yet. */
   readonly keyRing: string | null;
@@ -113,7 +118,7 @@ async function* backupBytes(source: BackupSource): AsyncGenerator<Buffer> {
     format: FORMAT,
     version: VERSION,
     createdAt: source.now,
-    migrations: [...(await migrationsRun(view.db))],
+    migrations: [...source.migrations],
   };
   yield bytesOf([header]);
   for (const { name, columns } of await backupTables(view.db, source.isPostgres)) {

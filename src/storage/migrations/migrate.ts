@@ -12,31 +12,41 @@ type Migrated = { migrations: { name: string; timestamp: string } };
 
 type Migrations = Readonly<Record<string, Migration>>;
 
+/** Ran first in every database that a version before 0.2 made. */
+const FIRST_BEFORE_0_2 = '20260101000000-first-tables';
+
+/** Throws `conflict` when a version before 0.2 ran migrations: nothing leads from their tables to these. */
+export function assertMadeSince02(ran: readonly string[], subject = 'the database'): void {
+  if (ran.includes(FIRST_BEFORE_0_2))
+    throw new AppError('conflict', `${subject} was made before 0.2; export the configuration, start empty`);
+}
+
 /** The names of those that ran here, in their order; none in a database without tables. */
 export async function migrationsRun(db: Kysely<Database>): Promise<readonly string[]> {
   const tables = await db.introspection.getTables();
-  if (!tables.some(table => table.name === TABLE)) return [];
-  const rows = await db.withTables<Migrated>().selectFrom(TABLE).select('name').orderBy('name').execute();
-  return rows.map(({ name }) => name);
+  return tables.some(table => table.name === TABLE) ? namesRun(db) : [];
 }
 
+const namesRun = async (db: Kysely<Database>): Promise<readonly string[]> => {
+  const rows = await db.withTables<Migrated>().selectFrom(TABLE).select('name').orderBy('name').execute();
+  return rows.map(({ name }) => name);
+};
+
 /** The name of a migration that ran here and is none of these: a newer version's. */
-export async function unknownMigration(
+export const unknownMigration = async (
   db: Kysely<Database>,
   migrations: Migrations,
-): Promise<string | undefined> {
-  const rows = await db.withTables<Migrated>().selectFrom(TABLE).select('name').orderBy('name').execute();
-  return rows.find(({ name }) => !(name in migrations))?.name;
-}
+): Promise<string | undefined> => (await namesRun(db)).find(name => !(name in migrations));
 
 /**
  * Runs what the database has not seen yet, all of it in one transaction. The caller holds the lock against other
- * processes. Refused with `conflict` when a newer version has been here: there is no way back.
+ * processes. Refused with `conflict` when a newer version has been here, as there is no way back, and when a version
+ * before 0.2 made the database.
  */
 export async function migrate(writer: Kysely<Database>, migrations: Migrations): Promise<void> {
-  const tables = await writer.introspection.getTables();
-  const isNew = !tables.some(table => table.name === TABLE);
-  const unknown = isNew ? undefined : await unknownMigration(writer, migrations);
+  const ran = await migrationsRun(writer);
+  assertMadeSince02(ran);
+  const unknown = ran.find(name => !(name in migrations));
   if (unknown !== undefined) {
     throw new AppError(
       'conflict',

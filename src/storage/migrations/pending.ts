@@ -2,17 +2,22 @@ import { AppError } from '../../lib/errors.ts';
 import { openBackend, type StorageOptions } from '../open.ts';
 import { openView, type ViewOptions } from '../open-view.ts';
 import { MIGRATIONS } from './index.ts';
-import { migrate, migrationsRun } from './migrate.ts';
+import { assertMadeSince02, migrate, migrationsRun } from './migrate.ts';
 
 const notRun = (ran: readonly string[]): readonly string[] =>
   Object.keys(MIGRATIONS).filter(name => !ran.includes(name));
 
-/** The migrations that the store has not seen, all of them when there is no store. A server may run meanwhile. */
+/**
+ * The migrations that the store has not seen, all of them when there is no store. A server may run meanwhile. Rejects with
+ * `conflict` for a store made before 0.2.
+ */
 export async function pendingMigrations(options: ViewOptions): Promise<readonly string[]> {
   try {
     const view = await openView(options);
     try {
-      return notRun(await migrationsRun(view.db));
+      const ran = await migrationsRun(view.db);
+      assertMadeSince02(ran);
+      return notRun(ran);
     } finally {
       await view.close();
     }

@@ -16,12 +16,12 @@ export interface FlushOperation {
 const FLUSH_MEMBERS =
   "update deliveries set state = 'waiting', next_at = null where workspace = ? and group_id = ? and state = 'grouped'";
 const UPSERT_GROUP =
-  'insert into groups (workspace, id, rests_until) values (?, ?, ?) ' +
-  'on conflict (workspace, id) do update set rests_until = excluded.rests_until';
-const DELETE_ENDED_INTERVALS = 'delete from groups where workspace = ? and rests_until < ?';
+  'insert into groups (workspace, id, interval_ends_at) values (?, ?, ?) ' +
+  'on conflict (workspace, id) do update set interval_ends_at = excluded.interval_ends_at';
+const DELETE_ENDED_INTERVALS = 'delete from groups where workspace = ? and interval_ends_at < ?';
 const DROP_MEMBER =
   "update deliveries set state = 'skipped', next_at = null, settled_at = ?, " +
-  'last_error = case when held_for is null then ? else ? end ' +
+  'last_error = case when inhibited_for is null then ? else ? end ' +
   "where workspace = ? and id = ? and state = 'grouped'";
 const DROPPED_BECAUSE = 'its incident was over before its group was sent';
 const DROPPED_INHIBITED = 'its incident was over before its pipeline could be read again';
@@ -32,7 +32,7 @@ export const flushSteps = ({ workspace, group, onlyResolved, now }: FlushOperati
     sql: onlyResolved ? `${FLUSH_MEMBERS} and status = 'OK'` : FLUSH_MEMBERS,
     parameters: [workspace, group.id],
   },
-  { sql: UPSERT_GROUP, parameters: [workspace, group.id, group.rests_until] },
+  { sql: UPSERT_GROUP, parameters: [workspace, group.id, group.interval_ends_at] },
   { sql: DELETE_ENDED_INTERVALS, parameters: [workspace, now] },
 ];
 

@@ -57,7 +57,7 @@ const UPSERT_MESSAGE =
   `do update set ${assign(MESSAGE_COLUMNS.slice(0, -1), column => `excluded.${column}`)}`;
 const SETTLE_DELIVERY =
   'update deliveries set state = ?, attempts = ?, next_at = ?, last_status = ?, last_error = ?, settled_at = ?, ' +
-  "batch = ?, rest = ? where workspace = ? and id = ? and state = 'waiting'";
+  "batch = ?, remainder = ? where workspace = ? and id = ? and state = 'waiting'";
 const SETTLE_UNSENT = `${SETTLE_DELIVERY} and coalesce(retried_at, 0) = ?`;
 /** Before its end is tried an alarm is settled, so one that waits was put back meanwhile. */
 const SKIP_DELIVERY =
@@ -65,10 +65,10 @@ const SKIP_DELIVERY =
   'and d.incident_id = deliveries.incident_id and d.target = deliveries.target and d.seq < deliveries.seq ' +
   "and d.state = 'waiting'))";
 const COUNT_ATTEMPT =
-  'update deliveries set attempts = ?, retried_from = ?, last_status = ?, last_error = ?, rest = ? where workspace = ? and id = ? ' +
+  'update deliveries set attempts = ?, retried_from = ?, last_status = ?, last_error = ?, remainder = ? where workspace = ? and id = ? ' +
   "and state = 'waiting' and coalesce(retried_at, 0) <> ?";
 const PAUSE_TARGET =
-  'update kept_targets set paused_until = ? where workspace = ? and id = ? and coalesce(paused_until, 0) < ?';
+  'update removed_targets set paused_until = ? where workspace = ? and id = ? and coalesce(paused_until, 0) < ?';
 const BIND_DELIVERY = "update deliveries set batch = ? where workspace = ? and id = ? and state = 'waiting'";
 
 function values<Column extends string>(

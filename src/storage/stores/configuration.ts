@@ -83,7 +83,7 @@ const DOCUMENT_COLUMNS = [
 const VERSION_SUMMARY_COLUMNS = [
   'id',
   'author',
-  'door',
+  'source',
   'message',
   'created_at',
 ] as const satisfies readonly (keyof ConfigVersionRow)[];

@@ -83,7 +83,7 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
         .where(eb =>
           eb.or([
             eb.and([eb('target', '=', target), eb('state', '=', 'sent')]),
-            eb('instead_of', '=', target),
+            eb('fallback_for', '=', target),
           ]),
         )
         .select('target')
@@ -104,7 +104,7 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
     // More than '' instead of not null, because SQLite searches an index for a range and walks through one for the other.
     async fallbackTargets() {
       const { rows } = await sql<{ target: string }>`
-        select distinct r.target from deliveries r where r.workspace = ${workspace} and r.instead_of > ''
+        select distinct r.target from deliveries r where r.workspace = ${workspace} and r.fallback_for > ''
         and (
           coalesce((
             select i.state from incidents i where i.workspace = r.workspace and i.id = r.incident_id), '') = 'open'
@@ -238,11 +238,11 @@ export function newDelivery(keys: DeliveryKeys, fallbackFor: string | null = nul
     settled_at: null,
     retried_from: 0,
     retried_at: null,
-    instead_of: fallbackFor,
+    fallback_for: fallbackFor,
     batch: null,
     group_id: null,
-    held_for: null,
-    rest: null,
+    inhibited_for: null,
+    remainder: null,
   };
 }
 
@@ -264,11 +264,11 @@ export const DELIVERY_COLUMNS = [
   'settled_at',
   'retried_from',
   'retried_at',
-  'instead_of',
+  'fallback_for',
   'batch',
   'group_id',
-  'held_for',
-  'rest',
+  'inhibited_for',
+  'remainder',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 export const ATTEMPT_COLUMNS = [

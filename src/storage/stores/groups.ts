@@ -23,4 +23,4 @@ export const groupStore = (db: Kysely<Database>, workspace: string): GroupStore 
       .execute(),
 });
 
-const GROUP_COLUMNS = ['id', 'rests_until'] as const satisfies readonly (keyof GroupRow)[];
+const GROUP_COLUMNS = ['id', 'interval_ends_at'] as const satisfies readonly (keyof GroupRow)[];

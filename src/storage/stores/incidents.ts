@@ -43,10 +43,10 @@ export const INCIDENT_COLUMNS = [
   'severity',
   'text',
   'rule',
-  'told',
+  'notified',
   'last_event_at',
   'group_id',
-  'held_by',
+  'inhibited_by',
   'id',
 ] as const satisfies readonly (keyof IncidentRow)[];
 

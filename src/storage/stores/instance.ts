@@ -28,7 +28,7 @@ export async function hasSealedValues(db: Kysely<Database>): Promise<boolean> {
     db.selectFrom('keys').select('kid').limit(1).executeTakeFirst(),
     readInstanceValue(db, PEPPER),
     db.selectFrom('secrets').select('name').limit(1).executeTakeFirst(),
-    db.selectFrom('kept_targets').select('id').limit(1).executeTakeFirst(),
+    db.selectFrom('removed_targets').select('id').limit(1).executeTakeFirst(),
     db.selectFrom('config_documents').select('revision').limit(1).executeTakeFirst(),
   ]);
   return found.some(row => row !== undefined);

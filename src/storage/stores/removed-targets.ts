@@ -5,7 +5,7 @@ import type { WithoutWorkspace } from '../types.ts';
 export const removedTargetStore = (db: Kysely<Database>, workspace: string): RemovedTargetStore => ({
   list: () =>
     db
-      .selectFrom('kept_targets')
+      .selectFrom('removed_targets')
       .where('workspace', '=', workspace)
       .orderBy('id')
       .select(REMOVED_TARGET_COLUMNS)
@@ -18,7 +18,7 @@ export async function putRemovedTarget(
   row: RemovedTargetRow,
 ): Promise<void> {
   await db
-    .insertInto('kept_targets')
+    .insertInto('removed_targets')
     .values({ ...row, workspace })
     .onConflict(conflict =>
       conflict
@@ -33,7 +33,7 @@ export async function deleteRemovedTarget(
   workspace: string,
   id: string,
 ): Promise<void> {
-  await db.deleteFrom('kept_targets').where('workspace', '=', workspace).where('id', '=', id).execute();
+  await db.deleteFrom('removed_targets').where('workspace', '=', workspace).where('id', '=', id).execute();
 }
 
 const REMOVED_TARGET_COLUMNS = [

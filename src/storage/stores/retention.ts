@@ -24,7 +24,7 @@ const incidentOfRow = sql`i.workspace = r.workspace and i.id = r.incident_id`;
  */
 const deliveries: RetentionRule = {
   table: 'deliveries',
-  columns: ['incident_id', 'target', 'seq', 'status', 'state', 'settled_at', 'instead_of'],
+  columns: ['incident_id', 'target', 'seq', 'status', 'state', 'settled_at', 'fallback_for'],
   hasTimeOrderedIds: true,
   isExpired: before => sql`r.state <> 'waiting' and r.settled_at < ${before} and (
     r.state <> 'sent' or r.status <> 'ALARM'
@@ -35,7 +35,7 @@ const deliveries: RetentionRule = {
       coalesce((select i.state from incidents i where ${incidentOfRow}), '') = 'open'
       or (
         select count(case when d.state in ('waiting', 'grouped') then 1 end) from deliveries d where d.workspace = r.workspace
-        and d.incident_id = r.incident_id and (d.target = r.target or r.instead_of is not null)
+        and d.incident_id = r.incident_id and (d.target = r.target or r.fallback_for is not null)
         and d.seq > r.seq) > 0))`,
 };
 

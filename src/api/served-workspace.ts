@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Authenticate } from '../auth/sessions/authenticate.ts';
 import type { ErrorCode } from '../lib/errors.ts';
-import type { ExternalEvents } from '../notifications/rules/external.ts';
+import type { ReceiveEvents } from '../notifications/external-events.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import type { WorkspaceContext } from '../resources/context.ts';
 import type { IngestEndpoint } from '../resources/ingest.ts';
@@ -15,8 +15,8 @@ export interface ServedWorkspace {
   readonly monitor: () => Monitor;
   /** Counts what a pipeline pushed and was refused. */
   readonly ingestRefused: (pipeline: string, code: ErrorCode) => void;
-  /** Takes events that others post; rejects with `unavailable` in a process that does not lead. */
-  readonly postEvents: ExternalEvents['post'];
+  /** Takes external events; rejects with `unavailable` in a process that does not lead. */
+  readonly receiveEvents: ReceiveEvents;
   /** Address of the process that leads; undefined when it is this one. Throws `unavailable` when nobody does. */
   readonly leaderUrl: () => Promise<string | undefined>;
 }

@@ -137,9 +137,9 @@ export async function startWorkspace(
         if (leader === undefined) throw notLeading();
         return leader.monitor;
       },
-      async postEvents(pipeline, events) {
+      async receiveEvents(pipeline, events) {
         if (leader === undefined) throw notLeading();
-        await leader.post(pipeline, events);
+        await leader.receive(pipeline, events);
       },
       leaderUrl: leaderUrl({ storage, lease, node, isLeading: election.isLeading, clock }),
     },

@@ -13,6 +13,8 @@ export const backpressureDest = defineComponentCondition({
   category: 'destinations',
   kind: 'output',
   description: 'An output blocked or dropped in at least 5 % of the time window.',
+  sample: { _metric: 'backpressure.outputs', backpressure_type: BLOCKING },
+  example: { id: 'dest_blocked', conf: { name: '*', timeWindow: '5m' } },
   schema: z.strictObject(componentConf('output', 'The stretch of time that is looked at.')),
   evaluate({ subject, components, open }, { timeWindow }) {
     const { component } = subject;

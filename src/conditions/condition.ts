@@ -5,7 +5,7 @@ import { duration } from '../lib/schemas.ts';
 import type { Component, Components } from '../pipelines/components/component.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
 
-/** What a condition is asked about: a component, or a name that was declared and never seen. */
+/** A component that is evaluated, or a name that was declared and never seen. */
 export interface Subject {
   /** Unique among the subjects of a notification; the incident's subject. */
   readonly key: string;
@@ -17,28 +17,28 @@ export interface Subject {
   readonly declaredMs: number;
 }
 
-/** What a condition says of a subject now. `unknown` neither opens nor closes anything. */
+/** The result of an evaluation. `unknown` neither opens nor closes anything. */
 export type Verdict =
   | { readonly state: 'alarm'; readonly describe: () => Description }
   | {
       readonly state: 'ok';
       readonly describe: () => Description;
-      /** For so many milliseconds it stays so, whatever comes or does not: nobody has to ask. */
+      /** For so many milliseconds it stays so, whatever comes or does not: no evaluation is needed. */
       readonly okForMs?: number;
     }
   | {
       readonly state: 'unknown';
       readonly reason: string;
-      /** Whoever wrote the notification should be warned of it. */
+      /** The notification itself is at fault, so its author is warned. */
       readonly isFault?: boolean;
     };
 
-/** Made only when a verdict is told to somebody: most evaluations change nothing. */
+/** Made only when a verdict is notified: most evaluations change nothing. */
 export interface Description {
   readonly text: string;
   /** Fields the condition adds to its event. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** What stands empty in the text that a setting gives; left out, nothing does. */
+  /** Places that stay empty in the text that a setting gives; left out, there are none. */
   readonly gaps?: Gaps;
 }
 
@@ -47,6 +47,94 @@ interface Gaps extends Omit<RenderedTemplate, 'text'> {
   readonly setting: string;
 }
 
+/** How long an incident has been open. */
+export interface OpenFor {
+  /** Since it opened, on the wall clock: for people. */
+  readonly ms: number;
+  /** As far as this process has observed it, on the monotonic clock: what was seen since must be younger. */
+  readonly observedMs: number;
+}
+
+/** The kinds of components that a rule looks at. */
+export type ComponentKinds = ComponentKind | 'either';
+
+/** The kind of a rule's subjects, as events name it; `key` stands for subjects of external events. */
+export type SubjectKind = ComponentKinds | 'pipeline' | 'certificate' | 'credential' | 'key';
+
+/** An alarm such as a condition may raise, to try expressions on. */
+interface Sample {
+  /** Name of its subject. */
+  readonly subject: string;
+  /** Fields that the condition adds, with values as they are in an alarm. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A notification that shows how a condition is used; the first configuration file lists one for each. */
+interface Example {
+  readonly id: string;
+  readonly conf?: Readonly<Record<string, string | number>>;
+}
+
+/** All that a condition declares beside its schema and its evaluation, whatever its source. */
+export interface ConditionTraits {
+  readonly id: string;
+  readonly name: string;
+  readonly type: 'metric' | 'message' | 'search' | 'monitor-alerts';
+  readonly category: string;
+  readonly description: string;
+  readonly kind: SubjectKind;
+  /** Undefined where senders of external events decide which fields an event has. */
+  readonly sample?: Sample;
+  /** Names of fields that the condition adds to some events and that its sample lacks. */
+  readonly otherFields?: readonly string[];
+  readonly example: Example;
+  /** Its events come from outside, and their senders may add any fields. */
+  readonly receivesEvents?: boolean;
+  /** Fields that senders may add and that the condition understands. */
+  readonly senderFields?: readonly string[];
+}
+
+/** The definition of a condition gives the fields of its sample only. */
+export type DefinedTraits = Omit<ConditionTraits, 'sample'> & { readonly sample: Sample['fields'] };
+
+/** All that a rule, a condition with its conf, says without being evaluated. */
+export interface RuleTraits {
+  readonly kind: SubjectKind;
+  /** Length of the stretch of time that is evaluated; 0 where there is none. */
+  readonly windowMs: number;
+  /** How often an open incident is notified again where the notification leaves it out; null for never. */
+  readonly repeatMs: number | null;
+  /** Why its alarms cannot be pending with `for`; undefined where they can. */
+  readonly noPending?: string;
+  /** Which readings it evaluates; undefined where it evaluates none. */
+  readonly readings?: { readonly window: Duration; readonly pipelines: NameSelector };
+  /** The components that it is about. */
+  readonly components?: ComponentSelector;
+  /** The pipelines that it is about. */
+  readonly pipelines?: NameSelector;
+}
+
+/** A name, or a pattern with `*`, and the group that alone counts. */
+export interface NameSelector {
+  readonly name: string;
+  readonly __workerGroup?: string | undefined;
+}
+
+export interface ComponentSelector extends NameSelector {
+  readonly kind: ComponentKinds;
+}
+
+interface WindowConf {
+  readonly timeWindow: Duration;
+  readonly notifyOnResolution: boolean;
+}
+
+/** The traits that follow from a time window: without a message at the end there is one each window. */
+export const windowTraits = ({ timeWindow, notifyOnResolution }: WindowConf) => ({
+  windowMs: timeWindow.ms,
+  repeatMs: notifyOnResolution ? null : timeWindow.ms,
+});
+
 export interface ComponentEvaluation {
   readonly subject: Subject;
   readonly components: Components;
@@ -54,23 +142,10 @@ export interface ComponentEvaluation {
   readonly open: OpenFor | undefined;
 }
 
-/** How long an incident has been open. */
-export interface OpenFor {
-  /** Since it opened, on the wall clock: for people. */
-  readonly ms: number;
-  /** As far as this process has watched, on the monotonic clock: what was seen since must be younger. */
-  readonly observedMs: number;
-}
-
-/** What components a rule looks at. */
-export type ComponentKinds = ComponentKind | 'either';
-
-/** What every condition on components has in its conf. */
-export interface ComponentConf {
+/** The conf that all conditions on components share. */
+export interface ComponentConf extends WindowConf {
   /** `type:id`, an id, or a pattern with `*`. */
   readonly name: string;
-  readonly timeWindow: Duration;
-  readonly notifyOnResolution: boolean;
   readonly __workerGroup?: string | undefined;
   /** Of a condition on either kind: which of them alone. */
   readonly kind?: ComponentKind | undefined;
@@ -78,11 +153,8 @@ export interface ComponentConf {
 
 type ComponentCategory = 'sources' | 'destinations' | 'components';
 
-interface ComponentDefinition<Conf extends ComponentConf> {
-  readonly id: string;
-  readonly name: string;
+interface ComponentDefinition<Conf extends ComponentConf> extends Omit<DefinedTraits, 'type'> {
   readonly category: ComponentCategory;
-  readonly description: string;
   readonly kind: ComponentKinds;
   readonly schema: z.ZodType<Conf>;
   /** As `ComponentRule` has it; left out where nothing is an alarm because the pipeline cannot be read. */
@@ -92,13 +164,8 @@ interface ComponentDefinition<Conf extends ComponentConf> {
 }
 
 /** A kind of rule on components, its conf's type hidden behind `configure`. */
-export interface ComponentCondition {
+export interface ComponentCondition extends ConditionTraits {
   readonly source: 'component';
-  readonly id: string;
-  readonly name: string;
-  readonly type: 'metric';
-  readonly category: ComponentCategory;
-  readonly description: string;
   readonly kind: ComponentKinds;
   readonly schema: z.ZodType<ComponentConf>;
   /** Validates a raw conf; throws `z.ZodError`. */
@@ -106,11 +173,12 @@ export interface ComponentCondition {
 }
 
 /** A condition on components with its conf. */
-export interface ComponentRule {
+export interface ComponentRule extends RuleTraits {
   readonly source: 'component';
   readonly condition: ComponentCondition;
   /** Effective conf; serialises to what a file would say. */
   readonly conf: ComponentConf;
+  readonly components: ComponentSelector;
   /**
    * How long after its pipeline can be read again an alarm may still come of the time when it could not; undefined where
    * none comes of that.
@@ -120,34 +188,54 @@ export interface ComponentRule {
   evaluate(evaluation: ComponentEvaluation): Verdict;
 }
 
+const COMPONENT_SAMPLE = {
+  subject: 'syslog:app',
+  fields: { timeWindow: '60s', __worker_group: 'default', __pipeline: 'sample' },
+};
+
+/** Any pipeline may hold the component. */
+const ANY_PIPELINE: NameSelector = { name: '*' };
+
 export function defineComponentCondition<Conf extends ComponentConf>(
   definition: ComponentDefinition<Conf>,
 ): ComponentCondition {
+  const { schema, inhibitionGraceMs, evaluate, sample, kind, ...traits } = definition;
+  const sampleKind = kind === 'either' ? 'output' : kind;
   const condition: ComponentCondition = {
+    ...traits,
     source: 'component',
-    id: definition.id,
-    name: definition.name,
     type: 'metric',
-    category: definition.category,
-    description: definition.description,
-    kind: definition.kind,
-    schema: definition.schema,
+    kind,
+    schema,
+    sample: {
+      subject: COMPONENT_SAMPLE.subject,
+      fields: {
+        [sampleKind]: COMPONENT_SAMPLE.subject,
+        origin_metadata: { type: sampleKind, id: 'app', subType: 'syslog' },
+        ...COMPONENT_SAMPLE.fields,
+        ...sample,
+      },
+    },
     configure(raw) {
-      const conf = definition.schema.parse(raw);
+      const conf = schema.parse(raw);
+      const { name, __workerGroup, timeWindow, kind: only = kind } = conf;
       return {
+        ...windowTraits(conf),
         source: 'component',
         condition,
         conf,
-        inhibitionGraceMs: definition.inhibitionGraceMs?.(conf),
-        kind: conf.kind ?? definition.kind,
-        evaluate: evaluation => definition.evaluate(evaluation, conf),
+        kind: only,
+        readings: { window: timeWindow, pipelines: ANY_PIPELINE },
+        components: { name, __workerGroup, kind: only },
+        inhibitionGraceMs: inhibitionGraceMs?.(conf),
+        evaluate: evaluation => evaluate(evaluation, conf),
       };
     },
   };
   return condition;
 }
 
-/** What every condition over a stretch of time has in its conf; `window` says what its timeWindow is. */
+/** The keys that all conditions over a stretch of time have; `window` describes the timeWindow. */
 export const windowConf = (kind: ComponentKinds | 'pipeline', window: string) => ({
   timeWindow: duration({ min: '1s' }).prefault('60s').describe(window),
   notifyOnResolution: z
@@ -161,7 +249,7 @@ export const windowConf = (kind: ComponentKinds | 'pipeline', window: string) =>
     .describe(`Only ${kindLabel(kind, 's')} of this group.`),
 });
 
-/** What every condition on components has in its conf. */
+/** The keys that all conditions on components have. */
 export const componentConf = (kind: ComponentKinds, window: string) => ({
   name: z
     .string()
@@ -178,18 +266,7 @@ export const eitherConf = {
   kind: z.enum(['input', 'output']).optional().describe('Only this kind; left out, both.'),
 };
 
-interface ConditionFields<Source extends string, Kind extends string> {
-  readonly source: Source;
-  /** What its subjects are, as events name them. */
-  readonly kind: Kind;
-  readonly id: string;
-  readonly name: string;
-  readonly type: 'metric' | 'message';
-  readonly category: string;
-  readonly description: string;
-}
-
-/** What is asked: about `subject`, at `now` (epoch ms). */
+/** The evaluation of `subject` at `now` (epoch ms). */
 export interface SubjectEvaluation<Subject> {
   readonly subject: Subject;
   readonly now: number;
@@ -197,24 +274,37 @@ export interface SubjectEvaluation<Subject> {
   readonly open: OpenFor | undefined;
 }
 
-interface EvaluatedDefinition<Source extends string, Kind extends string, Conf extends object, Subject>
-  extends ConditionFields<Source, Kind> {
+interface EvaluatedDefinition<Source extends string, Kind extends SubjectKind, Conf extends object, Subject>
+  extends DefinedTraits {
+  readonly source: Source;
+  readonly kind: Kind;
+  /** Name of the subject of its sample. */
+  readonly sampleSubject: string;
   readonly schema: z.ZodType<Conf>;
-  /** Pure: the same question and conf give the same verdict. */
+  traits(conf: Conf): Omit<RuleTraits, 'kind'>;
+  /** Pure: the same evaluation and conf give the same verdict. */
   evaluate(evaluation: SubjectEvaluation<Subject>, conf: Conf): Verdict;
 }
 
-/** A kind of rule on what is no component, and is asked about one by one. */
-export interface EvaluatedCondition<Source extends string, Kind extends string, Conf extends object, Subject>
-  extends ConditionFields<Source, Kind> {
+/** A kind of rule on subjects that are no components and are evaluated one by one. */
+export interface EvaluatedCondition<
+  Source extends string,
+  Kind extends SubjectKind,
+  Conf extends object,
+  Subject,
+> extends ConditionTraits {
+  readonly source: Source;
+  readonly kind: Kind;
   readonly schema: z.ZodType<Conf>;
   /** Validates a raw conf; throws `z.ZodError`. */
   configure(raw: unknown): EvaluatedRule<Source, Kind, Conf, Subject>;
 }
 
 /** Such a condition with its conf. */
-export interface EvaluatedRule<Source extends string, Kind extends string, Conf extends object, Subject> {
+export interface EvaluatedRule<Source extends string, Kind extends SubjectKind, Conf extends object, Subject>
+  extends RuleTraits {
   readonly source: Source;
+  readonly kind: Kind;
   readonly condition: EvaluatedCondition<Source, Kind, Conf, Subject>;
   /** Effective conf; serialises to what a file would say. */
   readonly conf: Conf;
@@ -223,30 +313,39 @@ export interface EvaluatedRule<Source extends string, Kind extends string, Conf 
 
 export function defineEvaluatedCondition<
   Source extends string,
-  Kind extends string,
+  Kind extends SubjectKind,
   Conf extends object,
   Subject,
 >(
   definition: EvaluatedDefinition<Source, Kind, Conf, Subject>,
 ): EvaluatedCondition<Source, Kind, Conf, Subject> {
-  const { source, schema, evaluate, ...fields } = definition;
+  const { source, kind, schema, evaluate, traits: traitsOf, sample, sampleSubject, ...traits } = definition;
   const condition: EvaluatedCondition<Source, Kind, Conf, Subject> = {
+    ...traits,
     source,
-    ...fields,
+    kind,
     schema,
+    sample: { subject: sampleSubject, fields: { [kind]: sampleSubject, ...sample } },
     configure(raw) {
       const conf = schema.parse(raw);
-      return { source, condition, conf, evaluate: evaluation => evaluate(evaluation, conf) };
+      return {
+        ...traitsOf(conf),
+        source,
+        kind,
+        condition,
+        conf,
+        evaluate: evaluation => evaluate(evaluation, conf),
+      };
     },
   };
   return condition;
 }
 
-/** `type:id`, with the group where it is not the one everybody is in. */
+/** `type:id`, with the group unless that is the default one. */
 export const subjectName = ({ name, group }: Subject): string =>
   group === 'default' ? name : `${name} in group ${group}`;
 
-/** The same with what it is. */
+/** The same with its kind. */
 export const subjectTitle = (kind: ComponentKind, subject: Subject): string =>
   `${kind === 'input' ? 'Source' : 'Destination'} ${subjectName(subject)}`;
 

@@ -22,20 +22,24 @@ interface CountOptions {
   readonly description: string;
   readonly alarm: (subject: Subject, count: number, window: string) => string;
   readonly ok: (subject: Subject, lasted: string) => string;
+  readonly example: ComponentCondition['example'];
 }
 
 interface CountConf extends ComponentConf {
   readonly threshold: number;
 }
 
-/** More of what should not happen than is borne with, in the window. */
-function defineCount({ id, name, kind, counter, description, alarm, ok }: CountOptions): ComponentCondition {
+/** A count of the window, of errors or of dropped events, above the threshold. */
+function defineCount(options: CountOptions): ComponentCondition {
+  const { id, name, kind, counter, description, alarm, ok, example } = options;
   return defineComponentCondition({
     id,
     name,
     category: CATEGORIES[kind],
     kind,
     description,
+    sample: { _metric: `total.${counter}`, count: 12, threshold: 0 },
+    example,
     schema: countSchema(kind),
     evaluate({ subject, components, open }, { timeWindow, threshold }) {
       const { component } = subject;
@@ -74,6 +78,7 @@ export const sourceErrors = defineCount({
   alarm: (subject, count, window) =>
     `${subjectTitle('input', subject)} reported ${count} errors in ${window}`,
   ok: (subject, lasted) => `${subjectTitle('input', subject)} reports no more errors after ${lasted}`,
+  example: { id: 'app_errors', conf: { name: '*', threshold: 10, timeWindow: '5m' } },
 });
 
 export const droppedEvents = defineCount({
@@ -84,4 +89,5 @@ export const droppedEvents = defineCount({
   description: 'An input or output dropped more events in the time window than threshold.',
   alarm: (subject, count, window) => `${subjectName(subject)} dropped ${count} events in ${window}`,
   ok: (subject, lasted) => `${subjectName(subject)} drops no more events after ${lasted}`,
+  example: { id: 'dest_drops', conf: { name: '*', threshold: 100, timeWindow: '5m' } },
 });

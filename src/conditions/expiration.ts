@@ -17,13 +17,13 @@ export interface Expiry {
   readonly kind: ExpiryKind;
   /** Unique among those of its kind; the incident's subject. */
   readonly key: string;
-  /** Epoch ms; undefined while nobody has seen it. */
+  /** Epoch ms; undefined while it is not known. */
   readonly expiresAt: number | undefined;
-  /** Somebody renews it in time without being told, so that only one that has expired is told of. */
+  /** It is renewed in time without an alarm, so that only one that has expired is an alarm. */
   readonly autoRenews?: true;
 }
 
-/** What a condition on facts has in its conf. */
+/** The conf that conditions on what expires share. */
 interface ExpiryConf {
   /** A key, or a pattern with `*`. */
   readonly name: string;
@@ -31,27 +31,33 @@ interface ExpiryConf {
   readonly notifyOnResolution: boolean;
 }
 
-export type ExpiryCondition = EvaluatedCondition<'fact', ExpiryKind, ExpiryConf, Expiry>;
-export type ExpiryRule = EvaluatedRule<'fact', ExpiryKind, ExpiryConf, Expiry>;
+export type ExpiryCondition = EvaluatedCondition<'expiry', ExpiryKind, ExpiryConf, Expiry>;
+export type ExpiryRule = EvaluatedRule<'expiry', ExpiryKind, ExpiryConf, Expiry>;
 
 interface ExpirationOptions {
   readonly kind: ExpiryKind;
   readonly name: string;
-  /** How long before its end it is told where the conf does not say. */
+  /** How long before its end the alarm is where the conf does not say. */
   readonly within: string;
 }
+
+const DAY_MS = 86_400_000;
 
 /** It ends soon or has ended; over when what took its place lasts longer. */
 function defineExpiration({ kind, name, within }: ExpirationOptions): ExpiryCondition {
   const title = kind === 'certificate' ? 'Certificate' : 'Credential';
   return defineEvaluatedCondition({
-    source: 'fact',
+    source: 'expiry',
     kind,
     id: `${kind}-expiration`,
     name,
     type: 'message',
     category: `${kind}s`,
     description: `A ${kind} expires soon, or has expired.`,
+    sample: { expirationDate: '2024-02-08T00:00:00Z', within },
+    sampleSubject: 'server',
+    example: { id: `${kind}s`, conf: { name: '*', within } },
+    traits: ({ notifyOnResolution }) => ({ windowMs: 0, repeatMs: notifyOnResolution ? null : DAY_MS }),
     schema: z.strictObject({
       name: z.string().min(1).default('*').describe(`The ${kind}: its key, or a pattern with \`*\`.`),
       within: duration().prefault(within).describe('How long before its end it is told.'),

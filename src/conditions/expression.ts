@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from './condition.ts';
 
-/** It stands in every text that is told. */
+/** It stands in the text of every event. */
 const MAX_EXPRESSION_LENGTH = 1024;
 
 const booleanText = expressionText.superRefine(({ text, names }, context) => {
@@ -33,13 +33,22 @@ const schema = z.strictObject({
   ),
 });
 
-/** Whatever can be said of the metrics of a component over a window. */
+/** An expression over the metrics of a component in a window. */
 export const expression = defineComponentCondition({
   id: 'expression',
   name: 'Expression',
   category: 'components',
   kind: 'either',
   description: 'An expression over the metrics of an input or output is true.',
+  sample: { _metric: 'expression', expression: 'errors > 10', values: { errors: 12 } },
+  example: {
+    id: 'app_ratio',
+    conf: {
+      name: 'syslog:app',
+      timeWindow: '5m',
+      expression: 'errors > 0.01 * in_events && in_events > 1000',
+    },
+  },
   schema,
   evaluate({ subject, components, open }, { expression: predicate, timeWindow }): Verdict {
     const { component } = subject;

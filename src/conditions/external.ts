@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { templateText } from '../expressions/schema.ts';
 import { renderTemplate } from '../expressions/template.ts';
 import { formatDuration } from '../lib/duration.ts';
-import type { Description } from './condition.ts';
+import type { ConditionTraits, Description, RuleTraits } from './condition.ts';
 
-/** What somebody else found out and posted. */
+/** The state of a subject as an external event reports it. */
 interface ExternalChange {
-  /** What it is about; the incident's subject. */
+  /** The incident's subject. */
   readonly key: string;
   readonly state: 'ALARM' | 'OK';
   /** Fields its sender adds to the event. */
@@ -15,35 +15,25 @@ interface ExternalChange {
   readonly openMs: number | undefined;
 }
 
-interface ExternalConditionFields {
-  readonly id: string;
-  readonly name: string;
-  readonly type: 'message' | 'search' | 'monitor-alerts';
-  readonly category: 'license' | 'search' | 'alerts';
-  readonly description: string;
-  /** Names of the fields it adds to an event, which nobody else may set. */
-  readonly adds: readonly string[];
-}
-
-interface ExternalDefinition<Conf extends object> extends ExternalConditionFields {
+interface ExternalDefinition<Conf extends object> extends Omit<ConditionTraits, 'kind' | 'sample'> {
   readonly schema: z.ZodType<Conf>;
-  /** Meant are the keys that are equal to it or begin with it and a slash; undefined for all keys. */
+  /** It takes the keys that are equal to it or begin with it and a slash; undefined for all keys. */
   topic(conf: Conf): string | undefined;
   /** Pure: the same event and conf give the same description. */
   describe(change: ExternalChange, conf: Conf): Description;
 }
 
-/** A kind of rule that is told by others over `POST /ingest/events`, its conf's type hidden behind `configure`. */
-export interface ExternalCondition extends ExternalConditionFields {
-  readonly source: 'posted';
+/** A kind of rule on external events, from `POST /ingest/events`; its conf's type is hidden behind `configure`. */
+export interface ExternalCondition extends ConditionTraits {
+  readonly source: 'external';
   readonly schema: z.ZodType<object>;
   /** Validates a raw conf; throws `z.ZodError`. */
   configure(raw: unknown): ExternalRule;
 }
 
-/** A condition on posted events with its conf. */
-export interface ExternalRule {
-  readonly source: 'posted';
+/** A condition on external events with its conf. */
+export interface ExternalRule extends RuleTraits {
+  readonly source: 'external';
   readonly condition: ExternalCondition;
   /** Effective conf; serialises to what a file would say. */
   readonly conf: object;
@@ -51,7 +41,7 @@ export interface ExternalRule {
   describe(change: ExternalChange): Description;
 }
 
-/** The part of a key that a topic is held against. */
+/** The part of a key that is compared with a topic. */
 export function topicOf(key: string): string {
   const end = key.indexOf('/');
   return end === -1 ? key : key.slice(0, end);
@@ -60,38 +50,40 @@ export function topicOf(key: string): string {
 function defineExternalCondition<Conf extends object>(
   definition: ExternalDefinition<Conf>,
 ): ExternalCondition {
-  const { id, name, type, category, description, adds, schema } = definition;
+  const { schema, topic, describe, ...traits } = definition;
   const condition: ExternalCondition = {
-    source: 'posted',
-    id,
-    name,
-    type,
-    category,
-    description,
-    adds,
+    ...traits,
+    source: 'external',
+    kind: 'key',
+    receivesEvents: true,
     schema,
     configure(raw) {
       const conf = schema.parse(raw);
       return {
-        source: 'posted',
+        source: 'external',
         condition,
         conf,
-        topic: definition.topic(conf),
-        describe: change => definition.describe(change, conf),
+        kind: 'key',
+        windowMs: 0,
+        repeatMs: null,
+        noPending: `what is posted for '${traits.id}' is told at once; let its sender wait`,
+        topic: topic(conf),
+        describe: change => describe(change, conf),
       };
     },
   };
   return condition;
 }
 
-/** A license that ends soon or has ended, as whoever watches it posts; the key says which license. */
+/** A license that ends soon or has ended; the key says which license. */
 export const licenseExpiration = defineExternalCondition({
   id: 'license-expiration',
   name: 'License Expiration',
   type: 'message',
   category: 'license',
   description: 'Somebody posted that a license expires; the field `expirationDate` says when.',
-  adds: [],
+  senderFields: ['expirationDate'],
+  example: { id: 'license' },
   schema: z.strictObject({}),
   topic: () => undefined,
   describe({ key, fields, openMs }) {
@@ -122,14 +114,15 @@ const searchSchema = z.strictObject({
   trigger: z.string().max(65_536).optional().describe(`Filter of the results. ${NOT_EVALUATED_HERE}`),
 });
 
-/** A saved search that found what it looks for, as whoever runs it posts. */
+/** A saved search that found what it looks for. */
 export const search = defineExternalCondition({
   id: 'search',
   name: 'Search Condition',
   type: 'search',
   category: 'search',
   description: 'Whoever runs a saved search posted that it found something.',
-  adds: ['savedQueryId'],
+  otherFields: ['savedQueryId'],
+  example: { id: 'found', conf: { savedQueryId: 'errors', message: 'errors were found' } },
   schema: searchSchema,
   topic: ({ savedQueryId }) => savedQueryId,
   describe({ key, fields, openMs }, { savedQueryId, message }) {
@@ -144,7 +137,7 @@ export const search = defineExternalCondition({
   },
 });
 
-/** What a monitor elsewhere found; the key is the monitor's id, with whatever tells its alerts apart. */
+/** A monitor elsewhere that fires; the key is the monitor's id, with what distinguishes its alerts. */
 export const monitorAlerts = defineExternalCondition({
   id: 'monitor-alerts',
   name: 'Monitor Alerts',
@@ -152,7 +145,8 @@ export const monitorAlerts = defineExternalCondition({
   category: 'alerts',
   description:
     'A monitor elsewhere posted that it fires; the fields `monitor_name` and `value` go into the text.',
-  adds: [],
+  senderFields: ['monitor_name', 'value'],
+  example: { id: 'alerts' },
   schema: z.strictObject({}),
   topic: () => undefined,
   describe({ key, fields, openMs }) {

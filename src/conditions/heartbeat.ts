@@ -1,7 +1,14 @@
 import * as z from 'zod';
 import { formatDuration } from '../lib/duration.ts';
 import { duration } from '../lib/schemas.ts';
-import type { OpenFor, Verdict } from './condition.ts';
+import {
+  type ConditionTraits,
+  formatTime,
+  type OpenFor,
+  type RuleTraits,
+  type Verdict,
+  windowTraits,
+} from './condition.ts';
 
 const schema = z.strictObject({
   name: z
@@ -19,7 +26,6 @@ const schema = z.strictObject({
     .describe('true: one message at the start, one at the end. false: one each timeWindow while it lasts.'),
 });
 
-/** What is known of a heartbeat. */
 interface HeartbeatState {
   readonly key: string;
   /** Epoch ms of the last one; null when none is known of. */
@@ -33,23 +39,16 @@ interface HeartbeatState {
   readonly open: OpenFor | undefined;
 }
 
-/** A condition that others keep from holding, by posts that come in time. */
-export interface HeartbeatCondition {
-  readonly source: 'beat';
-  readonly id: string;
-  readonly name: string;
-  readonly type: 'message';
-  readonly category: 'heartbeats';
-  readonly description: string;
-  /** Names of the fields it adds to an event, which nobody else may set. */
-  readonly adds: readonly string[];
+/** A condition that external events keep from holding when they come in time. */
+export interface HeartbeatCondition extends ConditionTraits {
+  readonly source: 'heartbeat';
   readonly schema: typeof schema;
   /** Validates a raw conf; throws `z.ZodError`. */
   configure(raw: unknown): HeartbeatRule;
 }
 
-export interface HeartbeatRule {
-  readonly source: 'beat';
+export interface HeartbeatRule extends RuleTraits {
+  readonly source: 'heartbeat';
   readonly condition: HeartbeatCondition;
   /** Effective conf; serialises to what a file would say. */
   readonly conf: z.output<typeof schema>;
@@ -57,19 +56,30 @@ export interface HeartbeatRule {
   evaluate(state: HeartbeatState): Verdict;
 }
 
-/** An expected post that did not come. An open incident ends only with one that came since. */
+/** An expected heartbeat that did not come. An open incident ends only with one that came since. */
 export const heartbeat: HeartbeatCondition = {
-  source: 'beat',
+  source: 'heartbeat',
   id: 'heartbeat',
   name: 'Heartbeat',
   type: 'message',
   category: 'heartbeats',
   description: 'An expected post to /ingest/events did not come within the time window.',
-  adds: ['timeWindow', 'lastBeatAt'],
+  kind: 'key',
+  otherFields: ['timeWindow', 'lastBeatAt'],
+  receivesEvents: true,
+  example: { id: 'backup_missed', conf: { name: 'backup', timeWindow: '25h' } },
   schema,
   configure(raw) {
     const conf = schema.parse(raw);
-    return { source: 'beat', condition: heartbeat, conf, evaluate: state => evaluateHeartbeat(state, conf) };
+    return {
+      ...windowTraits(conf),
+      source: 'heartbeat',
+      condition: heartbeat,
+      conf,
+      kind: 'key',
+      noPending: 'let the timeWindow be longer',
+      evaluate: state => evaluateHeartbeat(state, conf),
+    };
   },
 };
 
@@ -100,5 +110,3 @@ function evaluateHeartbeat(state: HeartbeatState, { timeWindow }: HeartbeatRule[
     }),
   };
 }
-
-const formatTime = (at: number): string => new Date(at).toISOString().replace(/\.\d+/, '');

@@ -1,3 +1,4 @@
+import { RESERVED_FIELDS } from '../events/system-fields.ts';
 import { backpressureDest } from './backpressure.ts';
 import type { ComponentCondition, ComponentRule } from './condition.ts';
 import { droppedEvents, sourceErrors } from './counts.ts';
@@ -23,8 +24,8 @@ import { type PipelineCondition, type PipelineRule, pipelineUnreachable } from '
 import { highVolume, highVolumeDest, lowVolume, lowVolumeDest } from './volume.ts';
 
 /**
- * A kind of rule. Its source says who finds out: Headgate, which looks at components, at pipelines and at what it knows to
- * expire and waits for beats, or whoever posts events.
+ * A kind of rule. Its source says how Headgate learns of it: it evaluates components, pipelines and what it knows to
+ * expire, waits for heartbeats, or receives external events.
  */
 export type Condition =
   | ComponentCondition
@@ -36,7 +37,6 @@ export type Condition =
 /** A condition with its conf. */
 export type AlertingRule = ComponentRule | PipelineRule | ExpiryRule | ExternalRule | HeartbeatRule;
 
-/** Every condition there is. */
 export const conditions: readonly Condition[] = [
   noData,
   highVolume,
@@ -63,3 +63,24 @@ export const conditions: readonly Condition[] = [
 
 export const findCondition = (id: string): Condition | undefined =>
   conditions.find(condition => condition.id === id);
+
+/** Fields of events that no single condition adds: of flood summaries, of the bulletin, and of whole installations. */
+const COMMON_FIELDS = [...RESERVED_FIELDS, 'first', 'title', 'text', '__worker_group'];
+
+const isSent = (name: string): boolean => !name.startsWith('__');
+
+/** Fields that events of the condition may have; senders and metadata may add others. */
+const fieldsOf = ({ kind, sample, otherFields = [], senderFields = [] }: Condition): readonly string[] => [
+  kind,
+  ...Object.keys(sample?.fields ?? {}).filter(isSent),
+  ...otherFields,
+  ...senderFields,
+];
+
+/** Fields an event of some condition may have; the rest of an event is what its metadata or its sender adds. */
+export const EVENT_FIELDS: readonly string[] = [
+  ...new Set([...COMMON_FIELDS, ...conditions.flatMap(fieldsOf)]),
+];
+
+/** The same before names beginning `__` are left behind: as metadata, groups, the bulletin and mail see an event. */
+export const WHOLE_EVENT_FIELDS: readonly string[] = [...EVENT_FIELDS, '__pipeline'];

@@ -15,25 +15,28 @@ interface NoDataOptions {
   readonly id: string;
   readonly name: string;
   readonly kind: ComponentKind;
-  /** What its events call what was looked at. */
+  /** `_metric` in its events. */
   readonly metric: string;
-  /** What an input or output does that has data, as in `is receiving data`. */
+  /** The verb for an input or output that has data, as in `is receiving data`. */
   readonly does: string;
+  readonly example: ComponentCondition['example'];
 }
 
 /**
  * No event and no byte for the whole window. A name that was never seen counts as silent.
  * An open incident ends only with data seen since it opened: a restart may bring back an older silence.
  */
-function defineNoData({ id, name, kind, metric, does }: NoDataOptions): ComponentCondition {
+function defineNoData({ id, name, kind, metric, does, example }: NoDataOptions): ComponentCondition {
   return defineComponentCondition({
     id,
     name,
     category: kind === 'input' ? 'sources' : 'destinations',
     kind,
     description: `An ${kind} had no data for the whole time window.`,
+    sample: { _metric: metric, bytes: 0 },
+    example,
     schema: z.strictObject(componentConf(kind, `How long an ${kind} may be silent.`)),
-    // What it sends is seen in the reading that ends the outage.
+    // Data that came meanwhile is seen in the reading that ends the outage.
     ...(kind === 'input' && { inhibitionGraceMs: () => 0 }),
     evaluate(evaluation, conf) {
       const { subject, components, open } = evaluation;
@@ -71,6 +74,7 @@ export const noData = defineNoData({
   kind: 'input',
   metric: 'total.in_bytes',
   does: 'is receiving',
+  example: { id: 'app_silent', conf: { name: 'syslog:app', timeWindow: '60s' } },
 });
 
 export const noDataDest = defineNoData({
@@ -79,4 +83,5 @@ export const noDataDest = defineNoData({
   kind: 'output',
   metric: 'total.out_bytes',
   does: 'is sending',
+  example: { id: 'archive_silent', conf: { name: 'aws_s3:archive', timeWindow: '10m' } },
 });

@@ -11,16 +11,19 @@ import {
 interface QueueUsageOptions {
   readonly id: string;
   readonly kind: ComponentKind;
+  readonly example: ComponentCondition['example'];
 }
 
 /** A queue fuller than it should be, of the fullest replica, strictly. */
-function defineQueueUsage({ id, kind }: QueueUsageOptions): ComponentCondition {
+function defineQueueUsage({ id, kind, example }: QueueUsageOptions): ComponentCondition {
   return defineComponentCondition({
     id,
     name: 'Persistent Queue Usage',
     category: kind === 'input' ? 'sources' : 'destinations',
     kind,
     description: `The queue of an ${kind} is fuller than usageThreshold.`,
+    sample: { _metric: 'system.pq_used', usage: 95, usageThreshold: 90 },
+    example,
     schema: z.strictObject({
       ...componentConf(kind, 'With notifyOnResolution false: how often it is told while it lasts.'),
       usageThreshold: z.int().min(0).max(99).default(90).describe('Per cent of the capacity.'),
@@ -51,6 +54,11 @@ function defineQueueUsage({ id, kind }: QueueUsageOptions): ComponentCondition {
 export const persistentQueueUsageSource = defineQueueUsage({
   id: 'persistent-queue-usage-source',
   kind: 'input',
+  example: { id: 'source_queue', conf: { name: '*', usageThreshold: 80 } },
 });
 
-export const persistentQueueUsage = defineQueueUsage({ id: 'persistent-queue-usage', kind: 'output' });
+export const persistentQueueUsage = defineQueueUsage({
+  id: 'persistent-queue-usage',
+  kind: 'output',
+  example: { id: 'dest_queue', conf: { name: '*', usageThreshold: 80 } },
+});

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { EVENT_FIELDS } from '../events/system-fields.ts';
-import { conditions } from './index.ts';
+import { conditions, EVENT_FIELDS } from './index.ts';
 import { sampleEvent } from './sample-event.ts';
 
 /** Of which Headgate knows the events before any comes. */
-const withSample = conditions.filter(({ source }) => source !== 'posted' && source !== 'beat');
+const withSample = conditions.filter(({ receivesEvents }) => receivesEvents !== true);
 
 test.each(withSample.map(one => [one.id, one] as const))(
   'a sample of %s has what the condition adds, under names that events have',
@@ -15,6 +14,6 @@ test.each(withSample.map(one => [one.id, one] as const))(
       ...(condition.source === 'component' && { _metric: expect.any(String) }),
     });
     const names = Object.keys(event ?? {}).filter(name => !EVENT_FIELDS.includes(name));
-    expect(names).toEqual(condition.source === 'fact' ? [] : ['__pipeline']);
+    expect(names).toEqual(condition.source === 'expiry' ? [] : ['__pipeline']);
   },
 );

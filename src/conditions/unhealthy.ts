@@ -13,23 +13,27 @@ interface UnhealthyOptions {
   readonly id: string;
   readonly name: string;
   readonly kind: ComponentKind;
+  /** `_metric` in its events. */
   readonly metric: string;
+  readonly example: ComponentCondition['example'];
 }
 
-/** Red for that share of the window counts, as the family counts failed checks; of several replicas more than half. */
+/** Red for that share of the window counts, as Cribl-compatible clients count failed checks; of several replicas more than half. */
 const RED_SHARE = 0.05;
 const RED_SHARE_OF_REPLICAS = 0.5;
 /** Numbers of health in events: 0 Green, 1 Yellow, 2 Red. */
 const HEALTH_NUMBERS = { Green: 0, Yellow: 1, Red: 2 } as const;
 
 /** Red over the window. An end takes knowing that it is not Red now: a silent sender is not well again. */
-function defineUnhealthy({ id, name, kind, metric }: UnhealthyOptions): ComponentCondition {
+function defineUnhealthy({ id, name, kind, metric, example }: UnhealthyOptions): ComponentCondition {
   return defineComponentCondition({
     id,
     name,
     category: kind === 'input' ? 'sources' : 'destinations',
     kind,
     description: `An ${kind} was Red over the time window.`,
+    sample: { _metric: metric, health: HEALTH_NUMBERS.Red },
+    example,
     schema: z.strictObject(componentConf(kind, 'The stretch of time whose health counts.')),
     // Until the outage has left the window, its time counts as Red.
     ...(kind === 'input' && { inhibitionGraceMs: ({ timeWindow }) => timeWindow.ms }),
@@ -72,6 +76,7 @@ export const unhealthySource = defineUnhealthy({
   name: 'Unhealthy Source',
   kind: 'input',
   metric: 'health.inputs',
+  example: { id: 'source_ill', conf: { name: '*', timeWindow: '5m' } },
 });
 
 export const unhealthyDest = defineUnhealthy({
@@ -79,4 +84,5 @@ export const unhealthyDest = defineUnhealthy({
   name: 'Unhealthy Destination',
   kind: 'output',
   metric: 'health.outputs',
+  example: { id: 'dest_ill', conf: { name: '*', timeWindow: '5m' } },
 });

@@ -10,9 +10,10 @@ import {
   type SubjectEvaluation,
   type Verdict,
   windowConf,
+  windowTraits,
 } from './condition.ts';
 
-/** What a condition on pipelines has in its conf. */
+/** The conf that conditions on pipelines share. */
 export interface PipelineConf {
   /** Id of a pipeline, or a pattern with `*`. */
   readonly name: string;
@@ -40,6 +41,21 @@ export const pipelineUnreachable: PipelineCondition = defineEvaluatedCondition({
   type: 'metric',
   category: 'pipelines',
   description: 'A pipeline could not be read, or pushed nothing, for the whole time window.',
+  sampleSubject: 'edge',
+  sample: {
+    origin_metadata: { type: 'pipeline', id: 'edge', subType: 'vector' },
+    timeWindow: '60s',
+    unreachableSince: '2024-02-01T00:27:00Z',
+    reason: 'http://127.0.0.1:9598: connect ECONNREFUSED 127.0.0.1:9598',
+    __worker_group: 'default',
+    __pipeline: 'sample',
+  },
+  example: { id: 'unreachable', conf: { name: '*', timeWindow: '60s' } },
+  traits: conf => ({
+    ...windowTraits(conf),
+    readings: { window: conf.timeWindow, pipelines: conf },
+    pipelines: conf,
+  }),
   schema,
   evaluate(evaluation: PipelineEvaluation, conf: PipelineConf): Verdict {
     const { subject } = evaluation;

@@ -15,15 +15,16 @@ interface VolumeOptions {
   readonly id: string;
   readonly name: string;
   readonly kind: ComponentKind;
-  /** What is an alarm. */
+  /** The side of the limit that is an alarm. */
   readonly when: 'greater' | 'less';
+  readonly example: ComponentCondition['example'];
 }
 
 /**
- * More or less data in the window than there should be, strictly. Too little is told only when a whole window was
- * watched; a name that was never seen had none.
+ * More or less data in the window than there should be, strictly. Too little is an alarm only when a whole window was
+ * observed; a name that was never seen had none.
  */
-function defineVolume({ id, name, kind, when }: VolumeOptions): ComponentCondition {
+function defineVolume({ id, name, kind, when, example }: VolumeOptions): ComponentCondition {
   const metric = kind === 'input' ? 'total.in_bytes' : 'total.out_bytes';
   return defineComponentCondition({
     id,
@@ -31,6 +32,9 @@ function defineVolume({ id, name, kind, when }: VolumeOptions): ComponentConditi
     category: kind === 'input' ? 'sources' : 'destinations',
     kind,
     description: `An ${kind} had ${when === 'greater' ? 'more' : 'less'} data in the time window than dataVolume.`,
+    sample: { _metric: metric, bytes: 1_200_000_000, dataVolume: '1GB' },
+    otherFields: ['events'],
+    example,
     schema: z.strictObject({
       ...componentConf(kind, 'The stretch of time whose data is added up.'),
       dataVolume: dataVolume.describe(
@@ -149,6 +153,7 @@ export const highVolume = defineVolume({
   name: 'High Data Volume',
   kind: 'input',
   when: 'greater',
+  example: { id: 'app_flood', conf: { name: 'syslog:app', dataVolume: '10GB', timeWindow: '1h' } },
 });
 
 export const lowVolume = defineVolume({
@@ -156,6 +161,7 @@ export const lowVolume = defineVolume({
   name: 'Low Data Volume',
   kind: 'input',
   when: 'less',
+  example: { id: 'app_thin', conf: { name: 'syslog:app', dataVolume: '1MB', timeWindow: '15m' } },
 });
 
 export const highVolumeDest = defineVolume({
@@ -163,6 +169,7 @@ export const highVolumeDest = defineVolume({
   name: 'High Data Volume Sent',
   kind: 'output',
   when: 'greater',
+  example: { id: 'archive_flood', conf: { name: 'aws_s3:archive', dataVolume: '10GB', timeWindow: '1h' } },
 });
 
 export const lowVolumeDest = defineVolume({
@@ -170,4 +177,8 @@ export const lowVolumeDest = defineVolume({
   name: 'Low Data Volume Sent',
   kind: 'output',
   when: 'less',
+  example: {
+    id: 'archive_thin',
+    conf: { name: 'aws_s3:archive', dataVolume: '5000 events', timeWindow: '1h' },
+  },
 });

@@ -159,7 +159,7 @@ it('tells once that an input is silent and once that it is back', async () => {
   expect(await stored()).toMatchObject([{ state: 'closed', seq: 2, close_reason: 'resolved' }]);
 });
 
-it('adds what metadata comes to at each transition, and goes without a field that cannot be worked out', async () => {
+it('adds the values of metadata at each transition, and omits a field that cannot be evaluated', async () => {
   await start(
     silent({
       metadata: [
@@ -189,7 +189,7 @@ it('adds what metadata comes to at each transition, and goes without a field tha
     expect(event).not.toHaveProperty('nothing');
   }
   expect(logged).toEqual([
-    expect.stringMatching(/^metadata cannot be worked out.*"notification":"silent","field":"broken"/),
+    expect.stringMatching(/^metadata cannot be evaluated.*"notification":"silent","field":"broken"/),
     expect.stringContaining("what is missing has no 'trim'"),
   ]);
 });
@@ -532,15 +532,15 @@ it('asks nobody again about silence before it can have lasted, and then tells it
   expect(notified).toHaveLength(51);
 });
 
-it('holds components with an open incident and those a notification names exactly', async () => {
+it('retains components with an open incident and those a notification names exactly', async () => {
   const [named, other] = [components.add('named'), components.add('other')];
   await start(
     silent({}, { name: 'syslog:a*' }),
     silent({ id: 'exact' }, { name: 'named', timeWindow: '48h' }),
   );
-  expect([app, named, other].map(engine.retains)).toEqual([false, true, false]);
+  expect([app, named, other].map(one => engine.retains(one))).toEqual([false, true, false]);
   await pass(62);
-  expect([app, named, other].map(engine.retains)).toEqual([true, true, false]);
+  expect([app, named, other].map(one => engine.retains(one))).toEqual([true, true, false]);
 });
 
 it('closes the incident of an input that is disabled, and raises none while it is', async () => {

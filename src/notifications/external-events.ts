@@ -9,9 +9,10 @@ const MAX_FIELDS = 100;
 /** Of the fields of one event, as JSON. */
 const MAX_FIELDS_LENGTH = 65_536;
 
-const externalConditions = new Map(
-  conditions.flatMap((one): [string, { adds: readonly string[] }][] =>
-    one.source === 'posted' || one.source === 'beat' ? [[one.id, one]] : [],
+/** By id of a condition that takes external events: the fields it adds itself. */
+const addedFields = new Map(
+  conditions.flatMap(({ id, receivesEvents, otherFields = [] }) =>
+    receivesEvents === true ? [[id, otherFields] as const] : [],
   ),
 );
 const ownFields = new Set(RESERVED_FIELDS);
@@ -19,8 +20,8 @@ const ownFields = new Set(RESERVED_FIELDS);
 const event = z
   .strictObject({
     condition: z
-      .enum([...externalConditions.keys()], {
-        error: `must be a condition that takes posted events: ${[...externalConditions.keys()].join(', ')}`,
+      .enum([...addedFields.keys()], {
+        error: `must be a condition that takes posted events: ${[...addedFields.keys()].join(', ')}`,
       })
       .describe('Which condition it tells of.'),
     key: z
@@ -35,7 +36,7 @@ const event = z
   })
   .superRefine(({ condition, fields }, context) => {
     if (fields === undefined) return;
-    for (const [path, message] of faultsOf(fields, externalConditions.get(condition)?.adds ?? []))
+    for (const [path, message] of faultsOf(fields, addedFields.get(condition) ?? []))
       context.addIssue({ code: 'custom', path: ['fields', ...path], message });
   });
 
@@ -77,6 +78,9 @@ const events = z.array(event).max(MAX_EVENTS, `must be at most ${MAX_EVENTS} eve
 export const externalEventsSchema = z.union([event, events]);
 
 export type ExternalEvent = z.output<typeof event>;
+
+/** Takes events that the sender of a pipeline posts; `Engine.receive` says when it resolves and rejects. */
+export type ReceiveEvents = (pipeline: string, events: readonly ExternalEvent[]) => Promise<void>;
 
 /** Reads a body; throws `z.ZodError` with the index of each bad event: one of them spoils the whole body. */
 export function readExternalEvents(raw: unknown): readonly ExternalEvent[] {

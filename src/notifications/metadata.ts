@@ -13,7 +13,7 @@ const MAX_METADATA_LENGTH = 65_536;
 
 /**
  * The event with the fields that its notification adds, each worked out over the event as it was without them. A field
- * the event has keeps its value. One that cannot be worked out is left out and told to `failed`.
+ * the event has keeps its value. One that cannot be evaluated is omitted, and `omitted` called.
  */
 export function withMetadata(
   event: HeadgateEvent,

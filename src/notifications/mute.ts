@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Clock } from '../lib/clock.ts';
 
 const TIME = /^(([01]\d|2[0-3]):[0-5]\d)-(([01]\d|2[0-3]):[0-5]\d|24:00)$/;
 
@@ -164,3 +165,29 @@ function isInWindow(window: MuteWindow, at: number): boolean {
 /** Whether messages are held back at `at` (epoch ms). A span that goes on past midnight belongs to the day it begins. */
 export const isMuted = (windows: readonly MuteWindow[], at: number): boolean =>
   windows.some(window => isInWindow(window, at));
+
+/** Whether messages of a notification are muted now, each answer good for a minute. */
+export interface MuteCheck {
+  isMuted(notification: string, windows: readonly MuteWindow[]): boolean;
+  /** Forgets the answers: windows have changed. */
+  reset(): void;
+}
+
+const MINUTE_MS = 60_000;
+
+export function createMuteCheck(clock: Pick<Clock, 'now'>): MuteCheck {
+  const answers = new Map<string, boolean>();
+  let answeredIn = -1;
+  return {
+    isMuted(notification, windows) {
+      if (windows.length === 0) return false;
+      const minute = Math.floor(clock.now() / MINUTE_MS);
+      if (minute !== answeredIn) answers.clear();
+      answeredIn = minute;
+      const answer = answers.get(notification) ?? isMuted(windows, clock.now());
+      answers.set(notification, answer);
+      return answer;
+    },
+    reset: () => answers.clear(),
+  };
+}

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import type { SubjectKind } from '../conditions/condition.ts';
 import { type AlertingRule, conditions, findCondition } from '../conditions/index.ts';
-import { SEVERITIES, type Severity } from '../events/event.ts';
+import { SEVERITIES } from '../events/event.ts';
 import { RESERVED_FIELDS } from '../events/system-fields.ts';
 import { expressionText } from '../expressions/schema.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
 import { mailConf } from '../targets/smtp/recipients.ts';
-import type { MetadataField } from './metadata.ts';
 import { type MuteWindow, muteWindows } from './mute.ts';
 
-/** The notification that Headgate itself has: a failing target is its incident. No other may be called so. */
+/** Id of Headgate's own notification, whose incidents are failing targets. No other may have it. */
 export const TARGET_HEALTH = 'headgate-target-health';
 
 const targetConfig = z.strictObject({
@@ -107,7 +107,7 @@ export interface Grouping {
   readonly fields: readonly string[];
   /** How long a new group waits for more. */
   readonly waitMs: number;
-  /** How long a group that was sent rests. */
+  /** How long a group that was sent waits before it is sent again. */
   readonly intervalMs: number;
 }
 
@@ -119,19 +119,22 @@ export interface Notification {
   readonly id: string;
   readonly disabled: boolean;
   readonly group: string;
+  /** Id of its condition. */
+  readonly condition: string;
   readonly rule: AlertingRule;
+  readonly subjectKind: SubjectKind;
+  /** Length of the stretch of time that its condition looks at; 0 where there is none. */
+  readonly windowMs: number;
   readonly targets: readonly string[];
-  readonly severity: Severity;
   readonly forMs: number;
-  /** How often an open incident is told again; null when only start and resolution are. */
+  /** How often an open incident is notified again; null when only start and resolution are. */
   readonly repeatMs: number | null;
-  /** Undefined when each event is told by itself. */
+  /** Undefined when each event is sent by itself. */
   readonly grouping: Grouping | undefined;
   /** When its alarms are held back. */
   readonly muteWindows: readonly MuteWindow[];
-  readonly description: string | undefined;
-  readonly runbookUrl: string | undefined;
-  readonly metadata: readonly MetadataField[];
+  /** What single targets need to know beside its events, by their ids. */
+  readonly targetConfigs: Readonly<Record<string, unknown>> | undefined;
   /** Changes with condition or conf; an open incident of another fingerprint is closed. */
   readonly fingerprint: string;
   /** Effective settings; serialises to what a file would say. */
@@ -145,40 +148,50 @@ export function configureNotification(raw: unknown): Notification {
   if (condition === undefined)
     throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
   const rule = configureRule(() => condition.configure(settings.conf));
-  if ((rule.source === 'posted' || rule.source === 'beat') && settings.for.ms > 0) throw forRefused(rule);
+  if (rule.noPending !== undefined && settings.for.ms > 0) throw forRefused(rule.noPending);
   const unusedGroupTimes =
     settings.groupBy === undefined ? GROUP_TIMES.filter(name => settings[name] !== undefined) : [];
   if (unusedGroupTimes.length > 0) throw groupByMissing(unusedGroupTimes);
-  let fingerprint: string | undefined;
+  // Computed when first read: a check of ten thousand needs neither.
+  const fingerprint = once(() => fingerprintOf(rule, condition.id));
+  const configs = once(() => targetConfigsOf(settings));
   return {
     id: settings.id,
     disabled: settings.disabled,
     group: settings.group,
+    condition: condition.id,
     rule,
+    subjectKind: rule.kind,
+    windowMs: rule.windowMs,
     targets: [...new Set(settings.targets)],
-    severity: settings.severity,
     forMs: settings.for.ms,
-    repeatMs: settings.repeatInterval?.ms ?? defaultRepeatMs(rule),
+    repeatMs: settings.repeatInterval?.ms ?? rule.repeatMs,
     grouping: groupingOf(settings),
     muteWindows: settings.muteWindows,
-    description: settings.description,
-    runbookUrl: settings.runbookUrl,
-    metadata: settings.metadata,
-    // Whoever only checks a file asks for none of ten thousand.
+    get targetConfigs() {
+      return configs();
+    },
     get fingerprint() {
-      fingerprint ??= fingerprintOf(rule, condition.id);
-      return fingerprint;
+      return fingerprint();
     },
     settings: { ...settings, conf: { ...rule.conf } },
   };
 }
 
-const DAY_MS = 86_400_000;
+function once<Value>(compute: () => Value): () => Value {
+  let computed: { readonly value: Value } | undefined;
+  return () => {
+    computed ??= { value: compute() };
+    return computed.value;
+  };
+}
 
-/** Whoever leaves out the resolution's message is told once a window instead, where there is one. */
-function defaultRepeatMs(rule: AlertingRule): number | null {
-  if (rule.source === 'posted' || rule.conf.notifyOnResolution) return null;
-  return rule.source === 'fact' ? DAY_MS : rule.conf.timeWindow.ms;
+function targetConfigsOf({ targetConfigs: all }: NotificationSettings): Notification['targetConfigs'] {
+  const configured = all.filter(({ conf }) => conf !== undefined);
+  // In the form in which the store gives it back: an event that is sent from memory is no other.
+  return configured.length === 0
+    ? undefined
+    : JSON.parse(JSON.stringify(Object.fromEntries(configured.map(({ id, conf }) => [id, conf]))));
 }
 
 const GROUP_TIMES = ['groupWait', 'groupInterval'] as const;
@@ -200,19 +213,9 @@ const groupingOf = ({ groupBy, groupWait, groupInterval }: NotificationSettings)
     intervalMs: groupInterval?.ms ?? DEFAULT_GROUP_INTERVAL_MS,
   };
 
-/** What is accepted is durable and told: nothing of it may wait in memory. */
-const forRefused = ({ condition }: AlertingRule): z.ZodError =>
-  new z.ZodError([
-    {
-      code: 'custom',
-      path: ['for'],
-      message:
-        condition.source === 'beat'
-          ? 'must be 0s: let the timeWindow be longer'
-          : `must be 0s: what is posted for '${condition.id}' is told at once; let its sender wait`,
-      input: undefined,
-    },
-  ]);
+/** An external event that is accepted is durable and notified: none may be pending in memory. */
+const forRefused = (reason: string): z.ZodError =>
+  new z.ZodError([{ code: 'custom', path: ['for'], message: `must be 0s: ${reason}`, input: undefined }]);
 
 const fingerprintOf = ({ conf }: AlertingRule, condition: string): string =>
   createHash('sha256')

@@ -1,4 +1,4 @@
-import type { ComponentConf, ComponentKinds, Subject } from '../conditions/condition.ts';
+import type { ComponentConf, ComponentKinds, NameSelector, Subject } from '../conditions/condition.ts';
 import { copyText } from '../lib/text.ts';
 import { type Component, type Components, componentName } from '../pipelines/components/component.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
@@ -223,3 +223,15 @@ export function subjectReader(
     return result;
   };
 }
+
+/** True for a pipeline in the group that a selector narrows to, where it does. */
+export const isInGroup = (
+  { __workerGroup: group }: NameSelector,
+  pipeline: { readonly group: string },
+): boolean => group === undefined || group === pipeline.group;
+
+/** True for a pipeline that a selector means. */
+export const matchesPipeline = (
+  selector: NameSelector,
+  pipeline: { readonly id: string; readonly group: string },
+): boolean => isInGroup(selector, pipeline) && createNameMatcher(selector)(pipeline.id);

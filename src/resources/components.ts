@@ -99,8 +99,8 @@ function createDescriber({
   components,
   now,
 }: ComponentSources): (known: KnownComponent) => DescribedComponent {
-  const watching = now.notifications.flatMap(({ rule, settings }) =>
-    rule.source === 'component' ? { settings, matches: createComponentMatcher(rule.conf, rule.kind) } : [],
+  const watching = now.notifications.flatMap(({ rule: { components: selector }, settings }) =>
+    selector === undefined ? [] : { settings, matches: createComponentMatcher(selector, selector.kind) },
   );
   return known => {
     const component = known.component ?? asNeverSeen(known);

@@ -2,8 +2,11 @@ import * as z from 'zod';
 import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Secret } from '../lib/secret.ts';
-import { type ExternalEvent, readExternalEvents } from '../notifications/external-events.ts';
-import type { ExternalEvents } from '../notifications/rules/external.ts';
+import {
+  type ExternalEvent,
+  type ReceiveEvents,
+  readExternalEvents,
+} from '../notifications/external-events.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
 import type { Point } from '../pipelines/parsers/point.ts';
 import type { PushSettings } from '../pipelines/settings.ts';
@@ -90,13 +93,13 @@ const MOST_PROBLEMS = 20;
  */
 export async function ingestEvents(
   endpoint: IngestEndpoint,
-  post: ExternalEvents['post'],
+  receive: ReceiveEvents,
   token: Secret | undefined,
   body: unknown,
 ): Promise<{ readonly accepted: number }> {
   const sender = senderOf(endpoint, token);
   const events = readEvents(body);
-  await post(sender.id, events);
+  await receive(sender.id, events);
   return { accepted: events.length };
 }
 

@@ -8,10 +8,9 @@ import type { ComponentEvaluation, OpenFor, Verdict } from '../../src/conditions
 import type { AlertingRule } from '../../src/conditions/index.ts';
 import { toOutgoing } from '../../src/events/outgoing.ts';
 import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
-import { activateRule } from '../../src/notifications/active-rule.ts';
+import { bulletinRow, transition } from '../../src/notifications/incidents/transition.ts';
 import { configureNotification } from '../../src/notifications/notification.ts';
 import { subjectOf } from '../../src/notifications/subjects.ts';
-import { bulletinRow, transition } from '../../src/notifications/transition.ts';
 import type { IncidentRow } from '../../src/storage/stores/incidents.ts';
 import { findTargetType } from '../../src/targets/index.ts';
 import { testClock } from './clock.ts';
@@ -55,7 +54,6 @@ export async function story() {
     description: 'The application of the shop.',
     runbookUrl: 'https://wiki.example/app-silent',
   });
-  const active = activateRule(notification, clock.monotonic());
   const app = components.add('app');
   const subject = subjectOf(app);
   components.data(app);
@@ -63,7 +61,7 @@ export async function story() {
   function change(status: 'ALARM' | 'OK', incident: IncidentRow | undefined, open: OpenFor | undefined) {
     return transition({
       workspace: 'default',
-      origin: active.origin,
+      origin: notification,
       subject,
       status,
       description: describe(evaluated(notification.rule, { subject, components, open })),
@@ -74,7 +72,7 @@ export async function story() {
       ids,
       externalUrl: EXTERNAL_URL,
       fieldOmitted: () => {},
-      bulletin: event => bulletinRow(active.origin, [], event, status === 'ALARM' ? 1 : 0),
+      bulletin: event => bulletinRow(notification, [], event, status === 'ALARM' ? 1 : 0),
     });
   }
 
@@ -137,13 +135,12 @@ async function externalEvent(systemFields: readonly string[]) {
     conf: { savedQueryId: 'failed_logins', message: '${count} failed logins on ${host}' },
   });
   const { rule } = notification;
-  if (rule.source !== 'posted') throw new Error('a search is posted');
-  const active = activateRule(notification, clock.monotonic());
+  if (rule.source !== 'external') throw new Error('a search is external');
   const key = 'failed_logins/web1';
   const fields = { count: 42, host: 'web1' };
   const { event } = transition({
     workspace: 'default',
-    origin: active.origin,
+    origin: notification,
     subject: { key, name: key, component: undefined },
     status: 'ALARM',
     description: rule.describe({ key, state: 'ALARM', fields, openMs: undefined }),
@@ -154,7 +151,7 @@ async function externalEvent(systemFields: readonly string[]) {
     ids: countingIds(),
     externalUrl: undefined,
     fieldOmitted: () => {},
-    bulletin: told => bulletinRow(active.origin, [], told, 1),
+    bulletin: sent => bulletinRow(notification, [], sent, 1),
   });
   return toOutgoing(event, systemFields, HOST);
 }

@@ -167,7 +167,7 @@ export async function addIngest(
     );
     json.post(below(eventsOperation), OPTIONS, async request => {
       const tenant = tenantOf(request);
-      return ingestEvents(ingestEndpointOf(tenant), tenant.postEvents, bearerToken(request), request.body);
+      return ingestEvents(ingestEndpointOf(tenant), tenant.receiveEvents, bearerToken(request), request.body);
     });
   });
   await scope.register(points => addPointRoutes(points, { tenantOf, below, config: OPTIONS.config }));

@@ -10,7 +10,8 @@ import type { HttpClient } from '../../lib/http/client.ts';
 import type { MonotonicIds } from '../../lib/ids.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createEngine, type Engine } from '../../notifications/engine.ts';
+import { createEngine } from '../../notifications/engine.ts';
+import type { ReceiveEvents } from '../../notifications/external-events.ts';
 import { failingTargets } from '../../notifications/incidents/target-health.ts';
 import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeat.ts';
 import { createMinuteRecorder, type MinuteRecorder } from '../../pipelines/history/recorder.ts';
@@ -59,8 +60,8 @@ export interface RunningQuotas {
 export interface Leader extends LeaderTask {
   readonly monitor: Monitor;
   readonly minutes: MinuteRecorder;
-  /** Takes events that others post. */
-  readonly post: Engine['post'];
+  /** Takes external events. */
+  readonly receive: ReceiveEvents;
   /** Takes over another configuration. */
   apply(now: Configuration): void;
   readonly requeue: Requeue;
@@ -138,10 +139,10 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
     operationalTarget: () => settings().delivery.operationalTarget,
     expiries: options.facts,
     isDisabled: (kind, subject) => isDisabled(kind, subject),
-    beatsFile: join(dataFolder, HEARTBEATS_FILE),
+    heartbeatsFile: join(dataFolder, HEARTBEATS_FILE),
   });
   teardown.add('notifications', () => engine.stop());
-  monitor.retain(engine.retains);
+  monitor.retain(component => engine.retains(component));
   teardown.add(
     'heartbeat',
     sendHeartbeats({
@@ -196,7 +197,8 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
   }
   const requeue = createRequeue({ workspace, storage, lanes });
   const { waitReason: heldBecause } = lanes;
-  return { monitor, minutes, post: engine.post, apply, stop, requeue, heldBecause };
+  const receive: ReceiveEvents = (pipeline, events) => engine.receive(pipeline, events);
+  return { monitor, minutes, receive, apply, stop, requeue, heldBecause };
 }
 
 type IsDisabled = (kind: ComponentKind, subject: Subject) => boolean;

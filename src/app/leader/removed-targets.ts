@@ -4,7 +4,7 @@ import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createMutex } from '../../lib/mutex.ts';
 import { revealJson } from '../../lib/secret.ts';
-import { notifiedTargets } from '../../notifications/transition.ts';
+import { notifiedTargets } from '../../notifications/rule-state.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findTargetType } from '../../targets/index.ts';
 import type { Target } from '../../targets/target.ts';

@@ -1,7 +1,6 @@
 import type { Duration } from '../../lib/duration.ts';
 import type { Notification } from '../../notifications/notification.ts';
-import { matchesPipeline } from '../../notifications/rules/evaluated-subjects.ts';
-import { createNameMatcher, isExact } from '../../notifications/subjects.ts';
+import { createNameMatcher, isExact, matchesPipeline } from '../../notifications/subjects.ts';
 import type { PipelineSettings } from '../../pipelines/settings.ts';
 import type { Target } from '../../targets/target.ts';
 import { type ConfigProblem, didYouMean, type ItemFindings, quote } from '../problems.ts';
@@ -20,7 +19,7 @@ interface CrossCheckInput {
 
 /** Holds targets and notifications against each other; what is wrong in itself counts by its id. */
 export function crossCheck({ targets, notifications, graph }: CrossCheckInput): ItemFindings {
-  const variables = variablesOf(notifications);
+  const variables = variablesOf(notifications, graph);
   const ofNotification = notificationTargetsChecker(graph);
   const edges = checkTargetEdges(graph);
   const named = notifications.map(ofNotification);
@@ -77,20 +76,18 @@ export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInter
     pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
   );
 
-/** Holds a notification's window against how often pipelines are read. */
+/** Compares a notification's window with how often pipelines are read. */
 export function checkWindow(
   notification: Notification,
   item: ConfigItem,
   intervals: readonly PullInterval[],
   origin: ValueOrigin,
 ): WindowFindings {
-  const { rule } = notification;
-  if (rule.source !== 'component' && rule.source !== 'pipeline') return { problems: [], warnings: [] };
-  const { timeWindow } = rule.conf;
-  const read =
-    rule.source === 'pipeline'
-      ? intervals.filter(({ pipeline }) => createNameMatcher(rule.conf)(pipeline))
-      : intervals;
+  const { readings } = notification.rule;
+  if (readings === undefined) return { problems: [], warnings: [] };
+  const { window: timeWindow, pipelines } = readings;
+  const isRead = createNameMatcher(pipelines);
+  const read = intervals.filter(({ pipeline }) => isRead(pipeline));
   const tooSlow = read.filter(({ interval }) => timeWindow.ms < READINGS_PER_WINDOW * interval.ms);
   if (timeWindow.ms >= SHORT_WINDOW_MS && tooSlow.length === 0) return { problems: [], warnings: [] };
   const place = origin.place([...item.path, 'conf', 'timeWindow']);
@@ -106,19 +103,19 @@ export function checkWindow(
     : { problems: [], warnings: [...warnings, { ...place, message }] };
 }
 
-/** Warns of a notification on pipelines that means none: nothing is known of it, so nothing is told. */
+/** Warns of a notification on pipelines that matches none: nothing is known of it, so it never alerts. */
 export function unknownPipeline(
   { rule }: Notification,
   item: ConfigItem,
   pipelines: readonly PipelineSettings[],
   origin: ValueOrigin,
 ): ConfigProblem[] {
-  if (rule.source !== 'pipeline' || pipelines.some(pipeline => matchesPipeline(rule.conf, pipeline)))
-    return [];
-  const { name, __workerGroup: group } = rule.conf;
+  const selector = rule.pipelines;
+  if (selector === undefined || pipelines.some(pipeline => matchesPipeline(selector, pipeline))) return [];
+  const { name, __workerGroup: group } = selector;
   const where = group === undefined ? '' : ` in the group ${quote(group)}`;
   const ids = pipelines.map(({ id }) => id);
-  const message = isExact(rule.conf)
+  const message = isExact(selector)
     ? `no pipeline${where} has the id ${quote(name)}${didYouMean(name, ids)}`
     : `no pipeline${where} has an id like ${quote(name)}; nothing is told until one has`;
   return [{ ...origin.place([...item.path, 'conf', 'name']), message }];

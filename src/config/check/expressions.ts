@@ -1,7 +1,7 @@
 import { evaluateOnSample } from '../../conditions/expression.ts';
-import { findCondition } from '../../conditions/index.ts';
+import { EVENT_FIELDS, findCondition, WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import { sampleEvent } from '../../conditions/sample-event.ts';
-import { EVENT_FIELDS, MAIL_VARIABLES, WHOLE_EVENT_FIELDS } from '../../events/system-fields.ts';
+import { MAIL_VARIABLES } from '../../events/system-fields.ts';
 import {
   type CompiledExpression,
   compileExpression,
@@ -15,23 +15,25 @@ import { didYouMean, type ItemFinding, quote } from '../problems.ts';
 import { childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
+import { reachableFrom, type TargetGraph } from './target-graph.ts';
 
-/** Holds the variables of templates against what events have, and against what the metadata of notifications adds. */
+/** Compares the variables of templates with the fields of events and of the metadata of notifications. */
 export interface Variables {
   ofTarget(item: ConfigItem): ItemFinding[];
   ofNotification(item: ConfigItem): ItemFinding[];
 }
 
-export function variablesOf(notifications: readonly ConfigItem[]): Variables {
+export function variablesOf(notifications: readonly ConfigItem[], graph: TargetGraph): Variables {
   const added = notifications.flatMap(metadataOf);
   const events = new Set([...EVENT_FIELDS, ...added]);
   const whole = new Set([...WHOLE_EVENT_FIELDS, ...added]);
   const mail = new Set([...whole, ...MAIL_VARIABLES]);
-  const hasExternal = notifications.some(isOnExternal);
+  const open = withSenderFields(notifications.filter(receivesEvents), graph);
   return {
-    ofTarget({ path, value }) {
+    ofTarget({ id, path, value }) {
       const type = childOf(value, 'type');
-      const known = hasExternal ? undefined : events;
+      const isOpen = id !== undefined && open.has(id);
+      const known = isOpen ? undefined : events;
       const texts = (
         keys: readonly string[],
         read: NamesOf,
@@ -41,7 +43,7 @@ export function variablesOf(notifications: readonly ConfigItem[]): Variables {
           ? []
           : keys.flatMap(key => unknownIn(read(childOf(value, key)), fields, [...path, key]));
       if (type === 'bulletin_message')
-        return texts(['message', 'text'], ofTemplate, hasExternal ? undefined : whole);
+        return texts(['message', 'text'], ofTemplate, isOpen ? undefined : whole);
       if (type === 'sns')
         return [...texts(['topicArn'], ofTopic), ...texts(['messageGroupId'], ofMessageGroup)];
       if (type !== 'webhook') return [];
@@ -52,7 +54,7 @@ export function variablesOf(notifications: readonly ConfigItem[]): Variables {
     },
     ofNotification(item) {
       const { path, value } = item;
-      if (isOnExternal(item)) return [];
+      if (receivesEvents(item)) return [];
       const configs = childOf(value, 'targetConfigs');
       const mails = Array.isArray(configs) ? configs : [];
       return [
@@ -74,11 +76,19 @@ export function variablesOf(notifications: readonly ConfigItem[]): Variables {
   };
 }
 
-/** Whoever posts an event gives it fields that no configuration knows. */
-function isOnExternal({ value }: ConfigItem): boolean {
+/** The senders of its events give them fields that no configuration knows. */
+function receivesEvents({ value }: ConfigItem): boolean {
   const condition = childOf(value, 'condition');
-  const found = typeof condition === 'string' ? findCondition(condition) : undefined;
-  return found !== undefined && found.source !== 'component';
+  return typeof condition === 'string' && findCondition(condition)?.receivesEvents === true;
+}
+
+/** Ids of the targets that events of these notifications may reach, by routes and fallbacks too. */
+function withSenderFields(notifications: readonly ConfigItem[], graph: TargetGraph): ReadonlySet<string> {
+  const named = notifications.flatMap(({ value }) => {
+    const targets = childOf(value, 'targets');
+    return Array.isArray(targets) ? targets.filter(id => typeof id === 'string') : [];
+  });
+  return new Set([...new Set(named)].flatMap(id => [...reachableFrom(graph, id).keys()]));
 }
 
 function metadataOf({ value }: ConfigItem): string[] {

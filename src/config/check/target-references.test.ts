@@ -179,8 +179,30 @@ describe('variables of a message', () => {
       "unknown variable 'sevrity'; did you mean 'severity'? (targets[0].text)",
     ]);
     expect(errors([{ ...bell, text: '${env}' }])).toEqual(["unknown variable 'env' (targets[0].text)"]);
-    const posted = { condition: 'monitor-alerts', conf: {} };
-    expect(errors([{ ...bell, text: '${whatever_was_posted}' }], posted)).toEqual([]);
+    const external = { condition: 'monitor-alerts', conf: {}, targets: ['b'] };
+    expect(errors([{ ...bell, text: '${whatever_was_posted}' }], external)).toEqual([]);
+  });
+
+  test.each([
+    ['monitor-alerts', {}],
+    ['heartbeat', { name: 'backup' }],
+    ['certificate-expiration', {}],
+    ['pipeline-unreachable', { name: '*' }],
+  ])(
+    'are checked whatever notification of %s there is that does not lead to the target',
+    (condition, conf) => {
+      const bell = { id: 'b', type: 'bulletin_message', text: '${sevrity}' };
+      const other = { condition, conf, targets: ['o'] };
+      expect(errors([bell, log('o')], other)).toEqual([
+        "unknown variable 'sevrity'; did you mean 'severity'? (targets[0].text)",
+      ]);
+    },
+  );
+
+  test('may be any where a router or a fallback leads events from outside to the target', () => {
+    const bell = { id: 'b', type: 'bulletin_message', text: '${whatever_was_posted}' };
+    const external = { condition: 'heartbeat', conf: { name: 'backup' }, targets: ['r'] };
+    expect(errors([bell, router('r', 'o'), log('o', { fallback: 'b' })], external)).toEqual([]);
   });
 });
 

@@ -124,6 +124,6 @@ describe('secrets', () => {
     });
     expect(JSON.stringify(targets[0]?.settings)).toContain('${_raw}');
     expect(targets[0]?.settings.description).toBe('a ${env:X}');
-    expect(notifications[0]?.description).toBe('${env:HOME}');
+    expect(notifications[0]?.settings.description).toBe('${env:HOME}');
   });
 });

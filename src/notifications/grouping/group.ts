@@ -13,7 +13,14 @@ export interface GroupedTransition {
   undo(isConflict: boolean): void;
 }
 
-export type GroupSettings = Pick<Notification, 'grouping' | 'muteWindows' | 'rule'>;
+/** How deliveries of an active rule are grouped, muted and inhibited. */
+export interface GroupSettings {
+  readonly notification: Pick<Notification, 'grouping' | 'muteWindows'>;
+  /** How long after an outage its alarms may still come of it, in milliseconds; undefined when none ever does. */
+  readonly inhibitionGraceMs?: number | undefined;
+  /** Whether one of the incidents that were inhibited for an outage which is over is about to close. */
+  isResolving(pipeline: string, inhibited: ReadonlyMap<string, Pick<GroupMember, 'incident'>>): boolean;
+}
 
 export interface GroupMember {
   readonly id: string;
@@ -21,31 +28,31 @@ export interface GroupMember {
   readonly incident: string;
   readonly group: string;
   readonly status: DeliveryRow['status'];
-  /** Its target was told nothing of the incident before. */
+  /** Its target was notified of nothing of the incident before. */
   readonly isFirst: boolean;
   /** The same for all of a group. */
-  readonly hold: Inhibition | undefined;
+  readonly inhibition: Inhibition | undefined;
 }
 
 export interface DeliveryGroup {
   readonly id: string;
   readonly members: Map<string, GroupMember>;
   notification: string;
-  /** How it is grouped, as text; undefined while nobody has said so since the start of the process. */
+  /** How it is grouped, as text; undefined while nothing has been added since the start of the process. */
   groupingKey: string | undefined;
   intervalMs: number;
   /** When its members are sent, on the monotonic clock; undefined without members. */
   dueAt: number | undefined;
-  /** Until when it rests, on the monotonic clock. */
+  /** When the interval after its last flush ends, on the monotonic clock. */
   intervalEndsAt: number;
-  /** When the target of its hold was last known to be told of the outage, on the monotonic clock. */
+  /** When its inhibition was last known to be active, on the monotonic clock. */
   inhibitedAt: number;
 }
 
 export interface GroupAddition {
   readonly before: IncidentRow | undefined;
   readonly grouping: Grouping;
-  /** Nothing of it may be told now, to no target. */
+  /** It is an alarm in a mute window, so that it waits for every target. */
   readonly isMutedAlarm: boolean;
 }
 
@@ -56,11 +63,13 @@ export interface InhibitedAlarm {
   readonly incident: IncidentRow;
 }
 
-/** A group's place in the line. One that is not its group's time any more is passed over. */
+/** When a group is to be looked at. One that is not its group's time any more is passed over. */
 export interface FlushTimer {
   readonly at: number;
   readonly group: DeliveryGroup;
 }
+
+export const keyOfGrouping = (grouping: Grouping): string => JSON.stringify(grouping);
 
 /** An end goes where its alarm went, whatever its own fields say. */
 export const groupIdOf = (event: HeadgateEvent, incident: IncidentRow, grouping: Grouping): string =>
@@ -68,7 +77,7 @@ export const groupIdOf = (event: HeadgateEvent, incident: IncidentRow, grouping:
     ? incident.group_id
     : hashOf([incident.notification, valuesOf(event, grouping)]);
 
-/** What is held back for one reason is told together once that is over, in so far as it would have been. */
+/** What is inhibited for one reason is sent together once that is over, in so far as it would have been. */
 export const inhibitedGroupId = (
   event: HeadgateEvent,
   incident: IncidentRow,

@@ -122,8 +122,9 @@ const event = (key: string, state: ExternalEvent['state'], team?: string): Exter
   state,
   ...(team !== undefined && { fields: { team } }),
 });
-const alarm = (key: string, team = 'red'): Promise<void> => engine.post('edge', [event(key, 'ALARM', team)]);
-const end = (key: string): Promise<void> => engine.post('edge', [event(key, 'OK')]);
+const alarm = (key: string, team = 'red'): Promise<void> =>
+  engine.receive('edge', [event(key, 'ALARM', team)]);
+const end = (key: string): Promise<void> => engine.receive('edge', [event(key, 'OK')]);
 const pass = (seconds: number): Promise<void> => clock.advance(seconds * 1000);
 
 const rows = async (): Promise<readonly DeliveryRow[]> =>

@@ -1,25 +1,18 @@
 import type { HeadgateEvent } from '../../events/event.ts';
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { createCountedLog } from '../../lib/counted-log.ts';
-import { createHeap } from '../../lib/heap.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { TransitionOperation } from '../../storage/operations/transition.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import type { Target } from '../../targets/target.ts';
-import {
-  createInhibitions,
-  type InhibitingIncidents,
-  inhibitionGraceMsOf,
-  MAX_RESOLVING_MS,
-} from '../inhibition/inhibition.ts';
-import { isMuted } from '../mute.ts';
+import type { Inhibitions } from '../inhibition/inhibition.ts';
+import { createMuteCheck, type MuteCheck } from '../mute.ts';
 import type { Grouping } from '../notification.ts';
-import { notifiedTargets } from '../transition.ts';
+import { notifiedTargets } from '../rule-state.ts';
 import {
   type DeliveryGroup,
-  type FlushTimer,
   type GroupAddition,
   type GroupedTransition,
   type GroupMember,
@@ -27,13 +20,17 @@ import {
   groupIdOf,
   type InhibitedAlarm,
   inhibitedGroupId,
+  keyOfGrouping,
 } from './group.ts';
+import { GroupTable } from './group-table.ts';
 
-/** How long until the store is asked again that refused a flush, and until a hold is looked at again. */
+/** How long until the store is asked again that refused a flush, and until an inhibition is looked at again. */
 const RETRY_MS = 1000;
 /** Mute windows begin and end with a minute. */
 const MUTE_STEP_MS = 60_000;
-/** How alarms wait for the end of a mute window or a hold where the notification does not group. */
+/** For how long after an outage a flush may wait for incidents that are about to close. */
+const MAX_RESOLVING_MS = 600_000;
+/** How alarms wait for the end of a mute window or an inhibition where the notification does not group. */
 const UNGROUPED: Grouping = { fields: [], waitMs: 0, intervalMs: 0 };
 /** Members that are read at a time when a process starts. */
 const PAGE_SIZE = 1000;
@@ -47,393 +44,338 @@ export interface GroupsOptions {
   readonly targets: ReadonlyMap<string, Target>;
   /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
   readonly released: (targets: Iterable<string>, first: string) => void;
-  /** The open incidents that told a target of a pipeline that it is unreachable. */
-  readonly outages: InhibitingIncidents['notifiedTo'];
-  /** Whether one of the incidents is about to end that were held back for an outage which is over. */
-  readonly isEnding: (group: Pick<DeliveryGroup, 'notification' | 'members'>, pipeline: string) => boolean;
+  readonly inhibitions: Inhibitions;
+  readonly hasPipeline: (id: string) => boolean;
+}
+
+/** What groups must know of a transition that is to be written. */
+export interface TransitionContext {
+  readonly event: HeadgateEvent;
+  /** The incident as it was. */
+  readonly before: IncidentRow | undefined;
+  readonly grouping: Grouping | undefined;
+  /** The one its subject is a part of. */
+  readonly pipeline?: string | undefined;
 }
 
 /**
- * Lets deliveries of a notification wait for others that agree with them, and alarms for the end of a mute window or of an
- * outage their target is told of. The first member of a group waits `groupWait`; after a flush the group rests for
- * `groupInterval`, and what comes meanwhile waits for its end. Memory runs ahead of the disk: it knows members from the moment they are handed to the writer, which keeps their order and that of flushes.
+ * Lets deliveries of a notification wait for others that agree with them, and alarms for the end of a mute window or of
+ * an inhibition. The first member of a group waits `groupWait`; what comes within `groupInterval` after a flush waits for
+ * the end of the interval. Memory runs ahead of the disk: it knows members from the moment they are handed to the writer,
+ * which keeps their order and that of flushes.
  */
 export interface Groups {
-  /** `before` is the incident as it was. */
-  enter(
-    operation: TransitionOperation,
-    context: {
-      readonly event: HeadgateEvent;
-      readonly before: IncidentRow | undefined;
-      readonly grouping: Grouping | undefined;
-      /** The one its subject is a part of. */
-      readonly pipeline?: string | undefined;
-    },
-  ): GroupedTransition;
+  enter(operation: TransitionOperation, context: TransitionContext): GroupedTransition;
   /** Groups whose notification groups otherwise now, or not at all, are sent at once, unless they are muted. */
-  configure(notifications: ReadonlyMap<string, GroupSettings>): void;
-  /** Takes up the members of the store. */
+  configure(settings: ReadonlyMap<string, GroupSettings>): void;
+  /** Resumes the members of the store. */
   start(): Promise<void>;
   /** Flushes nothing more and waits for flushes under way. */
   stop(): Promise<void>;
 }
 
-export function createGroups(options: GroupsOptions): Groups {
-  const { clock, storage, workspace } = options;
-  const groups = new Map<string, DeliveryGroup>();
-  const membersByIncident = new Map<string, Set<GroupMember>>();
-  const timers = createHeap<FlushTimer>((one, other) => one.at < other.at);
-  const flushes = new Set<Promise<void>>();
-  const faults = createCountedLog(options.logger, {
-    fields: {},
-    message: 'groups cannot be sent',
-    over: 'groups can be sent again',
-  });
-  const inhibitions = createInhibitions(options.outages, (incident, target) =>
-    [...(membersByIncident.get(incident) ?? [])].some(member => member.isFirst && member.target === target),
-  );
-  let configured: ReadonlyMap<string, GroupSettings> = new Map();
-  /** Answers of this minute. */
-  const mutedByNotification = new Map<string, boolean>();
-  let mutedAt = -1;
-  let cancel: Cancel = () => {};
-  let firesAt = Infinity;
-  let isStopped = false;
+export class DeliveryGroups implements Groups {
+  readonly #options: GroupsOptions;
+  readonly #table: GroupTable;
+  readonly #mutes: MuteCheck;
+  readonly #faults: CountedLog;
+  readonly #flushes = new Set<Promise<void>>();
+  #settings: ReadonlyMap<string, GroupSettings> = new Map();
 
-  function isMutedNow(notification: string): boolean {
-    const windows = configured.get(notification)?.muteWindows ?? [];
-    if (windows.length === 0) return false;
-    const minute = Math.floor(clock.now() / MUTE_STEP_MS);
-    if (minute !== mutedAt) mutedByNotification.clear();
-    mutedAt = minute;
-    const answer = mutedByNotification.get(notification) ?? isMuted(windows, clock.now());
-    mutedByNotification.set(notification, answer);
-    return answer;
+  constructor(options: GroupsOptions) {
+    this.#options = options;
+    this.#table = new GroupTable({
+      clock: options.clock,
+      flush: (group, now) => this.#flush(group, now),
+    });
+    this.#mutes = createMuteCheck(options.clock);
+    this.#faults = createCountedLog(options.logger, {
+      fields: {},
+      message: 'groups cannot be sent',
+      over: 'groups can be sent again',
+    });
   }
 
-  const ruleFor = (notification: string) => configured.get(notification)?.rule;
-
-  function groupOf(id: string, notification: string): DeliveryGroup {
-    const existing = groups.get(id);
-    if (existing !== undefined) {
-      if (notification !== '') existing.notification = notification;
-      return existing;
-    }
-    const created: DeliveryGroup = {
-      id,
-      members: new Map(),
-      notification,
-      groupingKey: undefined,
-      intervalMs: 0,
-      dueAt: undefined,
-      intervalEndsAt: -Infinity,
-      inhibitedAt: clock.monotonic(),
+  enter(operation: TransitionOperation, context: TransitionContext): GroupedTransition {
+    const { event, before, grouping: own, pipeline } = context;
+    const { remaining, dropped } = this.#dropSuperseded(operation);
+    const { incident } = operation;
+    const isOpen = incident.state === 'open';
+    const isMutedAlarm = isOpen && this.#isMutedNow(incident.notification);
+    const grouping = own ?? (isMutedAlarm ? UNGROUPED : undefined);
+    const inhibitors = isOpen
+      ? this.#inhibitorsFor(incident.notification, pipeline, remaining)
+      : NO_INHIBITORS;
+    const isUnchanged = dropped.length === 0 && remaining === operation.deliveries;
+    if (isUnchanged && grouping === undefined && inhibitors.size === 0) return { operation, undo: () => {} };
+    for (const member of dropped) this.#table.remove(member);
+    const id = grouping && groupIdOf(event, incident, grouping);
+    const others = remaining.filter(({ target }) => !inhibitors.has(target));
+    const added =
+      grouping === undefined || id === undefined
+        ? others
+        : this.#add(others, this.#table.groupOf(id, incident.notification), {
+            before,
+            grouping,
+            isMutedAlarm,
+          });
+    const inhibited = remaining.flatMap(row =>
+      pipeline === undefined || !inhibitors.has(row.target)
+        ? []
+        : [this.#inhibit(row, pipeline, { event, before, grouping: own, incident })],
+    );
+    const [inhibitor] = inhibitors.values();
+    const changed = {
+      ...operation,
+      deliveries: [...added, ...inhibited],
+      incident: {
+        ...incident,
+        group_id: id ?? incident.group_id,
+        inhibited_by: inhibitor?.id ?? incident.inhibited_by,
+      },
+      dropped: dropped.map(member => member.id),
     };
-    groups.set(id, created);
-    return created;
+    return { operation: changed, undo: isConflict => this.#undo(changed, dropped, isConflict) };
   }
 
-  function schedule(group: DeliveryGroup, at: number): void {
-    timers.push({ at, group });
-    if (at < firesAt) rearm();
-  }
-
-  function rearm(): void {
-    cancel();
-    firesAt = timers.peek()?.at ?? Infinity;
-    if (!isStopped && firesAt < Infinity) cancel = clock.after(firesAt - clock.monotonic(), run);
-  }
-
-  function run(): void {
-    const now = clock.monotonic();
-    for (let timer = timers.peek(); timer !== undefined && timer.at <= now; timer = timers.peek()) {
-      timers.pop();
-      const { group } = timer;
-      if (group.dueAt !== undefined && group.dueAt <= now) flush(group, now);
-      else if (group.dueAt === undefined && group.intervalEndsAt <= now) groups.delete(group.id);
+  configure(settings: ReadonlyMap<string, GroupSettings>): void {
+    this.#settings = settings;
+    this.#mutes.reset();
+    const now = this.#options.clock.monotonic();
+    for (const group of this.#table.all()) {
+      const grouping = this.#groupingOf(group.notification);
+      if (group.groupingKey === (grouping && keyOfGrouping(grouping))) continue;
+      group.groupingKey = grouping && keyOfGrouping(grouping);
+      group.intervalMs = grouping?.intervalMs ?? 0;
+      group.intervalEndsAt = now;
+      if (group.members.size > 0) this.#table.scheduleFlush(group, now);
+      else this.#table.schedule(group, now);
     }
-    rearm();
   }
 
-  function scheduleFlush(group: DeliveryGroup, due: number): void {
-    if (group.dueAt !== undefined && group.dueAt <= due) return;
-    group.dueAt = due;
-    schedule(group, due);
-  }
-
-  function addMember(group: DeliveryGroup, member: GroupMember): void {
-    group.members.set(member.id, member);
-    const others = membersByIncident.get(member.incident);
-    if (others === undefined) membersByIncident.set(member.incident, new Set([member]));
-    else others.add(member);
-  }
-
-  function removeMember(member: GroupMember): void {
-    const group = groups.get(member.group);
-    if (group?.members.delete(member.id) !== true) return;
-    if (group.members.size === 0) {
-      group.dueAt = undefined;
-      schedule(group, Math.max(group.intervalEndsAt, clock.monotonic()));
+  async start(): Promise<void> {
+    const { clock, storage, workspace } = this.#options;
+    for (const { id, interval_ends_at } of await storage.in(workspace).groups.withinInterval()) {
+      const remainingMs = interval_ends_at - clock.now();
+      if (remainingMs <= 0) continue;
+      const group = this.#table.groupOf(id, '');
+      group.intervalEndsAt = clock.monotonic() + remainingMs;
+      this.#table.schedule(group, group.intervalEndsAt);
     }
-    unindex(member);
+    await this.#resumeMembers();
   }
 
-  function unindex(member: GroupMember): void {
-    const others = membersByIncident.get(member.incident);
-    others?.delete(member);
-    if (others?.size === 0) membersByIncident.delete(member.incident);
+  async stop(): Promise<void> {
+    this.#table.stop();
+    await Promise.all(this.#flushes);
   }
 
-  /** What is held back is no end, and has no other pipeline and target beside it. */
-  function isHeld(group: DeliveryGroup, now: number): boolean {
-    const hold = group.members.values().next().value?.hold;
-    if (hold === undefined) return false;
-    if (inhibitions.isActive(hold)) {
+  #groupingOf(notification: string): Grouping | undefined {
+    return this.#settings.get(notification)?.notification.grouping;
+  }
+
+  #isMutedNow(notification: string): boolean {
+    return this.#mutes.isMuted(
+      notification,
+      this.#settings.get(notification)?.notification.muteWindows ?? [],
+    );
+  }
+
+  #inhibitorsFor(
+    notification: string,
+    pipeline: string | undefined,
+    deliveries: readonly DeliveryRow[],
+  ): ReadonlyMap<string, IncidentRow> {
+    if (this.#settings.get(notification)?.inhibitionGraceMs === undefined) return NO_INHIBITORS;
+    return this.#options.inhibitions.inhibitorsFor(pipeline, deliveries, this.#isUnsent);
+  }
+
+  /** Whether what a target is to be notified of an incident still waits, and nothing was sent before. */
+  readonly #isUnsent = (incident: string, target: string): boolean =>
+    [...(this.#table.membersOf(incident) ?? [])].some(member => member.isFirst && member.target === target);
+
+  /** An inhibited group holds no end, and only one pipeline and target. */
+  #isInhibited(group: DeliveryGroup, now: number): boolean {
+    const inhibition = group.members.values().next().value?.inhibition;
+    if (inhibition === undefined) return false;
+    if (this.#options.inhibitions.isActive(inhibition, this.#isUnsent)) {
       group.inhibitedAt = now;
       return true;
     }
     const sinceMs = now - group.inhibitedAt;
-    if (sinceMs < (inhibitionGraceMsOf(ruleFor(group.notification)) ?? 0)) return true;
-    return sinceMs < MAX_RESOLVING_MS && options.isEnding(group, hold.pipeline);
+    const settings = this.#settings.get(group.notification);
+    if (sinceMs < (settings?.inhibitionGraceMs ?? 0)) return true;
+    if (sinceMs >= MAX_RESOLVING_MS) return false;
+    if (!this.#options.hasPipeline(inhibition.pipeline)) return true;
+    return settings?.isResolving(inhibition.pipeline, group.members) === true;
   }
 
-  function flush(group: DeliveryGroup, now: number): void {
-    if (isHeld(group, now)) {
-      group.dueAt = undefined;
-      scheduleFlush(group, now + RETRY_MS);
+  #flush(group: DeliveryGroup, now: number): void {
+    if (this.#isInhibited(group, now)) {
+      this.#table.postpone(group, now + RETRY_MS);
       return;
     }
-    const onlyResolved = isMutedNow(group.notification);
+    const onlyResolved = this.#isMutedNow(group.notification);
     const members = [...group.members.values()].filter(({ status }) => !onlyResolved || status === 'OK');
-    for (const member of members) {
-      group.members.delete(member.id);
-      unindex(member);
-    }
-    group.dueAt = undefined;
-    if (group.members.size > 0) scheduleFlush(group, now + MUTE_STEP_MS - (clock.now() % MUTE_STEP_MS));
+    this.#table.take(group, members);
+    if (group.members.size > 0)
+      this.#table.scheduleFlush(group, now + MUTE_STEP_MS - (this.#options.clock.now() % MUTE_STEP_MS));
     if (members.length === 0) return;
     group.intervalEndsAt = now + group.intervalMs;
-    schedule(group, group.intervalEndsAt);
-    const work: Promise<void> = write(group, members, onlyResolved).finally(() => flushes.delete(work));
-    flushes.add(work);
+    this.#table.schedule(group, group.intervalEndsAt);
+    const work: Promise<void> = this.#write(group, members, onlyResolved).finally(() =>
+      this.#flushes.delete(work),
+    );
+    this.#flushes.add(work);
   }
 
-  async function write(
-    group: DeliveryGroup,
-    members: readonly GroupMember[],
-    onlyResolved: boolean,
-  ): Promise<void> {
+  async #write(group: DeliveryGroup, members: readonly GroupMember[], onlyResolved: boolean): Promise<void> {
+    const { clock, storage, workspace, released } = this.#options;
     const now = clock.now();
     try {
       const row = { id: group.id, interval_ends_at: now + group.intervalMs };
       await storage.commit({ kind: 'flush', workspace, group: row, onlyResolved, now });
       const [first = ''] = members.map(({ id }) => id).sort();
-      options.released(new Set(members.map(({ target }) => target)), first);
-      faults.recovered();
+      released(new Set(members.map(({ target }) => target)), first);
+      this.#faults.recovered();
     } catch (error) {
-      faults.failed(error);
-      const again = groupOf(group.id, group.notification);
-      for (const member of members) addMember(again, member);
-      scheduleFlush(again, clock.monotonic() + RETRY_MS);
+      this.#faults.failed(error);
+      const again = this.#table.groupOf(group.id, group.notification);
+      for (const member of members) this.#table.add(again, member);
+      this.#table.scheduleFlush(again, clock.monotonic() + RETRY_MS);
     }
   }
 
   /**
-   * What waits of an incident that ends need not be told, nor its end to whom nothing else was told of it. Beside an alarm
-   * that waits nothing else reminds.
+   * What waits of an incident that closes need not be sent, nor its end to targets that were notified of nothing else of
+   * it. Beside an alarm that waits nothing else reminds.
    */
-  function dropSuperseded(operation: TransitionOperation): {
+  #dropSuperseded(operation: TransitionOperation): {
     remaining: readonly DeliveryRow[];
     dropped: readonly GroupMember[];
   } {
     const { deliveries, incident } = operation;
-    const existing = membersByIncident.get(incident.id);
-    if (existing === undefined) return { remaining: deliveries, dropped: [] };
+    const present = this.#table.membersOf(incident.id);
+    if (present === undefined) return { remaining: deliveries, dropped: [] };
     const isEnd = incident.state === 'closed';
-    const dropped = isEnd ? [...existing] : [];
+    const dropped = isEnd ? [...present] : [];
     const skipped = new Set(
-      [...existing].filter(({ isFirst }) => isFirst || !isEnd).map(({ target }) => target),
+      [...present].filter(({ isFirst }) => isFirst || !isEnd).map(({ target }) => target),
     );
     return { remaining: deliveries.filter(({ target }) => !skipped.has(target)), dropped };
   }
 
-  function enqueue(
+  #add(
+    rows: readonly DeliveryRow[],
+    group: DeliveryGroup,
+    { before, grouping, isMutedAlarm }: GroupAddition,
+  ): readonly DeliveryRow[] {
+    const isGrouped = (id: string): boolean =>
+      isMutedAlarm || this.#options.targets.get(id)?.neverGroups !== true;
+    if (!rows.some(({ target }) => isGrouped(target))) return rows;
+    const now = this.#options.clock.monotonic();
+    group.groupingKey = keyOfGrouping(grouping);
+    group.intervalMs = grouping.intervalMs;
+    this.#table.scheduleFlush(
+      group,
+      group.intervalEndsAt > now ? group.intervalEndsAt : now + grouping.waitMs,
+    );
+    const notified = before === undefined ? [] : notifiedTargets(before);
+    return rows.map(row => {
+      if (!isGrouped(row.target)) return row;
+      return this.#addOne(row, group, { isFirst: !notified.includes(row.target), inhibition: undefined });
+    });
+  }
+
+  /** Each target's in a group of its own, as the inhibition may end at another time for each. */
+  #inhibit(
+    row: DeliveryRow,
+    pipeline: string,
+    { event, before, grouping = UNGROUPED, incident }: InhibitedAlarm,
+  ): DeliveryRow {
+    const inhibition = { pipeline, target: row.target };
+    const group = this.#table.groupOf(
+      inhibitedGroupId(event, incident, grouping, inhibition),
+      row.notification,
+    );
+    this.#table.scheduleFlush(group, this.#options.clock.monotonic() + RETRY_MS);
+    const isFirst = before === undefined || !notifiedTargets(before).includes(row.target);
+    return this.#addOne(row, group, { isFirst, inhibition });
+  }
+
+  #addOne(
     row: DeliveryRow,
     group: DeliveryGroup,
-    { isFirst, hold }: Pick<GroupMember, 'isFirst' | 'hold'>,
+    { isFirst, inhibition }: Pick<GroupMember, 'isFirst' | 'inhibition'>,
   ): DeliveryRow {
-    addMember(group, {
+    this.#table.add(group, {
       id: row.id,
       target: row.target,
       incident: row.incident_id,
       group: group.id,
       status: row.status,
       isFirst,
-      hold,
+      inhibition,
     });
-    if (hold !== undefined) return { ...row, state: 'grouped', group_id: group.id, inhibited_for: hold.pipeline };
+    const grouped = { ...row, state: 'grouped', group_id: group.id } as const;
+    if (inhibition !== undefined) return { ...grouped, inhibited_for: inhibition.pipeline };
+    const { clock } = this.#options;
     const inMs = Math.max(0, (group.dueAt ?? 0) - clock.monotonic());
-    return { ...row, state: 'grouped', group_id: group.id, next_at: clock.now() + Math.ceil(inMs) };
-  }
-
-  function enqueueAll(
-    rows: readonly DeliveryRow[],
-    group: DeliveryGroup,
-    { before, grouping, isMutedAlarm: isHeld }: GroupAddition,
-  ): readonly DeliveryRow[] {
-    const isGrouped = (id: string): boolean => isHeld || options.targets.get(id)?.neverGroups !== true;
-    if (!rows.some(({ target }) => isGrouped(target))) return rows;
-    const now = clock.monotonic();
-    group.groupingKey = keyOfGrouping(grouping);
-    group.intervalMs = grouping.intervalMs;
-    scheduleFlush(group, group.intervalEndsAt > now ? group.intervalEndsAt : now + grouping.waitMs);
-    const notified = before === undefined ? [] : notifiedTargets(before);
-    return rows.map(row =>
-      isGrouped(row.target)
-        ? enqueue(row, group, { isFirst: !notified.includes(row.target), hold: undefined })
-        : row,
-    );
-  }
-
-  /** Each target's for itself, as each may be told of the outage at another time. */
-  function inhibit(
-    row: DeliveryRow,
-    pipeline: string,
-    { event, before, grouping = UNGROUPED, incident }: InhibitedAlarm,
-  ): DeliveryRow {
-    const hold = { pipeline, target: row.target };
-    const group = groupOf(inhibitedGroupId(event, incident, grouping, hold), row.notification);
-    scheduleFlush(group, clock.monotonic() + RETRY_MS);
-    const isFirst = before === undefined || !notifiedTargets(before).includes(row.target);
-    return enqueue(row, group, { isFirst, hold });
+    return { ...grouped, next_at: clock.now() + Math.ceil(inMs) };
   }
 
   /** After a conflict what was dropped may have been sent: it is flushed, and no end waits for it any more. */
-  function undo(
+  #undo(
     { deliveries, incident }: TransitionOperation,
     dropped: readonly GroupMember[],
     isConflict: boolean,
   ): void {
     for (const { id, group_id: groupId } of deliveries) {
-      const member = groupId === null ? undefined : groups.get(groupId)?.members.get(id);
-      if (member !== undefined) removeMember(member);
+      const member = groupId === null ? undefined : this.#table.find(groupId, id);
+      if (member !== undefined) this.#table.remove(member);
     }
     for (const member of dropped) {
-      const group = groupOf(member.group, incident.notification);
+      const group = this.#table.groupOf(member.group, incident.notification);
       if (isConflict) group.members.set(member.id, member);
-      else addMember(group, member);
-      scheduleFlush(group, clock.monotonic());
+      else this.#table.add(group, member);
+      this.#table.scheduleFlush(group, this.#options.clock.monotonic());
     }
   }
 
-  async function resumeMembers(): Promise<void> {
-    const { members } = storage.in(workspace).groups;
+  async #resumeMembers(): Promise<void> {
+    const { members } = this.#options.storage.in(this.#options.workspace).groups;
     for (let after: string | undefined = ''; after !== undefined; ) {
       const rows = await members(after, PAGE_SIZE);
-      for (const row of rows) resumeMember(row);
+      for (const row of rows) this.#resumeMember(row);
       after = rows.length < PAGE_SIZE ? undefined : rows.at(-1)?.id;
     }
   }
 
   /** Whatever the wall clock says by now, it waits no longer than its notification lets it. */
-  function resumeMember(row: DeliveryRow): void {
-    const { id, target, incident_id, group_id, notification, status, seq, next_at } = row;
+  #resumeMember(row: DeliveryRow): void {
+    const { clock } = this.#options;
+    const { id, target, incident_id, group_id, notification, status, seq, next_at, inhibited_for } = row;
     if (group_id === null) return;
-    const grouping = configured.get(notification)?.grouping;
-    const group = groupOf(group_id, notification);
+    const grouping = this.#groupingOf(notification);
+    const group = this.#table.groupOf(group_id, notification);
     group.notification = notification;
     group.intervalMs = grouping?.intervalMs ?? 0;
     group.groupingKey = grouping && keyOfGrouping(grouping);
-    const hold = row.inhibited_for === null ? undefined : { pipeline: row.inhibited_for, target };
-    addMember(group, {
+    const inhibition = inhibited_for === null ? undefined : { pipeline: inhibited_for, target };
+    const isFirst = seq === 1;
+    this.#table.add(group, {
       id,
       target,
       incident: incident_id,
       group: group_id,
       status,
-      isFirst: seq === 1,
-      hold,
+      isFirst,
+      inhibition,
     });
-    const most = grouping === undefined ? 0 : Math.max(grouping.waitMs, grouping.intervalMs);
-    scheduleFlush(group, clock.monotonic() + Math.min(Math.max(0, (next_at ?? 0) - clock.now()), most));
+    const mostMs = grouping === undefined ? 0 : Math.max(grouping.waitMs, grouping.intervalMs);
+    const waitMs = Math.min(Math.max(0, (next_at ?? 0) - clock.now()), mostMs);
+    this.#table.scheduleFlush(group, clock.monotonic() + waitMs);
   }
-
-  return {
-    enter(operation, { event, before, grouping: own, pipeline }) {
-      const { remaining, dropped } = dropSuperseded(operation);
-      const { incident } = operation;
-      const isOpen = incident.state === 'open';
-      const isMutedAlarm = isOpen && isMutedNow(incident.notification);
-      const grouping = own ?? (isMutedAlarm ? UNGROUPED : undefined);
-      const rule = ruleFor(incident.notification);
-      const inhibited = isOpen ? inhibitions.inhibitorsFor(rule, pipeline, remaining) : NO_INHIBITORS;
-      if (
-        dropped.length === 0 &&
-        grouping === undefined &&
-        inhibited.size === 0 &&
-        remaining === operation.deliveries
-      )
-        return { operation, undo: () => {} };
-      for (const member of dropped) removeMember(member);
-      const id = grouping && groupIdOf(event, incident, grouping);
-      const free = remaining.filter(({ target }) => !inhibited.has(target));
-      const groupedRows =
-        grouping === undefined || id === undefined
-          ? free
-          : enqueueAll(free, groupOf(id, incident.notification), {
-              before,
-              grouping,
-              isMutedAlarm: isMutedAlarm,
-            });
-      const inhibitedRows = remaining.flatMap(row =>
-        pipeline === undefined || !inhibited.has(row.target)
-          ? []
-          : [inhibit(row, pipeline, { event, before, grouping: own, incident })],
-      );
-      const [inhibitor] = inhibited.values();
-      const changed = {
-        ...operation,
-        deliveries: [...groupedRows, ...inhibitedRows],
-        incident: {
-          ...incident,
-          group_id: id ?? incident.group_id,
-          inhibited_by: inhibitor?.id ?? incident.inhibited_by,
-        },
-        dropped: dropped.map(member => member.id),
-      };
-      return { operation: changed, undo: isConflict => undo(changed, dropped, isConflict) };
-    },
-    configure(notifications) {
-      configured = notifications;
-      mutedByNotification.clear();
-      const now = clock.monotonic();
-      for (const group of groups.values()) {
-        const grouping = configured.get(group.notification)?.grouping;
-        if (group.groupingKey === (grouping && keyOfGrouping(grouping))) continue;
-        group.groupingKey = grouping && keyOfGrouping(grouping);
-        group.intervalMs = grouping?.intervalMs ?? 0;
-        group.intervalEndsAt = now;
-        if (group.members.size > 0) scheduleFlush(group, now);
-        else schedule(group, now);
-      }
-    },
-    async start() {
-      for (const { id, interval_ends_at } of await storage.in(workspace).groups.withinInterval()) {
-        const restMs = interval_ends_at - clock.now();
-        if (restMs <= 0) continue;
-        const group = groupOf(id, '');
-        group.intervalEndsAt = clock.monotonic() + restMs;
-        schedule(group, group.intervalEndsAt);
-      }
-      await resumeMembers();
-    },
-    async stop() {
-      isStopped = true;
-      cancel();
-      await Promise.all(flushes);
-    },
-  };
 }
 
 const NO_INHIBITORS: ReadonlyMap<string, IncidentRow> = new Map();
-const keyOfGrouping = (grouping: Grouping): string => JSON.stringify(grouping);

@@ -2,7 +2,7 @@ import type { Description } from '../../conditions/condition.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { withAttachedFields } from '../../events/outgoing.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createCountedLog } from '../../lib/counted-log.ts';
+import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
 import { AppError, reasonOf } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -10,11 +10,10 @@ import type { Storage } from '../../storage/storage.ts';
 import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { resolveRoutes, type Target } from '../../targets/target.ts';
-import type { OpenIncident, RuleState } from '../active-rule.ts';
-import { createGroups, type Groups, type GroupsOptions } from '../grouping/groups.ts';
-import type { InhibitingIncidents } from '../inhibition/inhibition.ts';
-import { bulletinRow, type IncidentChange, notifiedTargets, transition } from '../transition.ts';
+import type { Groups } from '../grouping/groups.ts';
+import { notifiedTargets, type OpenIncident, type RuleState } from '../rule-state.ts';
 import { lastDeliveryHints } from './last-event.ts';
+import { type BulletinTarget, bulletinRow, type IncidentChange, transition } from './transition.ts';
 
 export interface IncidentsOptions {
   readonly workspace: string;
@@ -24,65 +23,131 @@ export interface IncidentsOptions {
   readonly logger: Logger;
   /** Takes over the deliveries of an event as soon as they are on disk. */
   readonly enqueue: (rows: readonly DeliveryRow[], event: HeadgateEvent) => void;
-  /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
-  readonly released: (targets: Iterable<string>, first: string) => void;
+  readonly groups: Groups;
+  /** Where people reach this Headgate. */
   readonly externalUrl: () => string | undefined;
-  /** What `cribl_host` says. */
+  /** The value of `cribl_host`. */
   readonly instanceName: () => string;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
-  /** The open incidents that told a target of a pipeline that it is unreachable. */
-  readonly outages: InhibitingIncidents['notifiedTo'];
-  /** Whether one of the incidents is about to end that were held back for an outage which is over. */
-  readonly isEnding: GroupsOptions['isEnding'];
 }
 
-/** What is to be told of a subject. */
-interface StateChange extends Pick<IncidentChange, 'subject' | 'status'> {
+/** A change of a subject's state that is to be notified. */
+export interface StateChange extends Pick<IncidentChange, 'subject' | 'status'> {
   readonly description: Description;
   readonly closeReason?: string;
-  /** Id of the incident that tells of it in its place: nobody is told of it by itself. */
+  /** Id of the incident that summarizes it: no target is notified of it by itself. */
   readonly summary?: string;
-  /** What all that it tells of is a part of; left out, its component says. */
+  /** What all that it summarizes is a part of; left out, its component says. */
   readonly pipeline?: string | undefined;
   readonly eventId?: string;
 }
 
 /** Opens, repeats and closes incidents; memory runs ahead of the disk and goes back when the disk refuses. */
 export interface Incidents {
-  /** Answers when it is on disk, or why it is not. Nothing else may be told of the subject meanwhile. */
-  notify(ruleState: RuleState, change: StateChange): Promise<unknown>;
-  /** An incident of the store, taken up by this process. */
+  /** Resolves when it is on disk, with the reason when it is not. No other change of the subject may be notified meanwhile. */
+  notify(rule: RuleState, change: StateChange): Promise<unknown>;
+  /** An incident of the store as this process goes on with it. */
   resume(row: IncidentRow): OpenIncident;
-  readonly groups: Pick<Groups, 'configure' | 'start' | 'stop'>;
   /** Resolves when nothing is on its way to the disk. */
   idle(): Promise<void>;
 }
 
-const isConflict = (error: unknown): boolean => error instanceof AppError && error.code === 'conflict';
+export class StoredIncidents implements Incidents {
+  readonly #options: IncidentsOptions;
+  readonly #faults: CountedLog;
+  readonly #inProgress = new Set<Promise<unknown>>();
 
-export function createIncidents(options: IncidentsOptions): Incidents {
-  const { clock, logger, storage, workspace } = options;
-  const inProgress = new Set<Promise<unknown>>();
-  const groups = createGroups(options);
-  const faults = createCountedLog(logger, {
-    fields: {},
-    message: 'transitions cannot be written',
-    over: 'transitions can be written again',
-  });
+  constructor(options: IncidentsOptions) {
+    this.#options = options;
+    this.#faults = createCountedLog(options.logger, {
+      fields: {},
+      message: 'transitions cannot be written',
+      over: 'transitions can be written again',
+    });
+  }
 
-  function changeOf(ruleState: RuleState, change: StateChange): IncidentChange {
-    const open = ruleState.incidents.get(change.subject.key);
-    const notified =
-      change.status === 'OK' && open !== undefined ? notifiedTargets(open.row) : ruleState.targets;
-    const openAfter = ruleState.incidents.size + (change.status === 'OK' ? -1 : open === undefined ? 1 : 0);
-    const routed = (ids: readonly string[], event: HeadgateEvent) =>
-      resolveRoutes(ids, event, options.targets);
+  notify(rule: RuleState, change: StateChange): Promise<unknown> {
+    const { key } = change.subject;
+    const work: Promise<unknown> = this.#write(rule, change)
+      .catch((error: unknown) => {
+        this.#options.logger.error(
+          { reason: reasonOf(error) },
+          'a transition was given up until the next evaluation',
+        );
+        return error;
+      })
+      .finally(() => {
+        this.#inProgress.delete(work);
+        rule.writing.delete(key);
+      });
+    this.#inProgress.add(work);
+    rule.writing.set(key, work);
+    return work;
+  }
+
+  resume(row: IncidentRow): OpenIncident {
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    return { row, observedSince: now, notifiedAt: now - Math.max(0, clock.now() - row.last_event_at) };
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all(this.#inProgress);
+  }
+
+  async #write(rule: RuleState, requested: StateChange): Promise<unknown> {
+    const { clock, storage, logger, groups } = this.#options;
+    const { key } = requested.subject;
+    const isExternalEnd = requested.status === 'OK' && rule.origin.subjectKind === 'key';
+    const change = isExternalEnd ? await this.#withDeliveryHints(rule, requested) : requested;
+    const before = rule.incidents.get(key);
+    const built = transition(this.#changeOf(rule, change));
+    const { event } = built;
+    const { operation, undo } =
+      change.summary === undefined
+        ? groups.enter(built.operation, {
+            event,
+            before: before?.row,
+            grouping: rule.origin.grouping,
+            pipeline: change.pipeline ?? change.subject.component?.pipeline,
+          })
+        : { operation: built.operation, undo: () => {} };
+    const now = clock.monotonic();
+    const after = { row: operation.incident, observedSince: before?.observedSince ?? now, notifiedAt: now };
+    setIncident(rule, key, change.status === 'OK' ? undefined : after);
+    try {
+      await storage.commit(operation);
+      this.#faults.recovered();
+      const { id: incident, seq } = operation.incident;
+      logger[change.summary === undefined ? 'info' : 'debug'](
+        { notification: rule.origin.id, subject: key, status: change.status, incident, seq },
+        'transition',
+      );
+      this.#options.enqueue(
+        operation.deliveries.filter(({ state }) => state === 'waiting'),
+        event,
+      );
+      return undefined;
+    } catch (error) {
+      undo(isConflict(error));
+      await this.#rollBack(rule, key, before, error);
+      return error;
+    }
+  }
+
+  #changeOf(rule: RuleState, change: StateChange): IncidentChange {
+    const { clock, ids, logger, targets, workspace, externalUrl } = this.#options;
+    const open = rule.incidents.get(change.subject.key);
+    const isEnd = change.status === 'OK';
+    const notified = isEnd && open !== undefined ? notifiedTargets(open.row) : rule.targets;
+    const openAfter = rule.incidents.size + (isEnd ? -1 : open === undefined ? 1 : 0);
+    const routed = (ids: readonly string[], event: HeadgateEvent) => resolveRoutes(ids, event, targets);
     const bulletinTargets = (event: HeadgateEvent) =>
-      routed(ruleState.targets, event).flatMap(id => bulletinTarget(options.targets.get(id), ruleState));
+      routed(rule.targets, event).flatMap(id => this.#bulletinTarget(targets.get(id), rule));
     return {
       workspace,
-      origin: ruleState.origin,
+      origin: rule.origin,
       subject: change.subject,
       status: change.status,
       description: change.description,
@@ -90,138 +155,66 @@ export function createIncidents(options: IncidentsOptions): Incidents {
       incident: open?.row,
       closeReason: change.closeReason,
       summary: change.summary,
-      recipients: change.summary === undefined ? notified.filter(id => options.targets.has(id)) : [],
+      recipients: change.summary === undefined ? notified.filter(id => targets.has(id)) : [],
       now: clock.now(),
-      ids: options.ids,
-      externalUrl: options.externalUrl(),
+      ids,
+      externalUrl: externalUrl(),
       routed,
       fieldOmitted: (field, reason) =>
         logger.warn(
-          { notification: ruleState.origin.notification, field, reason },
-          'metadata cannot be worked out; the event goes without this field',
+          { notification: rule.origin.id, field, reason },
+          'metadata cannot be evaluated; the event goes without this field',
         ),
-      bulletin: event => bulletinRow(ruleState.origin, bulletinTargets(event), event, openAfter),
+      bulletin: event => bulletinRow(rule.origin, bulletinTargets(event), event, openAfter),
     };
   }
 
   /** What a target makes of an event for people, its system fields with it. */
-  function bulletinTarget(
-    target: Target | undefined,
-    { origin }: RuleState,
-  ): Parameters<typeof bulletinRow>[1] {
+  #bulletinTarget(target: Target | undefined, { origin }: RuleState): readonly BulletinTarget[] {
     if (target === undefined) return [];
+    const { logger, instanceName } = this.#options;
     const { id, systemFields } = target.settings;
     const warn = (reason: string): void =>
-      logger.warn({ notification: origin.notification, target: id, reason }, 'an expression failed');
+      logger.warn({ notification: origin.id, target: id, reason }, 'an expression failed');
     return [
       {
         title: target.bulletinTitle,
         severity: target.bulletinSeverity,
-        text: event =>
-          target.bulletinText(withAttachedFields(event, systemFields, options.instanceName()), warn),
+        text: event => target.bulletinText(withAttachedFields(event, systemFields, instanceName()), warn),
       },
     ];
   }
 
-  function setIncident(ruleState: RuleState, key: string, incident: OpenIncident | undefined): void {
-    if (incident === undefined) ruleState.incidents.delete(key);
-    else ruleState.incidents.set(key, incident);
-  }
-
-  function resume(row: IncidentRow): OpenIncident {
-    const now = clock.monotonic();
-    return { row, observedSince: now, notifiedAt: now - Math.max(0, clock.now() - row.last_event_at) };
-  }
-
   /** Nothing was written, so nothing has changed and the next evaluation decides again. */
-  async function rollBack(
-    ruleState: RuleState,
+  async #rollBack(
+    rule: RuleState,
     key: string,
     before: OpenIncident | undefined,
     error: unknown,
   ): Promise<void> {
-    faults.failed(error, { subject: key });
-    setIncident(ruleState, key, before);
+    this.#faults.failed(error, { subject: key });
+    setIncident(rule, key, before);
     if (!isConflict(error)) return;
-    const { notification, fingerprint } = ruleState.origin;
+    const { id, fingerprint } = rule.origin;
+    const { storage, workspace } = this.#options;
     const open = await storage.in(workspace).incidents.open();
-    const row = open.find(
-      one => one.notification === notification && one.subject === key && one.rule === fingerprint,
-    );
-    setIncident(ruleState, key, row && resume(row));
+    const row = open.find(one => one.notification === id && one.subject === key && one.rule === fingerprint);
+    setIncident(rule, key, row && this.resume(row));
   }
 
-  /** The end of what was posted goes where its alarm went, unless it is told otherwise. */
-  async function withDeliveryHints(ruleState: RuleState, change: StateChange): Promise<StateChange> {
-    const incident = ruleState.incidents.get(change.subject.key);
-    const hints =
-      incident === undefined ? {} : await lastDeliveryHints(storage.in(workspace), incident.row.id);
+  /** The end of an external incident goes where its alarm went, unless its sender says otherwise. */
+  async #withDeliveryHints(rule: RuleState, change: StateChange): Promise<StateChange> {
+    const { storage, workspace } = this.#options;
+    const open = rule.incidents.get(change.subject.key);
+    const hints = open === undefined ? {} : await lastDeliveryHints(storage.in(workspace), open.row.id);
     const { description } = change;
     return { ...change, description: { ...description, fields: { ...hints, ...description.fields } } };
   }
-
-  async function write(ruleState: RuleState, requested: StateChange): Promise<unknown> {
-    const { key } = requested.subject;
-    const change =
-      requested.status === 'OK' && ruleState.origin.kind === 'key'
-        ? await withDeliveryHints(ruleState, requested)
-        : requested;
-    const before = ruleState.incidents.get(key);
-    const built = transition(changeOf(ruleState, change));
-    const { event } = built;
-    const { grouping } = ruleState.origin;
-    const { operation, undo } =
-      change.summary === undefined
-        ? groups.enter(built.operation, {
-            event,
-            before: before?.row,
-            grouping,
-            pipeline: change.pipeline ?? change.subject.component?.pipeline,
-          })
-        : { operation: built.operation, undo: () => {} };
-    const now = clock.monotonic();
-    const after = { row: operation.incident, observedSince: before?.observedSince ?? now, notifiedAt: now };
-    setIncident(ruleState, key, change.status === 'OK' ? undefined : after);
-    try {
-      await storage.commit(operation);
-      faults.recovered();
-      const { id: incident, seq } = operation.incident;
-      logger[change.summary === undefined ? 'info' : 'debug'](
-        { notification: ruleState.origin.notification, subject: key, status: change.status, incident, seq },
-        'transition',
-      );
-      options.enqueue(
-        operation.deliveries.filter(({ state }) => state === 'waiting'),
-        event,
-      );
-      return undefined;
-    } catch (error) {
-      undo(isConflict(error));
-      await rollBack(ruleState, key, before, error);
-      return error;
-    }
-  }
-
-  return {
-    notify(ruleState, change) {
-      const { key } = change.subject;
-      const work: Promise<unknown> = write(ruleState, change)
-        .catch((error: unknown) => {
-          logger.error({ reason: reasonOf(error) }, 'a transition was given up until the next evaluation');
-          return error;
-        })
-        .finally(() => {
-          inProgress.delete(work);
-          ruleState.writing.delete(key);
-        });
-      inProgress.add(work);
-      ruleState.writing.set(key, work);
-      return work;
-    },
-    resume,
-    groups,
-    async idle() {
-      await Promise.all(inProgress);
-    },
-  };
 }
+
+function setIncident(rule: RuleState, key: string, incident: OpenIncident | undefined): void {
+  if (incident === undefined) rule.incidents.delete(key);
+  else rule.incidents.set(key, incident);
+}
+
+export const isConflict = (error: unknown): boolean => error instanceof AppError && error.code === 'conflict';

@@ -3,7 +3,7 @@ import type { Storage } from '../../storage/storage.ts';
 
 type Stores = Pick<ReturnType<Storage['in']>, 'deliveries' | 'events'>;
 
-/** The event of an incident that was told last; without any field when nothing is kept of it. */
+/** The event of an incident that was notified last; without any field when it is not in the store any more. */
 export async function lastEvent(
   stores: Stores,
   incident: string,
@@ -14,7 +14,7 @@ export async function lastEvent(
   return isRecord(last) ? last : {};
 }
 
-/** What its targets were told beside the event: whoever got the alarm by mail gets its end. */
+/** What its targets were given beside the event: the recipients of an alarm by mail get its end. */
 export async function lastTargetConfigs(
   stores: Stores,
   incident: string,
@@ -23,7 +23,7 @@ export async function lastTargetConfigs(
   return isRecord(configs) ? configs : undefined;
 }
 
-/** What its sender gave the event that was told last, to steer how targets send it. */
+/** The delivery hints that its sender gave to the event that was notified last. */
 export async function lastDeliveryHints(
   stores: Stores,
   incident: string,

@@ -3,48 +3,45 @@ import type { Clock } from '../../lib/clock.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow, IncidentStore } from '../../storage/stores/incidents.ts';
-import type { OpenIncident, RuleState } from '../active-rule.ts';
 import { TARGET_HEALTH } from '../notification.ts';
+import type { OpenIncident, RuleState } from '../rule-state.ts';
 import type { Incidents } from './incidents.ts';
 
 export interface TargetHealthOptions {
   readonly incidents: Incidents;
   readonly clock: Pick<Clock, 'now'>;
   readonly isConfigured: (target: string) => boolean;
-  /** Id of the target that operators are told by; undefined when only the bulletin is to say it. */
+  /** Id of the target that operators are notified by; undefined when only the bulletin is to show it. */
   readonly operationalTarget: () => string | undefined;
 }
 
 /** Opens an incident when a target begins to fail, and closes it when a delivery arrives again. */
 export interface TargetHealth {
-  readonly ruleState: RuleState;
-  /** `row` is the delivery whose attempt told it. Of a target that was removed nobody is told that it fails. */
-  report(target: string, news: TargetHealthChange, row: Pick<DeliveryRow, 'notification'>): void;
+  /** `row` is the delivery whose attempt showed it. The failure of a target that was removed is not notified. */
+  report(target: string, change: TargetHealthChange, row: Pick<DeliveryRow, 'notification'>): void;
   /** An open incident of the store. */
   resume(row: IncidentRow): void;
-  /** Tells what could not be told before, and closes what is open of targets that were removed. */
+  /** Notifies what could not be written before, and closes the incidents of targets that were removed. */
   evaluate(): void;
 }
 
-/** What is to be told of a target, until it is on disk. */
+/** The state of a target that is to be notified, until it is on disk. */
 interface DesiredState {
   readonly state: TargetHealthChange['state'] | 'removed';
   readonly text: string;
-  /** Said by a delivery that itself told of a target's health: nobody is told by another. */
+  /** Shown by a delivery that was itself about a target's health: no other is sent because of it. */
   readonly isBulletinOnly: boolean;
 }
 
 const ORIGIN: RuleState['origin'] = {
-  notification: TARGET_HEALTH,
+  id: TARGET_HEALTH,
   condition: 'target-failing',
-  kind: 'target',
+  subjectKind: 'target',
   windowMs: 0,
-  severity: 'error',
   grouping: undefined,
   fingerprint: TARGET_HEALTH,
-  description: undefined,
-  runbookUrl: undefined,
-  metadata: [],
+  targetConfigs: undefined,
+  settings: { severity: 'error' },
 };
 
 const EXHAUSTED_TEXT = 'gave up a delivery';
@@ -91,7 +88,6 @@ export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
   }
 
   return {
-    ruleState,
     report(target, { state, reason }, { notification }) {
       if (!options.isConfigured(target)) return;
       const what = state === 'exhausted' ? EXHAUSTED_TEXT : 'is failing';
@@ -125,7 +121,7 @@ function isReached({ state, text }: DesiredState, open: OpenIncident | undefined
   return open?.row.text === text;
 }
 
-/** Targets that fail at once beyond this are not told of in answers; each has its incident. */
+/** Answers show no more targets that fail at once; each has its incident. */
 const MAX_FAILURES = 1000;
 
 /** The open incidents of failing targets, by the target's id. */
@@ -137,7 +133,7 @@ export async function failuresOf(
   return new Map(rows.map(row => [targetOf(row.subject), row]));
 }
 
-/** What was last told of the targets that are failing, by their ids, from the open incidents of the store. */
+/** The states last notified of the targets that are failing, by their ids, from the open incidents of the store. */
 export const failingTargets = (open: readonly IncidentRow[]): ReadonlyMap<string, FailingState> =>
   new Map(
     open

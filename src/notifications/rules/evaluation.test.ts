@@ -16,7 +16,7 @@ it.each([
   [
     'waits for as long as the condition must hold',
     { verdict: 'alarm', forMs: 5000, pendingMs: 4999 },
-    'hold',
+    'pend',
   ],
   ['opens when it has held long enough', { verdict: 'alarm', forMs: 5000, pendingMs: 5000 }, 'open'],
   [

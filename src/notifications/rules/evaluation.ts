@@ -1,6 +1,12 @@
-import type { Verdict } from '../../conditions/condition.ts';
+import type { OpenFor, Verdict } from '../../conditions/condition.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { closeIncident } from '../incidents/closing.ts';
+import { type EvaluatedChange, summaryOf } from '../incidents/flood-summary.ts';
+import type { Incidents } from '../incidents/incidents.ts';
+import type { ChangeSubject } from '../incidents/transition.ts';
+import type { Notification } from '../notification.ts';
+import type { OpenIncident, RuleState } from '../rule-state.ts';
 
 export interface DecisionInput {
   readonly verdict: Verdict['state'];
@@ -9,47 +15,160 @@ export interface DecisionInput {
   readonly pendingMs: number;
   /** How long it must hold before the alarm. */
   readonly forMs: number;
-  /** Milliseconds since the incident was last told. */
+  /** Milliseconds since the incident was last notified. */
   readonly sinceNotifiedMs: number;
-  /** How often an open incident is told again; null for never. */
+  /** How often an open incident is notified again; null for never. */
   readonly repeatMs: number | null;
 }
 
-export type Decision = 'nothing' | 'hold' | 'open' | 'repeat' | 'close';
+export type Decision = 'nothing' | 'pend' | 'open' | 'repeat' | 'close';
 
-/** What a verdict means for a notification on one subject. */
+/** The consequence of a verdict for a notification on one subject. */
 export function decide(input: DecisionInput): Decision {
-  const { verdict, isOpen, pendingMs: holdingMs, forMs, sinceNotifiedMs: toldMs, repeatMs } = input;
+  const { verdict, isOpen, pendingMs, forMs, sinceNotifiedMs, repeatMs } = input;
   if (verdict === 'unknown') return 'nothing';
   if (verdict === 'ok') return isOpen ? 'close' : 'nothing';
-  if (!isOpen) return holdingMs >= forMs ? 'open' : 'hold';
-  return repeatMs !== null && toldMs >= repeatMs ? 'repeat' : 'nothing';
+  if (!isOpen) return pendingMs >= forMs ? 'open' : 'pend';
+  return repeatMs !== null && sinceNotifiedMs >= repeatMs ? 'repeat' : 'nothing';
+}
+
+/** An active rule that is evaluated subject by subject. */
+export interface EvaluatedState extends RuleState {
+  readonly notification: Notification;
+  /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
+  readonly pendingSince: Map<string, number>;
+}
+
+/** One subject of a rule, with the evaluation of its condition. */
+export interface EvaluatedSubject {
+  readonly subject: ChangeSubject;
+  readonly evaluate: (open: OpenFor | undefined) => Verdict;
+}
+
+export interface EvaluatorOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly incidents: Incidents;
+}
+
+/** Evaluates subjects and decides what follows, in the same way for rules of all sources. */
+export class Evaluator {
+  readonly #clock: Clock;
+  readonly #incidents: Incidents;
+  readonly #faults: ConditionFaults;
+
+  constructor({ clock, logger, incidents }: EvaluatorOptions) {
+    this.#clock = clock;
+    this.#incidents = incidents;
+    this.#faults = createConditionFaults({ clock, logger });
+  }
+
+  /** The change that is to be notified; else until when, on the monotonic clock, no evaluation is needed. */
+  evaluateSubject<Evaluated extends ChangeSubject>(
+    rule: EvaluatedState,
+    subject: Evaluated,
+    now: number,
+    evaluate: EvaluatedSubject['evaluate'],
+  ): EvaluatedChange<Evaluated> | number {
+    const { key } = subject;
+    if (rule.writing.has(key)) return now;
+    const { id, forMs, repeatMs } = rule.notification;
+    const incident = rule.incidents.get(key);
+    const verdict = evaluate(incident && this.#openFor(incident, now));
+    const decision = decide({
+      verdict: verdict.state,
+      isOpen: incident !== undefined,
+      pendingMs: now - (rule.pendingSince.get(key) ?? now),
+      forMs,
+      sinceNotifiedMs: now - (incident?.notifiedAt ?? now),
+      repeatMs,
+    });
+    if (verdict.state === 'unknown' && verdict.isFault === true)
+      this.#faults.warn(id, subject.name, verdict.reason);
+    if (decision === 'pend') {
+      if (!rule.pendingSince.has(key)) rule.pendingSince.set(key, now);
+      return now;
+    }
+    // Kept until the incident is on disk: one that the disk refuses is not pending for its time again.
+    if (decision !== 'open') rule.pendingSince.delete(key);
+    if (decision === 'nothing' || verdict.state === 'unknown')
+      return verdict.state === 'ok' ? now + (verdict.okForMs ?? 0) : now;
+    if (decision === 'repeat' && summaryOf(rule, key) !== undefined) return now;
+    return {
+      subject,
+      status: decision === 'close' ? 'OK' : 'ALARM',
+      decision,
+      describe: verdict.describe,
+    };
+  }
+
+  /**
+   * Evaluates all subjects of a rule and notifies each change by itself. Incidents of others close with the reason that
+   * `whyEnded` gives.
+   */
+  evaluateSubjects(
+    rule: EvaluatedState,
+    subjects: readonly EvaluatedSubject[],
+    now: number,
+    whyEnded: (key: string) => string,
+  ): void {
+    const present = new Set(subjects.map(({ subject }) => subject.key));
+    for (const key of rule.pendingSince.keys()) if (!present.has(key)) rule.pendingSince.delete(key);
+    for (const { subject, evaluate } of subjects) {
+      const change = this.evaluateSubject(rule, subject, now, evaluate);
+      if (typeof change === 'number') continue;
+      const { status, describe } = change;
+      void this.#incidents.notify(rule, { subject, status, description: describe() });
+    }
+    for (const key of rule.incidents.keys()) if (!present.has(key)) this.close(rule, key, whyEnded(key));
+  }
+
+  /** Closes an incident whose subject cannot be evaluated any more. */
+  close(rule: RuleState, key: string, reason: string): void {
+    closeIncident(this.#incidents, rule, key, reason);
+  }
+
+  /** Forgets the warnings of all notifications but these. */
+  keep(remaining: ReadonlyMap<string, unknown>): void {
+    this.#faults.keep(remaining);
+  }
+
+  #openFor(incident: OpenIncident, now: number): OpenFor {
+    return {
+      ms: Math.max(0, this.#clock.now() - incident.row.opened_at),
+      observedMs: now - incident.observedSince,
+    };
+  }
 }
 
 /** How long one notification is not warned of again. */
 const WARNING_INTERVAL_MS = 10 * 60_000;
 
-/** Warns of conditions that cannot be worked out, each notification's at most once in ten minutes. */
-export function createConditionFaults({
+interface ConditionFaults {
+  warn(notification: string, subject: string, reason: string): void;
+  keep(remaining: ReadonlyMap<string, unknown>): void;
+}
+
+/** Warns of conditions that cannot be evaluated, each notification's at most once in ten minutes. */
+function createConditionFaults({
   clock,
   logger,
 }: {
   clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
-}) {
+}): ConditionFaults {
   const warnedAt = new Map<string, number>();
   return {
-    warn(notification: string, subject: string, reason: string): void {
+    warn(notification, subject, reason) {
       const now = clock.monotonic();
       if (now - (warnedAt.get(notification) ?? Number.NEGATIVE_INFINITY) < WARNING_INTERVAL_MS) return;
       warnedAt.set(notification, now);
       logger.warn(
         { notification, subject, reason },
-        'a condition cannot be worked out; nothing changes by it',
+        'a condition cannot be evaluated; nothing changes by it',
       );
     },
-    /** Forgets notifications that are no more. */
-    keep(remaining: ReadonlyMap<string, unknown>): void {
+    keep(remaining) {
       for (const id of warnedAt.keys()) if (!remaining.has(id)) warnedAt.delete(id);
     },
   };

@@ -111,7 +111,7 @@ const ok = (key: string, more: Partial<ExternalEvent> = {}): ExternalEvent =>
 const found = (key: string, count: number): ExternalEvent =>
   alarm(key, { condition: 'search', fields: { count } });
 
-const post = (...events: ExternalEvent[]): Promise<void> => engine.post('edge', events);
+const post = (...events: ExternalEvent[]): Promise<void> => engine.receive('edge', events);
 const texts = (): string[] => notified.map(({ event }) => event._raw);
 const statuses = (): string[] => notified.map(({ event }) => event.status);
 
@@ -292,7 +292,7 @@ describe('an id', () => {
   it('is one of its pipeline and counts for each notification', async () => {
     await start(monitors(), monitors({ id: 'others' }));
     await post(alarm('a', { id: '1' }));
-    await engine.post('core', [ok('a', { id: '1' })]);
+    await engine.receive('core', [ok('a', { id: '1' })]);
     expect(statuses()).toEqual(['ALARM', 'ALARM', 'OK', 'OK']);
   });
 

@@ -52,7 +52,7 @@ const create = (): Engine =>
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,
-    beatsFile: join(folder, 'heartbeats'),
+    heartbeatsFile: join(folder, 'heartbeats'),
   });
 
 const waits = (conf: object = {}, change: object = {}) =>
@@ -69,7 +69,7 @@ async function start(...notifications: ReturnType<typeof waits>[]): Promise<void
 }
 
 const sendHeartbeat = (key = 'backup', state = 'OK', more: object = {}): Promise<void> =>
-  engine.post('cron', readExternalEvents({ condition: 'heartbeat', key, state, ...more }));
+  engine.receive('cron', readExternalEvents({ condition: 'heartbeat', key, state, ...more }));
 
 async function pass(seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second++) {
@@ -174,5 +174,5 @@ it('refuses a time to wait before the alarm, and more names than may be', async 
     key: `n${at}`,
     state: 'OK' as const,
   }));
-  await expect(engine.post('cron', many)).rejects.toMatchObject({ code: 'unprocessable' });
+  await expect(engine.receive('cron', many)).rejects.toMatchObject({ code: 'unprocessable' });
 });

@@ -1,43 +1,43 @@
 import { readFile, rename } from 'node:fs/promises';
 import * as z from 'zod';
+import type { HeartbeatRule } from '../../conditions/heartbeat.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createCountedLog } from '../../lib/counted-log.ts';
+import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { stagePrivateFile } from '../../lib/private-file.ts';
-import { createRepeat } from '../../lib/repeat.ts';
-import type { ActiveHeartbeatRule, ActiveRule } from '../active-rule.ts';
+import { createRepeat, type Repeat } from '../../lib/repeat.ts';
 import type { ExternalEvent } from '../external-events.ts';
 import type { Incidents } from '../incidents/incidents.ts';
-import { decide } from './evaluation.ts';
+import type { Notification } from '../notification.ts';
+import { compileGlob, isExact } from '../subjects.ts';
+import type { EvaluatedState, Evaluator } from './evaluation.ts';
+import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
 
-/** Names that are kept: what a sender may cost that never uses one twice. */
+/** Names that are kept: a sender that never uses one twice costs no more. */
 const MAX_HEARTBEATS = 10_000;
 const SAVE_INTERVAL_MS = 30_000;
 
-export interface HeartbeatsOptions {
+interface ActiveHeartbeatRule extends ActiveRule, EvaluatedState {
+  readonly rule: HeartbeatRule;
+  /** Since when heartbeats are expected, on the monotonic clock. */
+  readonly waitingSince: number;
+  readonly matches: (key: string) => boolean;
+  /** Keys of the heartbeats that are expected. */
+  readonly expected: Set<string>;
+}
+
+export interface HeartbeatRulesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly incidents: Incidents;
-  /** The notifications in force, by id. */
-  readonly activeRules: ReadonlyMap<string, ActiveRule>;
+  readonly evaluator: Evaluator;
   /** The file that carries the last ones over a restart; left out, none are. */
-  readonly beatsFile?: string;
-}
-
-/** Waits for heartbeats. After a start one window must pass before any is missed: it may have come meanwhile. */
-export interface Heartbeats {
-  /** Looks anew which notifications are in force. */
-  configure(): void;
-  /** Resolves when what follows is on disk; rejects with `unavailable` or `unprocessable`. The id of an event is not looked at. */
-  post(events: readonly ExternalEvent[]): Promise<void>;
-  evaluate(active: ActiveHeartbeatRule): void;
-  start(): Promise<void>;
-  stop(): Promise<void>;
+  readonly heartbeatsFile?: string;
 }
 
 interface HeartbeatRecord {
-  /** Epoch ms; null when only a failure was posted. */
+  /** Epoch ms; null when only a failure was received. */
   lastAt: number | null;
   /** On the monotonic clock: when it came, or when this process began to wait for it. */
   silentSince: number;
@@ -46,86 +46,146 @@ interface HeartbeatRecord {
   hasFailed: boolean;
 }
 
-export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
-  const { clock, incidents, activeRules, beatsFile } = options;
-  const heartbeats = new Map<string, HeartbeatRecord>();
-  const faults = createCountedLog(options.logger, {
-    fields: { file: beatsFile },
-    message: 'when heartbeats came last cannot be read or written; a restart forgets it',
-    over: 'when heartbeats came last can be kept again',
-  });
-  let isChanged = false;
-  const saving = createRepeat({
-    clock,
-    interval: SAVE_INTERVAL_MS,
-    work: save,
-    faults: { failed: error => faults.failed(error) },
-  });
+/** Rules on heartbeats. After a start one window must pass before any is missed: it may have come meanwhile. */
+export class HeartbeatRules implements RuleSource<HeartbeatRule> {
+  readonly #options: HeartbeatRulesOptions;
+  readonly #rules = new Map<string, ActiveHeartbeatRule>();
+  readonly #records = new Map<string, HeartbeatRecord>();
+  readonly #faults: CountedLog;
+  readonly #saving: Repeat;
+  #isChanged = false;
 
-  const rulesFor = (key: string): ActiveHeartbeatRule[] =>
-    [...activeRules.values()]
-      .filter(active => active.source === 'beat')
-      .filter(active => active.matches(key));
+  constructor(options: HeartbeatRulesOptions) {
+    this.#options = options;
+    this.#faults = createCountedLog(options.logger, {
+      fields: { file: options.heartbeatsFile },
+      message: 'when heartbeats came last cannot be read or written; a restart forgets it',
+      over: 'when heartbeats came last can be kept again',
+    });
+    this.#saving = createRepeat({
+      clock: options.clock,
+      interval: SAVE_INTERVAL_MS,
+      work: () => this.#save(),
+      faults: { failed: error => this.#faults.failed(error) },
+    });
+  }
 
-  function recordEvent({ key, state }: ExternalEvent): void {
+  activate(notification: Notification, rule: HeartbeatRule, now: number): ActiveRule {
+    const before = this.#rules.get(notification.id);
+    const active: ActiveHeartbeatRule = {
+      ...activeRuleFields(notification, before),
+      ...NO_INHIBITION,
+      rule,
+      pendingSince: before?.pendingSince ?? new Map(),
+      waitingSince: before?.waitingSince ?? now,
+      matches: before?.matches ?? compileGlob(rule.conf.name),
+      expected: before?.expected ?? new Set(isExact(rule.conf) ? [rule.conf.name] : []),
+      evaluate: at => this.#evaluate(active, at),
+      deactivate: () => void this.#rules.delete(notification.id),
+    };
+    this.#rules.set(notification.id, active);
+    return active;
+  }
+
+  /** Forgets heartbeats that no rule expects. */
+  configured(): void {
+    const matching = new Set<string>();
+    for (const { expected, matches } of this.#rules.values()) {
+      for (const key of this.#records.keys()) if (matches(key)) expected.add(key);
+      for (const key of expected) matching.add(key);
+    }
+    for (const key of this.#records.keys()) if (!matching.has(key)) this.#records.delete(key);
+  }
+
+  /** The id of an event does not count: a heartbeat that comes twice is one that came. */
+  async receive(_pipeline: string, events: readonly ExternalEvent[]): Promise<void> {
+    const byKey = new Map<string, ExternalEvent[]>();
+    for (const event of events) byKey.set(event.key, [...(byKey.get(event.key) ?? []), event]);
+    const sequences = [...byKey.values()].map(async sequence => {
+      for (const event of sequence) await this.#handle(event);
+    });
+    await Promise.all(sequences);
+  }
+
+  async start(): Promise<void> {
+    if (this.#options.heartbeatsFile !== undefined) await this.#restore(this.#options.heartbeatsFile);
+    this.configured();
+    this.#saving.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#saving.stop();
+    await this.#save();
+  }
+
+  #evaluate(active: ActiveHeartbeatRule, now: number): void {
+    for (const key of new Set([...active.expected, ...active.incidents.keys()]))
+      if (!active.writing.has(key)) void this.#evaluateKey(active, key, now, undefined);
+  }
+
+  /** Notifies the change there is; resolves to the reason when it cannot be written. */
+  #evaluateKey(
+    active: ActiveHeartbeatRule,
+    key: string,
+    now: number,
+    senderFields: ExternalEvent['fields'],
+  ): Promise<unknown> | undefined {
+    const { evaluator, incidents } = this.#options;
+    const record = this.#records.get(key);
+    const subject = { key, name: key, component: undefined };
+    const change = evaluator.evaluateSubject(active, subject, now, open =>
+      active.rule.evaluate({
+        key,
+        lastAt: record?.lastAt ?? null,
+        silentMs: now - Math.max(record?.silentSince ?? 0, active.waitingSince),
+        sinceReceivedMs: record?.receivedAt === undefined ? undefined : now - record.receivedAt,
+        hasFailed: record?.hasFailed ?? false,
+        open,
+      }),
+    );
+    if (typeof change === 'number') return undefined;
+    const { text, fields } = change.describe();
+    return incidents.notify(active, {
+      subject,
+      status: change.status,
+      description: { text, fields: { ...senderFields, ...fields } },
+    });
+  }
+
+  async #handle(event: ExternalEvent): Promise<void> {
+    const matching = [...this.#rules.values()].filter(
+      ({ rule, matches }) => rule.condition.id === event.condition && matches(event.key),
+    );
+    if (matching.length === 0) return;
+    this.#record(event);
+    for (const { expected } of matching) expected.add(event.key);
+    await Promise.all(matching.map(({ notification }) => this.#apply(notification.id, event)));
+  }
+
+  #record({ key, state }: ExternalEvent): void {
+    const { clock } = this.#options;
     const now = clock.monotonic();
-    const before = heartbeats.get(key);
-    if (before === undefined && heartbeats.size >= MAX_HEARTBEATS) throw tooManyHeartbeats();
+    const before = this.#records.get(key);
+    if (before === undefined && this.#records.size >= MAX_HEARTBEATS) throw tooManyHeartbeats();
     const hasFailed = state === 'ALARM';
-    heartbeats.set(key, {
+    this.#records.set(key, {
       lastAt: hasFailed ? (before?.lastAt ?? null) : clock.now(),
       silentSince: hasFailed ? (before?.silentSince ?? now) : now,
       receivedAt: hasFailed ? before?.receivedAt : now,
       hasFailed,
     });
-    isChanged = true;
+    this.#isChanged = true;
   }
 
-  /** What is to be told of it now, on its way to the disk. */
-  function evaluateKey(
-    active: ActiveHeartbeatRule,
-    key: string,
-    senderFields: ExternalEvent['fields'],
-  ): Promise<unknown> | undefined {
-    const now = clock.monotonic();
-    const incident = active.incidents.get(key);
-    const record = heartbeats.get(key);
-    const verdict = active.rule.evaluate({
-      key,
-      lastAt: record?.lastAt ?? null,
-      silentMs: now - Math.max(record?.silentSince ?? 0, active.waitingSince),
-      sinceReceivedMs: record?.receivedAt === undefined ? undefined : now - record.receivedAt,
-      hasFailed: record?.hasFailed ?? false,
-      open: incident && {
-        ms: Math.max(0, clock.now() - incident.row.opened_at),
-        observedMs: now - incident.observedSince,
-      },
-    });
-    const decision = decide({
-      verdict: verdict.state,
-      isOpen: incident !== undefined,
-      pendingMs: 0,
-      forMs: 0,
-      sinceNotifiedMs: now - (incident?.notifiedAt ?? now),
-      repeatMs: active.notification.repeatMs,
-    });
-    if (decision === 'nothing' || verdict.state === 'unknown') return undefined;
-    const { text, fields } = verdict.describe();
-    return incidents.notify(active, {
-      subject: { key, name: key, component: undefined },
-      status: decision === 'close' ? 'OK' : 'ALARM',
-      description: { text, fields: { ...senderFields, ...fields } },
-    });
-  }
-
-  async function applyEvent(id: string, { key, fields }: ExternalEvent): Promise<void> {
+  async #apply(id: string, { key, fields }: ExternalEvent): Promise<void> {
     for (;;) {
       // The configuration may have changed while something was waited for.
-      const active = activeRules.get(id);
-      if (active?.source !== 'beat') return;
+      const active = this.#rules.get(id);
+      if (active === undefined) return;
       const writing = active.writing.get(key);
       if (writing === undefined) {
-        const failure = await evaluateKey(active, key, fields);
+        const now = this.#options.clock.monotonic();
+        const failure = await this.#evaluateKey(active, key, now, fields);
         if (failure !== undefined) throw temporarilyUnavailable(failure);
         return;
       }
@@ -133,74 +193,32 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
     }
   }
 
-  async function handle(event: ExternalEvent): Promise<void> {
-    const matching = rulesFor(event.key);
-    if (matching.length === 0) return;
-    recordEvent(event);
-    for (const active of matching) active.expected.add(event.key);
-    await Promise.all(matching.map(({ notification }) => applyEvent(notification.id, event)));
-  }
-
-  async function save(): Promise<void> {
-    if (beatsFile === undefined || !isChanged) return;
-    isChanged = false;
-    const last = [...heartbeats].flatMap(([key, { lastAt }]): [string, number][] =>
+  async #save(): Promise<void> {
+    const { heartbeatsFile } = this.#options;
+    if (heartbeatsFile === undefined || !this.#isChanged) return;
+    this.#isChanged = false;
+    const last = [...this.#records].flatMap(([key, { lastAt }]): [string, number][] =>
       lastAt === null ? [] : [[key, lastAt]],
     );
     try {
-      await writeHeartbeats(beatsFile, new Map(last));
-      faults.recovered();
+      await writeHeartbeats(heartbeatsFile, new Map(last));
+      this.#faults.recovered();
     } catch (error) {
-      isChanged = true;
-      faults.failed(error);
+      this.#isChanged = true;
+      this.#faults.failed(error);
     }
   }
 
-  async function restore(path: string): Promise<void> {
+  async #restore(path: string): Promise<void> {
     try {
-      const now = clock.monotonic();
+      const now = this.#options.clock.monotonic();
       for (const [key, lastAt] of await readHeartbeats(path))
-        if (!heartbeats.has(key))
-          heartbeats.set(key, { lastAt, silentSince: now, receivedAt: undefined, hasFailed: false });
+        if (!this.#records.has(key))
+          this.#records.set(key, { lastAt, silentSince: now, receivedAt: undefined, hasFailed: false });
     } catch (error) {
-      faults.failed(error);
+      this.#faults.failed(error);
     }
   }
-
-  function configure(): void {
-    const matching = new Set<string>();
-    for (const active of activeRules.values()) {
-      if (active.source !== 'beat') continue;
-      for (const key of heartbeats.keys()) if (active.matches(key)) active.expected.add(key);
-      for (const key of active.expected) matching.add(key);
-    }
-    for (const key of heartbeats.keys()) if (!matching.has(key)) heartbeats.delete(key);
-  }
-
-  return {
-    configure,
-    async post(events) {
-      const byKey = new Map<string, ExternalEvent[]>();
-      for (const event of events) byKey.set(event.key, [...(byKey.get(event.key) ?? []), event]);
-      const sequences = [...byKey.values()].map(async sequence => {
-        for (const event of sequence) await handle(event);
-      });
-      await Promise.all(sequences);
-    },
-    evaluate(active) {
-      for (const key of new Set([...active.expected, ...active.incidents.keys()]))
-        if (!active.writing.has(key)) void evaluateKey(active, key, undefined);
-    },
-    async start() {
-      if (beatsFile !== undefined) await restore(beatsFile);
-      configure();
-      saving.start();
-    },
-    async stop() {
-      await saving.stop();
-      await save();
-    },
-  };
 }
 
 const temporarilyUnavailable = (cause: unknown): AppError =>

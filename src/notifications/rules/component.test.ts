@@ -1,18 +1,14 @@
 import { expect, it } from 'vitest';
-import { testClock } from '../../test/helpers/clock.ts';
-import { testComponents } from '../../test/helpers/components.ts';
-import { activateRule, subjectsOf } from './active-rule.ts';
-import { configureNotification } from './notification.ts';
-import { createSubjectTable } from './subjects.ts';
+import { testClock } from '../../../test/helpers/clock.ts';
+import { testComponents } from '../../../test/helpers/components.ts';
+import { noData } from '../../conditions/no-data.ts';
+import { createSubjectTable } from '../subjects.ts';
+import { createSubjectState, subjectsOf } from './component.ts';
 
 it('forgets since when a condition holds or was not asked on a subject that is gone', () => {
   const components = testComponents(testClock());
   const table = createSubjectTable(components);
-  const active = activateRule(
-    configureNotification({ id: 'silent', condition: 'no-data', conf: { name: '*' } }),
-    0,
-  );
-  if (active.source !== 'component') throw new Error('it is one on components');
+  const active = { ...createSubjectState(noData.configure({ name: '*' }), 0), incidents: new Map() };
   components.add('app');
   components.add('web', { pipeline: 'core' });
   table.refresh();

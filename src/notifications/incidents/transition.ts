@@ -1,41 +1,22 @@
-import type { ComponentKinds, Description, Subject } from '../conditions/condition.ts';
-import type { ExpiryKind } from '../conditions/expiration.ts';
-import { type HeadgateEvent, parseSeverity, type Severity } from '../events/event.ts';
-import type { Ids } from '../lib/ids.ts';
-import type { PipelineState } from '../pipelines/components/component.ts';
-import type { TransitionOperation } from '../storage/operations/transition.ts';
-import { type DeliveryRow, newDelivery } from '../storage/stores/deliveries.ts';
-import type { IncidentRow } from '../storage/stores/incidents.ts';
-import type { MessageRow } from '../storage/stores/messages.ts';
-import { type MetadataField, withMetadata } from './metadata.ts';
-import type { Grouping } from './notification.ts';
-import { kindAmongEither } from './subjects.ts';
+import type { Description, Subject } from '../../conditions/condition.ts';
+import { type HeadgateEvent, parseSeverity, type Severity } from '../../events/event.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { PipelineState } from '../../pipelines/components/component.ts';
+import type { TransitionOperation } from '../../storage/operations/transition.ts';
+import { type DeliveryRow, newDelivery } from '../../storage/stores/deliveries.ts';
+import type { IncidentRow } from '../../storage/stores/incidents.ts';
+import type { MessageRow } from '../../storage/stores/messages.ts';
+import { withMetadata } from '../metadata.ts';
+import { notifiedTargets, type RuleOrigin } from '../rule-state.ts';
+import { kindAmongEither } from '../subjects.ts';
 
-/** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
-export interface RuleOrigin {
-  readonly notification: string;
-  readonly condition: string;
-  /** What its subjects are; `key` for what others post. */
-  readonly kind: ComponentKinds | ExpiryKind | 'pipeline' | 'target' | 'key';
-  readonly windowMs: number;
-  readonly severity: Severity;
-  readonly fingerprint: string;
-  /** Undefined when each of its events is told by itself. */
-  readonly grouping: Grouping | undefined;
-  readonly description: string | undefined;
-  readonly runbookUrl: string | undefined;
-  readonly metadata: readonly MetadataField[];
-  /** What single targets are told beside the event, by their ids. */
-  readonly targetConfigs?: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** What a transition is about. */
+/** The subject of a transition. */
 export interface ChangeSubject extends Pick<Subject, 'key' | 'name' | 'component'> {
   /** Where it is a pipeline itself, as long as that is configured. */
   readonly pipeline?: Pick<PipelineState, 'id' | 'engine' | 'group'>;
 }
 
-/** A change of an incident that is to be written and told. */
+/** A change of an incident that is to be written and notified. */
 export interface IncidentChange {
   readonly workspace: string;
   readonly origin: RuleOrigin;
@@ -46,20 +27,20 @@ export interface IncidentChange {
   readonly eventId?: string | undefined;
   /** The incident as it is; undefined to open one. */
   readonly incident: IncidentRow | undefined;
-  /** The incident that tells of it, when it is one of many that are told together. */
+  /** Id of the incident that summarizes it, when it is one of very many. */
   readonly summary?: string | undefined;
   /** Why it closes, when the condition itself did not end. */
   readonly closeReason: string | undefined;
   /** Ids of the targets that get the event. */
   readonly recipients: readonly string[];
-  /** Exchanges those that route for where they lead; left out where none does. */
+  /** Replaces those that route by those they lead to; left out where none routes. */
   readonly routed?: (recipients: readonly string[], event: HeadgateEvent) => readonly string[];
   /** Epoch ms. */
   readonly now: number;
   readonly ids: Ids;
   /** Where people reach this Headgate; for the link to the incident. */
   readonly externalUrl: string | undefined;
-  /** Told of a field of metadata that was left out, and why. */
+  /** Called for a field of metadata that is omitted, with the reason. */
   readonly fieldOmitted: (field: string, reason: string) => void;
   /** The bulletin's row for the notification after this change. */
   readonly bulletin: (event: HeadgateEvent) => MessageRow;
@@ -73,7 +54,7 @@ export interface Transition {
 /** All that follows from a change, as one operation: the incident, its event, a delivery each, the bulletin. */
 export function transition(change: IncidentChange): Transition {
   const id = change.incident?.id ?? change.ids.next();
-  const event = withMetadata(eventOf(change, id), change.origin.metadata, change.fieldOmitted);
+  const event = withMetadata(eventOf(change, id), change.origin.settings.metadata ?? [], change.fieldOmitted);
   const recipients = change.routed?.(change.recipients, event) ?? change.recipients;
   const incident = incidentAfter(change, id, recipients);
   return {
@@ -93,10 +74,10 @@ export function transition(change: IncidentChange): Transition {
 function incidentAfter(change: IncidentChange, id: string, recipients: readonly string[]): IncidentRow {
   const { incident, origin, now } = change;
   const closes = change.status === 'OK';
-  const told = incident === undefined ? [] : notifiedTargets(incident);
+  const notified = incident === undefined ? [] : notifiedTargets(incident);
   return {
     id,
-    notification: origin.notification,
+    notification: origin.id,
     condition: origin.condition,
     subject: change.subject.key,
     state: closes ? 'closed' : 'open',
@@ -104,32 +85,27 @@ function incidentAfter(change: IncidentChange, id: string, recipients: readonly 
     opened_at: incident?.opened_at ?? now,
     closed_at: closes ? now : null,
     close_reason: closes ? (change.closeReason ?? 'resolved') : null,
-    severity: incident?.severity ?? origin.severity,
+    severity: incident?.severity ?? origin.settings.severity,
     text: change.description.text,
     rule: origin.fingerprint,
-    notified: JSON.stringify(closes ? told : [...new Set([...told, ...recipients])]),
+    notified: JSON.stringify(closes ? notified : [...new Set([...notified, ...recipients])]),
     last_event_at: now,
     group_id: incident?.group_id ?? change.summary ?? null,
     inhibited_by: incident?.inhibited_by ?? null,
   };
 }
 
-/** Ids of the targets that were sent a firing event of the incident. */
-export function notifiedTargets(incident: IncidentRow): readonly string[] {
-  const told: unknown = JSON.parse(incident.notified);
-  return Array.isArray(told) ? told.filter(id => typeof id === 'string') : [];
-}
-
 function eventOf(change: IncidentChange, incidentId: string): HeadgateEvent {
   const { origin, subject, now } = change;
+  const { settings, subjectKind } = origin;
   const { component, pipeline } = subject;
-  const kind = origin.kind === 'either' ? (component?.kind ?? kindAmongEither(subject.key)) : origin.kind;
+  const kind = subjectKind === 'either' ? (component?.kind ?? kindAmongEither(subject.key)) : subjectKind;
   const seconds = Math.floor(now / 1000);
   return {
     id: change.eventId ?? change.ids.next(),
     status: change.status,
     condition: origin.condition,
-    cribl_notification: origin.notification,
+    cribl_notification: origin.id,
     [kind]: subject.name,
     ...(component && { origin_metadata: { type: kind, id: component.id, subType: component.type } }),
     ...(pipeline && { origin_metadata: { type: kind, id: pipeline.id, subType: pipeline.engine } }),
@@ -137,13 +113,13 @@ function eventOf(change: IncidentChange, incidentId: string): HeadgateEvent {
     starttime: Math.floor((now - origin.windowMs) / 1000),
     endtime: seconds,
     ...change.description.fields,
-    severity: change.status === 'OK' ? 'info' : origin.severity,
+    severity: change.status === 'OK' ? 'info' : settings.severity,
     incidentId,
     ...(change.externalUrl !== undefined && { incidentUrl: incidentUrl(change.externalUrl, incidentId) }),
-    ...(origin.description !== undefined && { description: origin.description }),
-    ...(origin.runbookUrl !== undefined && { runbookUrl: origin.runbookUrl }),
+    ...(settings.description !== undefined && { description: settings.description }),
+    ...(settings.runbookUrl !== undefined && { runbookUrl: settings.runbookUrl }),
     _raw: change.description.text,
-    // As it is now: mail that is sent later, or again, goes to whom it was meant for.
+    // As it is now: mail that is sent later, or again, keeps its recipients.
     ...(origin.targetConfigs && { __targetConfigs: origin.targetConfigs }),
     ...(component && { __worker_group: component.group, __pipeline: component.pipeline }),
     ...(pipeline && { __worker_group: pipeline.group, __pipeline: pipeline.id }),
@@ -162,7 +138,7 @@ function deliveryOf(
   return newDelivery({
     id: change.ids.next(),
     target,
-    notification: change.origin.notification,
+    notification: change.origin.id,
     subject: incident.subject,
     incident_id: incident.id,
     event_id: event.id,
@@ -172,8 +148,8 @@ function deliveryOf(
   });
 }
 
-/** What a target makes of an event for people; undefined `text` where its type sets none. */
-interface BulletinTarget {
+/** How a target shows an event to people; undefined `text` where its type sets none. */
+export interface BulletinTarget {
   readonly title: string | undefined;
   readonly severity: Severity | undefined;
   text(event: HeadgateEvent): string | undefined;
@@ -195,8 +171,10 @@ export function bulletinRow(
   const others = openCount - (event.status === 'ALARM' ? 1 : 0);
   const isOpen = others > 0 || event.status === 'ALARM';
   return {
-    id: origin.notification,
-    severity: isOpen ? (parseSeverity(event.__severity) ?? own?.severity ?? origin.severity) : event.severity,
+    id: origin.id,
+    severity: isOpen
+      ? (parseSeverity(event.__severity) ?? own?.severity ?? origin.settings.severity)
+      : event.severity,
     title: own?.title ?? 'Notification',
     text: `${own?.text ?? event._raw}${others > 0 ? ` (${others} more open)` : ''}`,
     time: event._time * 1000,

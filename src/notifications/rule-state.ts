@@ -1,0 +1,36 @@
+import type { IncidentRow } from '../storage/stores/incidents.ts';
+import type { Notification } from './notification.ts';
+
+/** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
+export interface RuleOrigin
+  extends Pick<Notification, 'id' | 'condition' | 'windowMs' | 'fingerprint' | 'grouping' | 'targetConfigs'> {
+  readonly subjectKind: Notification['subjectKind'] | 'target';
+  /** Its own settings as far as they are known: events show some of them. */
+  readonly settings: Pick<Notification['settings'], 'severity'> & Partial<Notification['settings']>;
+}
+
+/** An open incident as the engine holds it. */
+export interface OpenIncident {
+  readonly row: IncidentRow;
+  /** Since when this process has observed it, on the monotonic clock. */
+  readonly observedSince: number;
+  /** When it was last notified, on the monotonic clock. */
+  readonly notifiedAt: number;
+}
+
+/** The open incidents of one notification. */
+export interface RuleState {
+  readonly origin: RuleOrigin;
+  /** Ids of the targets that get its firing events. */
+  readonly targets: readonly string[];
+  /** By subject. */
+  readonly incidents: Map<string, OpenIncident>;
+  /** Subjects whose transition is on its way to the disk, with its end. */
+  readonly writing: Map<string, Promise<unknown>>;
+}
+
+/** Ids of the targets that were sent a firing event of the incident. */
+export function notifiedTargets(incident: IncidentRow): readonly string[] {
+  const notified: unknown = JSON.parse(incident.notified);
+  return Array.isArray(notified) ? notified.filter(id => typeof id === 'string') : [];
+}

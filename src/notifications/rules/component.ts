@@ -1,0 +1,252 @@
+import type { ComponentRule, Subject } from '../../conditions/condition.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Component, Components } from '../../pipelines/components/component.ts';
+import type { ComponentKind } from '../../pipelines/metric.ts';
+import { MAX_CLOSED_AT_ONCE } from '../incidents/closing.ts';
+import {
+  type EvaluatedChange,
+  type FloodRule,
+  type FloodSummaries,
+  IncidentFloodSummaries,
+} from '../incidents/flood-summary.ts';
+import type { Incidents } from '../incidents/incidents.ts';
+import type { Notification } from '../notification.ts';
+import {
+  createComponentMatcher,
+  createSubjectTable,
+  declaredKey,
+  declaredSubject,
+  isExact,
+  keyParts,
+  kindAmongEither,
+  namesOf,
+  type SubjectTable,
+  subjectAmongEither,
+  subjectOf,
+  subjectReader,
+} from '../subjects.ts';
+import type { Evaluator } from './evaluation.ts';
+import { type ActiveRule, activeRuleFields, type RuleSource } from './rule-source.ts';
+
+/** The subjects of a rule, and since when each is in which state. */
+interface SubjectState {
+  readonly rule: ComponentRule;
+  /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
+  readonly pendingSince: Map<string, number>;
+  /** When subjects were last seen to be disabled, on the monotonic clock. */
+  readonly disabledAt: Map<string, number>;
+  /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
+  unmatchedSince: number;
+  /** Its subjects at the last evaluation, and until when, on the monotonic clock, each needs none. */
+  subjects: readonly Subject[];
+  okUntil: Float64Array;
+  readonly read: (table: SubjectTable) => readonly Subject[];
+}
+
+interface ActiveComponentRule extends ActiveRule, SubjectState, FloodRule {}
+
+export interface ComponentRulesOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly components: Components;
+  readonly incidents: Incidents;
+  readonly evaluator: Evaluator;
+  /** True for a subject of which nothing is expected, so that no condition is evaluated on it. Left out, for none. */
+  readonly isDisabled?: (kind: ComponentKind, subject: Subject) => boolean;
+}
+
+/** Rules on components. Their alarms may come in floods, and are inhibited while the pipeline is unreachable. */
+export class ComponentRules implements RuleSource<ComponentRule> {
+  readonly #options: ComponentRulesOptions;
+  readonly #rules = new Map<string, ActiveComponentRule>();
+  readonly #table: SubjectTable;
+  readonly #floods: FloodSummaries;
+  readonly #retained: (component: Component) => boolean;
+  /** By pipeline: it is in the configuration, as far as this evaluation has looked. */
+  readonly #isConfigured = new Map<string, boolean>();
+  #isStopped = false;
+
+  constructor(options: ComponentRulesOptions) {
+    this.#options = options;
+    this.#table = createSubjectTable(options.components);
+    this.#floods = new IncidentFloodSummaries({
+      ...options,
+      isInactive: rule =>
+        this.#isStopped || this.#rules.get(rule.notification.id)?.incidents !== rule.incidents,
+    });
+    this.#retained = createRetention(options.clock, this.#rules);
+  }
+
+  activate(notification: Notification, rule: ComponentRule, now: number): ActiveRule {
+    const before = this.#rules.get(notification.id);
+    const active: ActiveComponentRule = {
+      ...(before ?? { ...createSubjectState(rule, now), queued: new Set() }),
+      ...activeRuleFields(notification, before),
+      inhibits: false,
+      inhibitionGraceMs: rule.inhibitionGraceMs,
+      isResolving: (pipeline, inhibited) => this.#floods.isResolving(active, pipeline, inhibited),
+      evaluate: at => this.#evaluate(active, at),
+      deactivate: () => void this.#rules.delete(notification.id),
+    };
+    this.#rules.set(notification.id, active);
+    return active;
+  }
+
+  refresh(): void {
+    this.#isConfigured.clear();
+    this.#table.refresh();
+  }
+
+  retains(component: Component): boolean {
+    return this.#retained(component);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#floods.idle();
+  }
+
+  #evaluate(active: ActiveComponentRule, now: number): void {
+    const { components, evaluator } = this.#options;
+    const changes: EvaluatedChange[] = [];
+    subjectsOf(active, this.#table, now).forEach((subject, at) => {
+      const { key } = subject;
+      if (this.#isDisabled(active, subject)) this.#recordDisabled(active, key, now);
+      else if (now >= (active.okUntil[at] ?? 0) && !active.queued.has(key) && isEnabled(active, key, now)) {
+        const change = evaluator.evaluateSubject(active, subject, now, open =>
+          active.rule.evaluate({ subject, components, open }),
+        );
+        active.okUntil[at] = typeof change === 'number' ? change : now;
+        if (typeof change !== 'number') changes.push(change);
+      }
+    });
+    this.#floods.notify(active, changes);
+    this.#closeUnconfigured(active);
+  }
+
+  /** Of inputs and outputs together, a name that was never seen may be either: then nothing says that it is disabled. */
+  #isDisabled({ rule }: ActiveComponentRule, subject: Subject): boolean {
+    const kind = subject.component?.kind ?? rule.kind;
+    return kind !== 'either' && this.#options.isDisabled?.(kind, subject) === true;
+  }
+
+  #recordDisabled(active: ActiveComponentRule, key: string, now: number): void {
+    active.disabledAt.set(key, now);
+    active.pendingSince.delete(key);
+    if (!active.incidents.has(key)) return;
+    const kind = active.rule.kind === 'either' ? kindAmongEither(key) : active.rule.kind;
+    this.#options.evaluator.close(active, key, `the ${kind} was disabled`);
+  }
+
+  /** Incidents of a pipeline that was removed from the configuration: no reading will ever end them. */
+  #closeUnconfigured(active: ActiveComponentRule): void {
+    let closed = 0;
+    for (const key of active.incidents.keys()) {
+      const { pipeline } = keyParts(key);
+      if (this.#hasPipeline(pipeline) || active.writing.has(key)) continue;
+      this.#options.evaluator.close(active, key, whyEnded(pipeline));
+      if (++closed === MAX_CLOSED_AT_ONCE) return;
+    }
+  }
+
+  #hasPipeline(id: string): boolean {
+    const known = this.#isConfigured.get(id);
+    if (known !== undefined) return known;
+    const isConfigured = id === '*' || this.#options.components.pipeline(id) !== undefined;
+    this.#isConfigured.set(id, isConfigured);
+    return isConfigured;
+  }
+}
+
+const whyEnded = (pipeline: string): string => `pipeline ${pipeline} was removed from the configuration`;
+
+export const createSubjectState = (rule: ComponentRule, now: number): SubjectState => ({
+  rule,
+  pendingSince: new Map(),
+  disabledAt: new Map(),
+  unmatchedSince: now,
+  subjects: [],
+  okUntil: new Float64Array(0),
+  read: subjectReader(rule.conf, rule.kind),
+});
+
+/** The data of a subject while it was disabled says nothing for a whole window after. */
+function isEnabled(active: ActiveComponentRule, key: string, now: number): boolean {
+  const disabledAt = active.disabledAt.get(key);
+  if (disabledAt === undefined) return true;
+  if (now - disabledAt < active.rule.windowMs) return false;
+  active.disabledAt.delete(key);
+  return true;
+}
+
+/** The subjects to evaluate now. Those that are gone lose their pending times: they do not count for a later one. */
+export function subjectsOf(
+  active: SubjectState & Pick<ActiveRule, 'incidents'>,
+  table: SubjectTable,
+  now: number,
+): readonly Subject[] {
+  const found = active.read(table);
+  const subjects = isExact(active.rule.conf) ? exactSubjects(active, found, now) : found;
+  if (subjects === active.subjects) return subjects;
+  const timesByKey = [active.pendingSince, active.disabledAt];
+  if (timesByKey.some(({ size }) => size > 0)) {
+    const keys = new Set(subjects.map(subject => subject.key));
+    for (const times of timesByKey) for (const key of times.keys()) if (!keys.has(key)) times.delete(key);
+  }
+  active.okUntil = new Float64Array(subjects.length);
+  active.subjects = subjects;
+  return subjects;
+}
+
+/**
+ * An exact name that no component has is a subject itself. When a component of that name appears while the name's own
+ * incident is open, that incident goes on with the component instead of a second one.
+ */
+function exactSubjects(
+  active: SubjectState & Pick<ActiveRule, 'incidents'>,
+  found: readonly Subject[],
+  now: number,
+): readonly Subject[] {
+  const { conf } = active.rule;
+  const keyOfName = declaredKey(conf);
+  const isDeclaredOpen = active.incidents.has(keyOfName);
+  const [first, ...others] = found;
+  const waitsForComponent = first === undefined && active.incidents.size > 0 && !isDeclaredOpen;
+  if (first !== undefined || waitsForComponent) active.unmatchedSince = now;
+  if (first !== undefined) return isDeclaredOpen ? [{ ...first, key: keyOfName }, ...others] : found;
+  return waitsForComponent ? [] : [declaredSubject(conf, now - active.unmatchedSince)];
+}
+
+/** Asked about many components in a row, so the index is built once for all of them. */
+const CACHE_MS = 1000;
+
+/** True for a component on which an incident is open, or which a notification names exactly. */
+function createRetention(
+  clock: Pick<Clock, 'monotonic'>,
+  rules: ReadonlyMap<string, ActiveComponentRule>,
+): (component: Component) => boolean {
+  let cachedAt = Number.NEGATIVE_INFINITY;
+  const subjects = new Set<string>();
+  const matchersByName = new Map<string, ((component: Component) => boolean)[]>();
+
+  function refresh(): void {
+    cachedAt = clock.monotonic();
+    subjects.clear();
+    matchersByName.clear();
+    for (const { incidents, rule } of rules.values()) {
+      for (const key of incidents.keys()) subjects.add(key);
+      const { conf, kind } = rule;
+      if (!isExact(conf)) continue;
+      const others = matchersByName.get(conf.name) ?? [];
+      matchersByName.set(conf.name, [...others, createComponentMatcher(conf, kind)]);
+    }
+  }
+
+  return component => {
+    if (clock.monotonic() - cachedAt >= CACHE_MS) refresh();
+    const subject = subjectOf(component);
+    if (subjects.has(subject.key) || subjects.has(subjectAmongEither(subject).key)) return true;
+    return namesOf(component).some(name => matchersByName.get(name)?.some(matches => matches(component)));
+  };
+}

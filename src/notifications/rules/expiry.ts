@@ -1,0 +1,72 @@
+import type { Expiry, ExpiryRule } from '../../conditions/expiration.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Notification } from '../notification.ts';
+import { createNameMatcher } from '../subjects.ts';
+import type { EvaluatedState, EvaluatedSubject, Evaluator } from './evaluation.ts';
+import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
+
+interface ActiveExpiryRule extends ActiveRule, EvaluatedState {
+  readonly rule: ExpiryRule;
+  readonly matchesName: (key: string) => boolean;
+}
+
+export interface ExpiryRulesOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** All that is known to expire. Left out, nothing is. */
+  readonly expiries?: () => readonly Expiry[];
+  readonly evaluator: Evaluator;
+}
+
+/** Rules on what expires. */
+export class ExpiryRules implements RuleSource<ExpiryRule> {
+  readonly #options: ExpiryRulesOptions;
+  readonly #rules = new Map<string, ActiveExpiryRule>();
+  /** Read when the first rule of an evaluation asks for them. */
+  #expiries: readonly Expiry[] | undefined;
+
+  constructor(options: ExpiryRulesOptions) {
+    this.#options = options;
+  }
+
+  activate(notification: Notification, rule: ExpiryRule): ActiveRule {
+    const before = this.#rules.get(notification.id);
+    const active: ActiveExpiryRule = {
+      ...activeRuleFields(notification, before),
+      ...NO_INHIBITION,
+      rule,
+      pendingSince: before?.pendingSince ?? new Map(),
+      matchesName: before?.matchesName ?? createNameMatcher(rule.conf),
+      evaluate: now => this.#evaluate(active, now),
+      deactivate: () => void this.#rules.delete(notification.id),
+    };
+    this.#rules.set(notification.id, active);
+    return active;
+  }
+
+  refresh(): void {
+    this.#expiries = undefined;
+  }
+
+  #evaluate(active: ActiveExpiryRule, now: number): void {
+    const { clock, expiries = () => [], evaluator } = this.#options;
+    this.#expiries ??= expiries();
+    const subjects = subjectsOf(active, this.#expiries, clock.now());
+    evaluator.evaluateSubjects(active, subjects, now, key => whyEnded(active, key));
+  }
+}
+
+/** `now` is epoch ms. */
+const subjectsOf = (
+  { rule, matchesName }: ActiveExpiryRule,
+  expiries: readonly Expiry[],
+  now: number,
+): readonly EvaluatedSubject[] =>
+  expiries
+    .filter(({ kind, key }) => kind === rule.kind && matchesName(key))
+    .map(expiry => ({
+      subject: { key: expiry.key, name: expiry.key, component: undefined },
+      evaluate: open => rule.evaluate({ subject: expiry, now, open }),
+    }));
+
+const whyEnded = ({ rule: { kind } }: ActiveExpiryRule, key: string): string =>
+  `the ${kind} ${key} is in use no more${kind === 'credential' ? ', or no longer expires' : ''}`;

@@ -263,7 +263,10 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     expect(skipped.rows).toMatchObject([
       { target: 'hook', last_error: 'its incident was over before its pipeline could be read again' },
     ]);
-    expect(await incidents()).toMatchObject([{ state: 'closed' }, { state: 'closed', inhibited_by: outage?.id }]);
+    expect(await incidents()).toMatchObject([
+      { state: 'closed' },
+      { state: 'closed', inhibited_by: outage?.id },
+    ]);
   });
 
   it('is held back as well when both windows are as long and data came with the last page', async () => {

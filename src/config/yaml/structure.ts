@@ -82,102 +82,126 @@ export function directiveOffset(text: string): number {
   return -1;
 }
 
-/** What a configuration file must not hold though YAML allows it. Stops when a limit is passed. */
-export function inspectStructure(text: string, events: readonly Event[]): StructureFinding[] {
-  const findings: StructureFinding[] = [];
-  const frames: Frame[] = [];
-  const anchors = new Map<string, Anchored>();
-  let documents = 0;
-  let values = 0;
-  let characters = 0;
-  let stopped = false;
+/** Finds what a configuration file must not hold although YAML allows it. Stops when a limit is passed. */
+export const inspectStructure = (text: string, events: readonly Event[]): StructureFinding[] =>
+  new StructureInspector(text).inspect(events);
 
-  const report = (offset: number, message: string): void => {
-    findings.push({ offset: Math.max(0, offset), message });
-    stopped ||= findings.length >= MAX_FINDINGS;
-  };
-  const stop = (offset: number, message: string): void => {
-    report(offset, message);
-    stopped = true;
-  };
+class StructureInspector {
+  readonly #text: string;
+  readonly #findings: StructureFinding[] = [];
+  /** The collections around the present event. */
+  readonly #frames: Frame[] = [];
+  readonly #anchors = new Map<string, Anchored>();
+  #documents = 0;
+  #values = 0;
+  #characters = 0;
+  #isStopped = false;
 
-  function open(offset: number, mapping: boolean, anchor: string | undefined): void {
-    if (frames.length > MAX_DEPTH) stop(offset, TOO_DEEP);
-    if (anchor !== undefined) anchors.set(anchor, undefined);
-    frames.push({ mapping, atKey: mapping, height: 1, anchor, before: { values, characters } });
+  constructor(text: string) {
+    this.#text = text;
   }
 
-  /** A value has ended: in a mapping keys and values take turns. */
-  function end(height: number): void {
-    const parent = frames.at(-1);
+  inspect(events: readonly Event[]): StructureFinding[] {
+    for (const event of events) {
+      this.#take(event);
+      if (this.#values > MAX_VALUES || this.#characters > MAX_CHARACTERS)
+        this.#stop(offsetOf(event), TOO_MANY_VALUES);
+      if (this.#isStopped) break;
+    }
+    return this.#findings;
+  }
+
+  #take(event: Event): void {
+    if (event.type === EVENT_ID.DOCUMENT) {
+      this.#documents++;
+      this.#open(0, false, undefined);
+    } else if (event.type === EVENT_ID.POP) {
+      const frame = this.#frames.pop();
+      if (frame !== undefined) this.#close(frame);
+    } else if (this.#documents > 1) {
+      const offset = offsetOf(event);
+      this.#stop(offset < 0 ? this.#text.length : offset, 'a second document begins here; a file holds one');
+    } else if (event.type === EVENT_ID.ALIAS) {
+      this.#takeAlias(event);
+    } else {
+      if (event.tagStart !== -1)
+        this.#report(event.tagStart, 'tags are not supported; remove the part that begins with "!"');
+      const anchor =
+        event.anchorStart === -1 ? undefined : this.#text.slice(event.anchorStart, event.anchorEnd);
+      if (event.type === EVENT_ID.SCALAR) this.#takeScalar(event, anchor);
+      else this.#takeCollection(event, anchor);
+    }
+  }
+
+  #takeScalar(event: ScalarEvent, anchor: string | undefined): void {
+    const length = event.valueEnd - event.valueStart;
+    this.#values++;
+    this.#characters += length;
+    const refusal = this.#isAtKey() ? refusedKey(this.#text, event) : undefined;
+    if (refusal !== undefined) this.#report(offsetOf(event), refusal);
+    if (anchor !== undefined) this.#anchors.set(anchor, { values: 1, characters: length, height: 0 });
+    this.#end(0);
+  }
+
+  #takeAlias(event: AliasEvent): void {
+    const offset = offsetOf(event);
+    const name = this.#text.slice(event.anchorStart, event.anchorEnd);
+    const anchored = this.#anchors.get(name);
+    if (this.#isAtKey()) this.#report(offset, 'an alias cannot be a key; write the key out');
+    else if (!this.#anchors.has(name))
+      this.#report(offset, `the alias '*${name}' has no anchor '&${name}' before it`);
+    else if (anchored === undefined) this.#report(offset, `the alias '*${name}' refers to itself`);
+    this.#values += anchored?.values ?? 1;
+    this.#characters += anchored?.characters ?? 0;
+    const height = anchored?.height ?? 0;
+    if (this.#frames.length + height > MAX_DEPTH + 1) this.#stop(offset, TOO_DEEP);
+    this.#end(height);
+  }
+
+  #takeCollection(event: SequenceEvent | MappingEvent, anchor: string | undefined): void {
+    if (this.#isAtKey()) this.#report(event.start, 'a list or map cannot be a key');
+    this.#open(event.start, event.type === EVENT_ID.MAPPING, anchor);
+    this.#values++;
+  }
+
+  #isAtKey(): boolean {
+    return this.#frames.at(-1)?.atKey === true;
+  }
+
+  #open(offset: number, mapping: boolean, anchor: string | undefined): void {
+    if (this.#frames.length > MAX_DEPTH) this.#stop(offset, TOO_DEEP);
+    if (anchor !== undefined) this.#anchors.set(anchor, undefined);
+    const before = { values: this.#values, characters: this.#characters };
+    this.#frames.push({ mapping, atKey: mapping, height: 1, anchor, before });
+  }
+
+  #close({ anchor, height, before }: Frame): void {
+    if (anchor !== undefined)
+      this.#anchors.set(anchor, {
+        values: this.#values - before.values,
+        characters: this.#characters - before.characters,
+        height,
+      });
+    this.#end(height);
+  }
+
+  /** Ends a value: in a mapping keys and values alternate. */
+  #end(height: number): void {
+    const parent = this.#frames.at(-1);
     if (parent === undefined) return;
     parent.height = Math.max(parent.height, height + 1);
     if (parent.mapping) parent.atKey = !parent.atKey;
   }
 
-  function scalar(event: ScalarEvent, anchor: string | undefined): void {
-    const length = event.valueEnd - event.valueStart;
-    values++;
-    characters += length;
-    const refusal = frames.at(-1)?.atKey === true ? refusedKey(text, event) : undefined;
-    if (refusal !== undefined) report(offsetOf(event), refusal);
-    if (anchor !== undefined) anchors.set(anchor, { values: 1, characters: length, height: 0 });
-    end(0);
+  #report(offset: number, message: string): void {
+    this.#findings.push({ offset: Math.max(0, offset), message });
+    this.#isStopped ||= this.#findings.length >= MAX_FINDINGS;
   }
 
-  function alias(event: AliasEvent): void {
-    const offset = offsetOf(event);
-    const name = text.slice(event.anchorStart, event.anchorEnd);
-    const anchored = anchors.get(name);
-    if (frames.at(-1)?.atKey === true) report(offset, 'an alias cannot be a key; write the key out');
-    else if (!anchors.has(name)) report(offset, `the alias '*${name}' has no anchor '&${name}' before it`);
-    else if (anchored === undefined) report(offset, `the alias '*${name}' refers to itself`);
-    values += anchored?.values ?? 1;
-    characters += anchored?.characters ?? 0;
-    const height = anchored?.height ?? 0;
-    if (frames.length + height > MAX_DEPTH + 1) stop(offset, TOO_DEEP);
-    end(height);
+  #stop(offset: number, message: string): void {
+    this.#report(offset, message);
+    this.#isStopped = true;
   }
-
-  function close({ anchor, height, before }: Frame): void {
-    if (anchor !== undefined)
-      anchors.set(anchor, {
-        values: values - before.values,
-        characters: characters - before.characters,
-        height,
-      });
-    end(height);
-  }
-
-  function collection(event: SequenceEvent | MappingEvent, anchor: string | undefined): void {
-    if (frames.at(-1)?.atKey === true) report(event.start, 'a list or map cannot be a key');
-    open(event.start, event.type === EVENT_ID.MAPPING, anchor);
-    values++;
-  }
-
-  for (const event of events) {
-    if (event.type === EVENT_ID.DOCUMENT) {
-      documents++;
-      open(0, false, undefined);
-    } else if (event.type === EVENT_ID.POP) {
-      const frame = frames.pop();
-      if (frame !== undefined) close(frame);
-    } else if (documents > 1) {
-      const offset = offsetOf(event);
-      stop(offset < 0 ? text.length : offset, 'a second document begins here; a file holds one');
-    } else if (event.type === EVENT_ID.ALIAS) {
-      alias(event);
-    } else {
-      if (event.tagStart !== -1)
-        report(event.tagStart, 'tags are not supported; remove the part that begins with "!"');
-      const anchor = event.anchorStart === -1 ? undefined : text.slice(event.anchorStart, event.anchorEnd);
-      if (event.type === EVENT_ID.SCALAR) scalar(event, anchor);
-      else collection(event, anchor);
-    }
-    if (values > MAX_VALUES || characters > MAX_CHARACTERS) stop(offsetOf(event), TOO_MANY_VALUES);
-    if (stopped) break;
-  }
-  return findings;
 }
 
 export const TOO_MANY_VALUES = `holds too many values: at most ${MAX_VALUES}, each alias counting as what it stands for`;

@@ -65,19 +65,6 @@ export function withRestrictions(value: unknown, { delivery, externalUrl }: Work
 
 const section = (value: unknown): object => (isMap(value) ? value : {});
 
-/** Paths of files in a text: keys that end in `Path`, as all settings that name files do. */
-export function filePaths(value: unknown, path: Path = []): Path[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const entries: [PropertyKey, unknown][] = Array.isArray(value)
-    ? [...value.entries()]
-    : Object.entries(value);
-  return entries.flatMap(([step, entry]) => {
-    const here = [...path, step];
-    const isFile = typeof step === 'string' && /(?:Path|^files?)$/.test(step) && entry !== null;
-    return isFile ? [here] : filePaths(entry, here);
-  });
-}
-
 /** Why there are too many of something; undefined while there are not. */
 export function overQuota(
   terms: WorkspaceRestrictions | undefined,

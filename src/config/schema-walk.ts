@@ -101,7 +101,7 @@ export const isTemplate = (schema: Schema): boolean => isMarked(schema, 'templat
 /** Whether it decides where secrets beside it are sent. */
 export const isDestination = (schema: Schema): boolean => isMarked(schema, 'destination');
 
-const isMarked = (schema: Schema, mark: 'secret' | 'template' | 'destination'): boolean =>
+const isMarked = (schema: Schema, mark: 'secret' | 'template' | 'destination' | 'file'): boolean =>
   layers(schema).some(layer => z.globalRegistry.get(layer)?.[mark] === true);
 
 /** Whether a text is a secret there: always, or because of what it looks like. */
@@ -129,6 +129,16 @@ export function bearsSecret(schema: Schema): boolean {
   );
   bearing.set(schema, found);
   return found;
+}
+
+/** Paths of the values that name files, or lists of them, by the marks in the schema. */
+export function filePaths(schemas: readonly Schema[], value: unknown, path: Path = []): Path[] {
+  if (value === null || value === undefined) return [];
+  if (schemas.some(schema => isMarked(schema, 'file'))) return [path];
+  if (typeof value !== 'object') return [];
+  const childAt = childrenOf(schemas, value);
+  const steps = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
+  return steps.flatMap(step => filePaths(childAt(step), childOf(value, step), [...path, step]));
 }
 
 /** The path as it stands in the value, where keys may be written by their other names. */

@@ -65,7 +65,7 @@ const responseHeaders = z.record(z.string(), z.string()).superRefine((headers, c
   }
 });
 
-const filePath = z.string().min(1).max(4096);
+const filePath = z.string().min(1).max(4096).meta({ file: true });
 const tlsVersion = z.enum(['TLSv1.2', 'TLSv1.3']);
 
 /** `api.tls`: with it the API speaks https, without it http. */

@@ -44,7 +44,7 @@ const common = {
     .describe('Series that are kept, over all instances; further ones are refused.'),
 };
 
-const path = z.string().min(1).max(4096);
+const path = z.string().min(1).max(4096).meta({ file: true });
 
 const tls = z
   .strictObject({
@@ -88,7 +88,7 @@ const pull = {
     .describe(
       'In place of `url`: files in the form of `file_sd` of Prometheus, YAML or JSON, that list where its instances are. Relative to the folder of the configuration; read again when they change.',
     )
-    .meta({ destination: true }),
+    .meta({ destination: true, file: true }),
   push: z
     .literal(false, 'must be true, or left out')
     .optional()

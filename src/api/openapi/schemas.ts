@@ -90,6 +90,7 @@ const INTERNAL_KEYWORDS = new Set([
   'secret',
   'secretWhen',
   'destination',
+  'file',
   'template',
   'propertyNames',
 ]);

@@ -10,10 +10,10 @@ import { findTargetType, targetTypes } from '../../targets/index.ts';
 import type { Target } from '../../targets/target.ts';
 import { type ConfigProblem, didYouMean, quote } from '../problems.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
-import { childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
+import { childOf, filePaths, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from '../secrets/references.ts';
 import type { ConfigDocument, ConfigItem } from '../yaml/document.ts';
-import { clearText } from './settings.ts';
+import { clearText, filesRefused } from './settings.ts';
 
 export interface TargetReading {
   readonly target: Target | undefined;
@@ -57,10 +57,13 @@ export function readTarget(
     ...unresolved,
     ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
   ];
+  const target = unresolved.length === 0 ? read.result : undefined;
+  const isRestricted = target !== undefined && sources.restrictions !== undefined;
+  const named = isRestricted ? filePaths([schema], item.value) : [];
   return {
-    target: unresolved.length === 0 ? read.result : undefined,
+    target,
     resolved: value,
-    problems,
+    problems: [...problems, ...named.map(path => filesRefused(origin, path))],
     warnings,
     files,
   };

@@ -15,12 +15,12 @@ import {
 import { type TargetGraph, targetGraph } from '../check/target-graph.ts';
 import { operationalProblem } from '../check/target-references.ts';
 import type { ConfigProblem, ItemFinding } from '../problems.ts';
-import { filePaths, overQuota } from '../restrictions.ts';
+import { overQuota } from '../restrictions.ts';
 import { fileOrigin, type ValueOrigin } from '../schema-problems.ts';
 import type { ReferenceSources } from '../secrets/references.ts';
 import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
 import { readNotification, readTarget } from './items.ts';
-import { filesRefused, type SettingsReading } from './settings.ts';
+import type { SettingsReading } from './settings.ts';
 
 interface NotificationsReading {
   readonly targets: readonly Target[];
@@ -107,16 +107,10 @@ function targetIn(
 ) {
   const reading = readTarget(document, item, sources);
   if (reading.target === undefined) return reading;
-  const origin = fileOrigin({ ...document, base: item.path });
-  const { place } = origin;
+  const { place } = fileOrigin({ ...document, base: item.path });
   const forbidden = forbiddenAddresses(reading.target.settings, item.value, guard);
   const warnings = forbidden.map(({ path, message }) => ({ ...place(path), message }));
-  const files = sources.restrictions === undefined ? [] : filePaths(item.value);
-  return {
-    ...reading,
-    problems: [...reading.problems, ...files.map(path => filesRefused(origin, path))],
-    warnings: [...reading.warnings, ...warnings],
-  };
+  return { ...reading, warnings: [...reading.warnings, ...warnings] };
 }
 
 interface NotificationContext {

@@ -11,15 +11,9 @@ import {
   unknownVariables,
 } from '../overrides.ts';
 import { type ConfigProblem, formatPath } from '../problems.ts';
-import {
-  filePaths,
-  foreignSettings,
-  overQuota,
-  type WorkspaceRestrictions,
-  withRestrictions,
-} from '../restrictions.ts';
+import { foreignSettings, overQuota, type WorkspaceRestrictions, withRestrictions } from '../restrictions.ts';
 import { fileOrigin, problemsOf, type ValueOrigin } from '../schema-problems.ts';
-import { childOf, layers, type Schema, valueAt } from '../schema-walk.ts';
+import { childOf, filePaths, layers, type Schema, valueAt } from '../schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from '../secrets/references.ts';
 import { type Settings, settingsSchema } from '../settings.ts';
 import type { ConfigDocument } from '../yaml/document.ts';
@@ -174,7 +168,7 @@ const refusedToWorkspaces = (
     ...origin.place(path),
     message: 'is decided by whoever runs this service; remove it',
   })),
-  ...filePaths(childOf(value, 'pipelines'), ['pipelines']).map(path => filesRefused(origin, path)),
+  ...filePaths([settingsSchema], { pipelines: rawPipelines(value) }).map(path => filesRefused(origin, path)),
 ];
 
 function overQuotaProblems(

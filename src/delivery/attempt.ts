@@ -7,17 +7,14 @@ import type { HttpClient } from '../lib/http/client.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { onAbort } from '../lib/on-abort.ts';
-import type { SettleOperation } from '../storage/operations/settle.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import type { FailedRequest } from '../targets/http-target.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 
-/** A target that neither answers nor fails by then has failed. Targets' own limits are shorter. */
+/** A target that has not answered by then has failed. Targets' own limits are shorter. */
 const ATTEMPT_TIMEOUT_MS = 60_000;
 
-/** What every attempt needs. */
 export interface DeliveryContext {
   readonly workspace: string;
   readonly storage: Storage;
@@ -32,32 +29,30 @@ export interface DeliveryContext {
   readonly logFolder: string;
   /** Read at each attempt, so that a reload counts at once. */
   readonly settings: () => DeliverySettings;
-  /** Told what was booked of a delivery, and how long its attempt took; null when nothing was sent. Left out, nobody is. */
-  readonly onSettled?: (row: DeliveryRow, operation: SettleOperation, durationMs: number | null) => void;
-  /** Aborts what is under way when the time for a graceful stop is over. */
+  /** Aborts attempts when the time for a graceful stop is over. */
   readonly signal: AbortSignal;
-  /** Whether this process may send at this moment; it may always where there is no other. */
+  /** False while another process may be the leader. Left out, always true. */
   readonly maySend?: () => boolean;
 }
 
 interface DeliverySettings {
   /** Milliseconds between attempts; the first is before the first attempt. */
   readonly retrySchedule: readonly number[];
-  /** What `cribl_host` says. */
+  /** The value of `cribl_host`. */
   readonly instanceName: string;
-  /** Deliveries that may wait for a target that drops what is over. */
+  /** Most deliveries that may wait for a target that drops the rest. */
   readonly mostWaiting: number;
-  /** Attempts under way at once over all targets, beside one for each. */
+  /** Attempts in flight at once over all targets, beside one for each. */
   readonly concurrency: number;
 }
 
-/** What goes out as one message. */
+/** One message. */
 export interface SendRequest {
-  /** Of the delivery, or of those that travel together. */
+  /** Id of the delivery, or of the batch. */
   readonly id: string;
   /** As the target gets them. */
   readonly events: readonly HeadgateEvent[];
-  /** What attempts before left to do of it. */
+  /** What earlier attempts left to do, as the target wrote it. */
   readonly rest?: string;
 }
 
@@ -68,20 +63,19 @@ export interface AttemptResult {
   /** On the monotonic clock. */
   readonly started: number;
   readonly durationMs: number;
-  /** How long the whole target must wait. */
+  /** How long nothing may be sent to the target. */
   readonly pauseMs: number;
 }
 
-/** The wait of a whole target whose receiver asks it to slow down and does not say for how long. */
+/** For a receiver that asks to slow down and does not say for how long. */
 const DEFAULT_PAUSE_MS = 60_000;
 
-/** What sending takes of it. */
 export type SendDependencies = Pick<
   DeliveryContext,
   'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'signal' | 'maySend'
 >;
 
-/** Sends once. `stopped` when the process ends meanwhile: nothing is booked and it is sent again later. */
+/** Sends once. `stopped` when the process ends meanwhile: nothing is recorded, and it is sent again later. */
 export async function attempt(
   request: SendRequest,
   target: Target,
@@ -101,13 +95,13 @@ function pauseMsOf(outcome: Outcome): number {
   return outcome.retryAfterMs === undefined ? DEFAULT_PAUSE_MS : clampRetryAfterMs(outcome.retryAfterMs);
 }
 
-/** A process that was frozen finds its timers due before it learns that its time is over. */
+/** A process that was frozen finds its timers due before it learns that it is no longer the leader. */
 const isStopped = ({ signal, maySend = () => true }: SendDependencies): boolean =>
   signal.aborted || !maySend();
 
 const TIMED_OUT: Outcome = { kind: 'retry', reason: `no end within ${ATTEMPT_TIMEOUT_MS / 1000} s` };
 
-/** The target is left behind when its time is over; it hears of the process's end only. */
+/** A target that takes too long is not waited for any more; it is aborted only when the process ends. */
 function sendWithTimeout(request: SendRequest, target: Target, options: SendDependencies): Promise<Outcome> {
   if (isStopped(options)) return Promise.resolve(TIMED_OUT);
   return new Promise(resolve => {
@@ -147,8 +141,8 @@ async function callTarget(
       logFailedRequest,
     });
   } catch (error) {
-    const facts = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };
-    options.logger.error(facts, 'a target failed unexpectedly');
+    const fields = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };
+    options.logger.error(fields, 'a target failed unexpectedly');
     return { kind: 'retry', reason: 'the target failed unexpectedly; the log has the detail' };
   }
 }

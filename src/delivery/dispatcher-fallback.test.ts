@@ -89,7 +89,7 @@ it('hands an alarm that was given up over to where the router leads that is its 
     return states['a 1'] === 'sent' && states['b 1'] === 'sent';
   }, 'the alarm at a and b');
   expect(await world.statesOf(alarm)).toEqual({ 'hook 1': 'exhausted', 'a 1': 'sent', 'b 1': 'sent' });
-  expect((await world.stored(alarm)).last_error).toBe("status 503; handed over to its fallback 'a', 'b'");
+  expect((await world.stored(alarm)).last_error).toBe("status 503; failed over to its fallback 'a', 'b'");
   world.received.length = 0;
   expect((await endAt(alarm)).toSorted()).toEqual(['a', 'b']);
 });

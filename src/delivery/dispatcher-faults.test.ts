@@ -14,6 +14,7 @@ import type { DeliveryRow, DeliveryStore } from '../storage/stores/deliveries.ts
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createResultBus } from './results.ts';
 
 const SENT: Outcome = { kind: 'sent', httpStatus: 200 };
 const RETRY: Outcome = { kind: 'retry', reason: 'status 503', httpStatus: 503 };
@@ -22,10 +23,10 @@ const HOUR = 3_600_000;
 
 let store: TestStorage;
 let clock: TestClock;
-let lanes: Dispatcher;
+let dispatcher: Dispatcher;
 /** What arrived, as `subject status`. */
 let received: string[];
-let told: string[];
+let healthChanges: string[];
 let answer: (delivery: string) => Outcome | Promise<Outcome>;
 /** Stands before each write and each read of what waits. */
 let writing: (operation: StorageOperation, write: () => Promise<void>) => Promise<void>;
@@ -35,14 +36,14 @@ beforeEach(async () => {
   store = await openTestStorage();
   clock = testClock();
   received = [];
-  told = [];
+  healthChanges = [];
   answer = () => SENT;
   writing = (_operation, write) => write();
   reading = undefined;
-  lanes = open();
+  dispatcher = open();
 });
 afterEach(async () => {
-  await lanes.stop();
+  await dispatcher.stop();
   await store.close();
 });
 
@@ -60,6 +61,10 @@ function open(
     },
     commit: operation => writing(operation, () => store.storage.commit(operation)),
   };
+  const results = createResultBus();
+  results.subscribe(result => {
+    if (result.kind === 'health') healthChanges.push(`${result.target} ${result.change.state}`);
+  });
   return createDispatcher({
     workspace: 'default',
     storage,
@@ -73,7 +78,7 @@ function open(
     logFolder: store.folder,
     failing: new Map(failing.map(id => [id, 'failing'])),
     paused: new Map(),
-    onHealthChange: (id, { state }) => void told.push(`${id} ${state}`),
+    results,
     settings: () => ({ retrySchedule, instanceName: 'gate', concurrency: 256, mostWaiting: 1000 }),
   });
 }
@@ -95,7 +100,7 @@ function hook(atOnce = 5, id = 'hook'): Target {
 
 async function commit(made: MadeTransition): Promise<MadeTransition> {
   await store.storage.commit(made.operation);
-  lanes.enqueue(made.operation.deliveries, made.event);
+  dispatcher.enqueue(made.operation.deliveries, made.event);
   return made;
 }
 
@@ -113,10 +118,10 @@ async function requeue(made: MadeTransition): Promise<void> {
   await store.storage.transaction(tx =>
     tx.in('default').requeue(filter, { now: clock.now(), after: '', limit: 10 }),
   );
-  lanes.reload(['hook']);
+  dispatcher.reload(['hook']);
 }
 
-it('tries an alarm again, and before its end, although it was never told that its failure is booked', async () => {
+it('tries an alarm again, and before its end, although it was never healthChanges that its failure is booked', async () => {
   answer = () => RETRY;
   let isLost = true;
   writing = async (operation, write) => {
@@ -125,7 +130,7 @@ it('tries an alarm again, and before its end, although it was never told that it
     isLost = false;
     throw new AppError('unavailable', 'the line was cut');
   };
-  lanes.configure([hook()]);
+  dispatcher.configure([hook()]);
   const alarm = await commit(opening());
   const end = await commit(closing(alarm));
   await eventually(() => !isLost);
@@ -142,37 +147,37 @@ it.each([
   ['that failed when it was started', ['hook']],
   ['that has failed since', []],
 ])('tells again that a target fails %s, was removed and came back', async (_when, failing) => {
-  await lanes.stop();
-  lanes = open(failing);
+  await dispatcher.stop();
+  dispatcher = open(failing);
   answer = () => REFUSED;
-  lanes.configure([hook()]);
+  dispatcher.configure([hook()]);
   await settled(await commit(opening({ subject: 'a' })), 'refused');
-  lanes.configure([]);
-  lanes.configure([hook()]);
+  dispatcher.configure([]);
+  dispatcher.configure([hook()]);
   await settled(await commit(opening({ subject: 'b' })), 'refused');
-  expect(told).toEqual([...(failing.length > 0 ? [] : ['hook failing']), 'hook failing']);
+  expect(healthChanges).toEqual([...(failing.length > 0 ? [] : ['hook failing']), 'hook failing']);
 });
 
-it('tells again that a target fails which came back while it was still told its ends', async () => {
+it('tells again that a target fails which came back while it was still healthChanges its ends', async () => {
   answer = () => REFUSED;
-  lanes.configure([hook()]);
+  dispatcher.configure([hook()]);
   await settled(await commit(opening({ subject: 'a' })), 'refused');
-  lanes.configure([], [hook()]);
-  lanes.configure([hook()]);
+  dispatcher.configure([], [hook()]);
+  dispatcher.configure([hook()]);
   await settled(await commit(opening({ subject: 'b' })), 'refused');
-  expect(told).toEqual(['hook failing', 'hook failing']);
+  expect(healthChanges).toEqual(['hook failing', 'hook failing']);
 });
 
 it('tries at once what a person asks for while waiting deliveries are being read', async () => {
-  await lanes.stop();
-  lanes = open([], [0, HOUR]);
+  await dispatcher.stop();
+  dispatcher = open([], [0, HOUR]);
   answer = () => RETRY;
-  lanes.configure([hook()]);
+  dispatcher.configure([hook()]);
   const made = await commit(opening());
   await eventually(async () => (await stored(made)).attempts === 1);
-  await lanes.stop();
+  await dispatcher.stop();
   answer = () => SENT;
-  lanes = open([], [0, HOUR]);
+  dispatcher = open([], [0, HOUR]);
   // An answer of the store from before the person asked.
   const stale = await store.storage.in('default').deliveries.waiting('hook', '', 10);
   let give = (): void => {};
@@ -180,7 +185,7 @@ it('tries at once what a person asks for while waiting deliveries are being read
     new Promise(resolve => {
       give = () => resolve(stale);
     });
-  lanes.configure([hook()]);
+  dispatcher.configure([hook()]);
   await clock.advance(0);
   reading = undefined;
   await requeue(made);
@@ -190,7 +195,7 @@ it('tries at once what a person asks for while waiting deliveries are being read
 
 it('lets no end pass the alarm that a person puts back while the store cannot be read', async () => {
   answer = () => REFUSED;
-  lanes.configure([hook()]);
+  dispatcher.configure([hook()]);
   const alarm = await commit(opening());
   await settled(alarm, 'refused');
   let isUp = false;
@@ -220,14 +225,14 @@ it('keeps a long wait over a restart also after a person has put the delivery ba
     next_at: clock.now() + 4 * HOUR,
   }));
   await store.storage.commit({ ...operation, deliveries });
-  await lanes.stop();
-  lanes = open([], [0, 4 * HOUR]);
+  await dispatcher.stop();
+  dispatcher = open([], [0, 4 * HOUR]);
   let answered: Promise<readonly DeliveryRow[]> | undefined;
   reading = (...query) => {
     answered = store.storage.in('default').deliveries.waiting(...query);
     return answered;
   };
-  lanes.configure([hook()]);
+  dispatcher.configure([hook()]);
   await eventually(() => answered !== undefined);
   await answered;
   await clock.advance(1);

@@ -315,7 +315,7 @@ it('waits for a disk that refuses, without spinning and with one line in its log
   await eventually(() => world.received.length >= 500);
   await world.clock.advance(3000);
   expect(world.received.length).toBeLessThan(540);
-  expect(world.logged).toEqual(['attempts cannot be booked']);
+  expect(world.logged).toEqual(['attempts cannot be recorded']);
   world.controls.refusal = undefined;
   await world.clock.advance(1000);
   for (const one of made) await world.settled(one, 'sent');

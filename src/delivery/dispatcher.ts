@@ -4,137 +4,154 @@ import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import { resolveRoutes, type Target } from '../targets/target.ts';
 import type { DeliveryContext } from './attempt.ts';
 import type { FailingState } from './health.ts';
-import { createConcurrencyLimit } from './limits/concurrency.ts';
-import { createQuota, NO_QUOTA } from './limits/quota.ts';
-import { createRateLimiters } from './limits/rate.ts';
-import { beforeId, createDeliveryWorker, type DeliveryWorker, type DeliveryWorkerOptions } from './worker.ts';
+import { createDeliveryLimits, type DeliveryLimits } from './limits/limits.ts';
+import type { ResultBus } from './results.ts';
+import { beforeId, createDeliveryWorker, type DeliveryWorker } from './worker.ts';
 
-/** How long a graceful stop waits for attempts under way; the rest stays in the store. */
+/** How long a graceful stop waits for attempts in flight; the rest stays in the store. */
 const GRACE_MS = 10_000;
 
 export interface DispatcherOptions extends Omit<DeliveryContext, 'signal'> {
-  /** What was last told of the targets that were failing when somebody last looked, by their ids. */
+  readonly results: ResultBus;
+  /** By id, the last state that was notified of targets that were failing when the process before stopped. */
   readonly failing: ReadonlyMap<string, FailingState>;
-  /** Until when (epoch ms) targets asked for nothing to be sent when somebody last looked, by their ids. */
+  /** By id, until when (epoch ms) targets had asked the process before for a pause. */
   readonly paused: ReadonlyMap<string, number>;
-  readonly onHealthChange: DeliveryWorkerOptions['onHealthChange'];
-  /** Told of a delivery that was skipped because too many wait. Left out, nobody is. */
-  readonly onDropped?: (row: DeliveryRow) => void;
-  /** How many deliveries all lanes may begin in a minute, and who is told when they wait for it. Left out, nobody bounds them. */
+  /** How many deliveries all workers may begin in a minute; `onReached` is called when they wait for it. Left out, any number. */
   readonly quota?: { readonly perMinute: number; readonly onReached: () => void } | undefined;
 }
 
-/** One lane per target: a slow or dead target never slows another. */
-export interface Dispatcher {
+/** Takes over deliveries that are on disk. */
+export interface Outbox {
+  /** Deliveries of one event that were just committed. */
+  enqueue(rows: readonly DeliveryRow[], event: HeadgateEvent): void;
+  /** The store has deliveries to these targets, `first` or later ones, that were not enqueued. */
+  readFrom(targets: Iterable<string>, first: string): void;
+}
+
+/** Runs one worker for each target: a slow or dead target never slows another. */
+export interface Dispatcher extends Outbox {
   /**
-   * Opens lanes for new targets, hands changed ones their new settings, and ends those of removed targets. Former
-   * targets are removed ones whose last settings are known: they are told the ends of what they were told, and the rest
-   * waits.
+   * Starts workers for new targets, gives changed ones their new settings, and stops those of other targets. Removed
+   * targets are those whose last settings are known: they are sent the resolutions of their alarms, the rest waits.
    */
   configure(targets: readonly Target[], removed?: readonly Target[]): void;
-  /** Takes over deliveries that were just committed, all of one event. */
-  enqueue(rows: readonly DeliveryRow[], event: HeadgateEvent): void;
-  /** Deliveries of these targets, `first` or later ones, are in the store that were not handed over. */
-  readFrom(targets: Iterable<string>, first: string): void;
-  /** Deliveries of these targets were put back into the queue in the store. */
+  /** Deliveries of these targets were requeued in the store. */
   reload(targets: Iterable<string>): void;
-  /** Why what is due for a target waits its turn; undefined when it does not. */
+  /** Why what is due for a target has to wait; undefined when it has not. */
   waitReason(target: string): string | undefined;
-  /** The lane that has moved least, as `Lane.overdueMs` says; undefined when all move or rest. */
+  /** The worker that is longest overdue, as `DeliveryWorker.overdueMs` says; undefined when none is. */
   mostOverdue(): { readonly target: string; readonly overdueMs: number } | undefined;
-  /** Without `inTime` what is under way is cut off at once: another process may be sending it already. */
+  /** Without `isGraceful` what is in flight is aborted at once: another process may be sending it already. */
   stop(isGraceful?: boolean): Promise<void>;
 }
 
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const workers = new Map<string, DeliveryWorker>();
-  let configured: ReadonlyMap<string, Target> = new Map();
-  const ending = new Map<string, Promise<void>>();
-  const concurrency = createConcurrencyLimit(() => options.settings().concurrency);
-  const quota = options.quota === undefined ? NO_QUOTA : createQuota({ ...options, ...options.quota });
-  const rateLimiter = createRateLimiters();
+export const createDispatcher = (options: DispatcherOptions): Dispatcher => new TargetDispatcher(options);
+
+class TargetDispatcher implements Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #limits: DeliveryLimits;
+  readonly #workers = new Map<string, DeliveryWorker>();
+  /** Stops in progress, by the target's id. */
+  readonly #stopping = new Map<string, Promise<void>>();
   /** Only until a target is removed: one that comes back begins anew. */
-  const failing = new Map(options.failing);
-  const paused = new Map(options.paused);
-  const abort = new AbortController();
-  setMaxListeners(0, abort.signal);
+  readonly #failing: Map<string, FailingState>;
+  readonly #paused: Map<string, number>;
+  readonly #abort = new AbortController();
+  #configured: ReadonlyMap<string, Target> = new Map();
 
-  /** Former lanes of the same target are waited for as well. */
-  function endWorker(id: string, worker: DeliveryWorker): void {
-    const ended = Promise.all([ending.get(id), worker.stop()]).then(() => {
-      if (ending.get(id) === ended) ending.delete(id);
+  constructor(options: DispatcherOptions) {
+    const { clock, logger, quota, settings } = options;
+    this.#options = options;
+    this.#limits = createDeliveryLimits({ concurrency: () => settings().concurrency, quota, clock, logger });
+    this.#failing = new Map(options.failing);
+    this.#paused = new Map(options.paused);
+    setMaxListeners(0, this.#abort.signal);
+    options.results.subscribe(result => {
+      if (result.kind !== 'settled') return;
+      for (const { id, target } of result.operation.fallbackDeliveries) this.readFrom([target], id);
     });
-    ending.set(id, ended);
   }
 
-  /** Without its event nobody knows where a router leads, nor could anybody be sent it. */
-  function fallbacksOf({ fallback, settings }: Target, event: HeadgateEvent | undefined): readonly string[] {
-    if (fallback === undefined) return [];
-    if (configured.get(fallback)?.routes === undefined) return [fallback];
-    return event === undefined
-      ? []
-      : resolveRoutes([fallback], event, configured).filter(id => id !== settings.id);
+  configure(targets: readonly Target[], removed: readonly Target[] = []): void {
+    this.#configured = new Map(targets.map(target => [target.settings.id, target]));
+    const served = new Set([...this.#configured.keys(), ...removed.map(target => target.settings.id)]);
+    for (const id of this.#failing.keys()) if (!this.#configured.has(id)) this.#failing.delete(id);
+    for (const [id, worker] of this.#workers) {
+      if (served.has(id)) continue;
+      this.#workers.delete(id);
+      this.#paused.delete(id);
+      this.#stopWorker(id, worker);
+    }
+    for (const target of removed) this.#serve(target, true);
+    for (const target of targets) this.#serve(target, false);
   }
 
-  /** A target that comes back waits for its former lane, lest both send the same delivery. */
-  function startWorker(id: string, target: Target): DeliveryWorker {
+  enqueue(rows: readonly DeliveryRow[], event: HeadgateEvent): void {
+    for (const row of rows) this.#workers.get(row.target)?.add(row, event);
+  }
+
+  readFrom(targets: Iterable<string>, first: string): void {
+    for (const id of targets) this.#workers.get(id)?.readFrom(beforeId(first));
+  }
+
+  reload(targets: Iterable<string>): void {
+    for (const id of targets) this.#workers.get(id)?.reload();
+  }
+
+  waitReason(target: string): string | undefined {
+    return this.#workers.get(target)?.isWaitingForQuota() ? this.#limits.quotaNotice : undefined;
+  }
+
+  mostOverdue(): { readonly target: string; readonly overdueMs: number } | undefined {
+    const overdue = [...this.#workers].map(([target, worker]) => ({ target, overdueMs: worker.overdueMs() }));
+    const [first] = overdue.sort((one, other) => other.overdueMs - one.overdueMs);
+    return first === undefined || first.overdueMs === 0 ? undefined : first;
+  }
+
+  async stop(isGraceful = true): Promise<void> {
+    if (!isGraceful) this.#abort.abort();
+    for (const [id, worker] of this.#workers) this.#stopWorker(id, worker);
+    const cancel = this.#options.clock.after(GRACE_MS, () => this.#abort.abort());
+    await Promise.all(this.#stopping.values());
+    cancel();
+  }
+
+  #serve(target: Target, isRemoved: boolean): void {
+    const { id } = target.settings;
+    (this.#workers.get(id) ?? this.#startWorker(id, target)).configure(target, isRemoved);
+  }
+
+  /** The worker of a target that comes back waits for the one before, so that no delivery is sent by both. */
+  #startWorker(id: string, target: Target): DeliveryWorker {
     const worker = createDeliveryWorker({
-      ...options,
-      signal: abort.signal,
+      ...this.#options,
+      signal: this.#abort.signal,
       target,
-      concurrency,
-      rateLimiter,
-      quota,
-      fallbacks: fallbacksOf,
-      lastHealth: failing.get(id),
-      pausedUntil: paused.get(id),
-      onFallbackDelivery: (other, delivery) => workers.get(other)?.readFrom(beforeId(delivery)),
+      limits: this.#limits,
+      fallbacks: (failed, event) => this.#fallbacksOf(failed, event),
+      lastHealth: this.#failing.get(id),
+      pausedUntil: this.#paused.get(id),
     });
-    workers.set(id, worker);
-    void (ending.get(id) ?? Promise.resolve()).then(() => worker.start());
+    this.#workers.set(id, worker);
+    void (this.#stopping.get(id) ?? Promise.resolve()).then(() => worker.start());
     return worker;
   }
 
-  function serve(target: Target, isRemoved: boolean): void {
-    const { id } = target.settings;
-    (workers.get(id) ?? startWorker(id, target)).configure(target, isRemoved);
+  /** Together with earlier workers of the same target that are still stopping. */
+  #stopWorker(id: string, worker: DeliveryWorker): void {
+    const stopped = Promise.all([this.#stopping.get(id), worker.stop()]).then(() => {
+      if (this.#stopping.get(id) === stopped) this.#stopping.delete(id);
+    });
+    this.#stopping.set(id, stopped);
   }
 
-  return {
-    configure(targets, removed = []) {
-      configured = new Map(targets.map(target => [target.settings.id, target]));
-      const served = new Set([...configured.keys(), ...removed.map(target => target.settings.id)]);
-      for (const id of failing.keys()) if (!configured.has(id)) failing.delete(id);
-      for (const [id, worker] of workers) {
-        if (served.has(id)) continue;
-        workers.delete(id);
-        paused.delete(id);
-        endWorker(id, worker);
-      }
-      for (const target of removed) serve(target, true);
-      for (const target of targets) serve(target, false);
-    },
-    enqueue(rows, event) {
-      for (const row of rows) workers.get(row.target)?.add(row, event);
-    },
-    readFrom(targets, first) {
-      for (const id of targets) workers.get(id)?.readFrom(beforeId(first));
-    },
-    reload(targets) {
-      for (const id of targets) workers.get(id)?.reload();
-    },
-    waitReason: target => (workers.get(target)?.isWaitingForQuota() ? quota.notice : undefined),
-    mostOverdue() {
-      const overdue = [...workers].map(([target, worker]) => ({ target, overdueMs: worker.overdueMs() }));
-      const [first] = overdue.sort((one, other) => other.overdueMs - one.overdueMs);
-      return first === undefined || first.overdueMs === 0 ? undefined : first;
-    },
-    async stop(isGraceful = true) {
-      if (!isGraceful) abort.abort();
-      for (const [id, worker] of workers) endWorker(id, worker);
-      const cancel = options.clock.after(GRACE_MS, () => abort.abort());
-      await Promise.all(ending.values());
-      cancel();
-    },
-  };
+  /** Without its event the routes of a router are not known, and there would be nothing to send. */
+  #fallbacksOf({ fallback, settings }: Target, event: HeadgateEvent | undefined): readonly string[] {
+    if (fallback === undefined) return [];
+    if (this.#configured.get(fallback)?.routes === undefined) return [fallback];
+    return event === undefined
+      ? []
+      : resolveRoutes([fallback], event, this.#configured).filter(id => id !== settings.id);
+  }
 }

@@ -4,31 +4,35 @@ import type { CountedLog } from '../lib/counted-log.ts';
 import { createHeap } from '../lib/heap.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 
+/** Wait before another attempt at what the store refused, or at what could not be brought together. */
+export const STORE_RETRY_MS = 1000;
+
 /** A delivery waiting in memory. */
 export interface QueuedDelivery {
   readonly row: DeliveryRow;
-  /** At hand unless the row came from the store. */
+  /** Undefined for a row that was read from the store. */
   readonly event: HeadgateEvent | undefined;
   /** When it may be tried, on the monotonic clock: a step of the wall clock neither hurries nor holds it. */
   readonly due: number;
   /** The receiver refused it together with others. */
   readonly isAlone?: boolean;
-  /** How many travel together with it, itself among them, when there was no room for all of them. */
+  /** How many are sent together with it, itself among them, when the quota had no room for all of them. */
   readonly batchSize?: number;
 }
 
+/** The deliveries of one ordering key, in the order of their ids. */
 interface KeyQueue {
   readonly key: string;
-  /** In the order of their ids, without the one that is under way. */
+  /** Without the one that is in flight. */
   readonly entries: QueuedDelivery[];
   inFlight: QueuedDelivery | undefined;
-  /** Where it stands among the idle chains; undefined while one of it is under way. */
+  /** Its place in the heap of idle keys; undefined while one of it is in flight. */
   heapEntry: HeapEntry | undefined;
-  /** The group its idle head may travel in. */
+  /** The group its idle head may be sent with. */
   group: string | undefined;
 }
 
-/** A chain's place in the line. One that its chain does not name any more is passed over. */
+/** A key's place in the heap. One that its key queue no longer names is passed over. */
 interface HeapEntry {
   readonly keyQueue: KeyQueue;
   readonly due: number;
@@ -37,211 +41,229 @@ interface HeapEntry {
 }
 
 /**
- * What one target still has to get. Order is kept per notification and subject: the head of a chain is sent,
- * its successors wait until it is settled.
+ * What one target still has to get. Order is kept per notification and subject, the ordering key: the head of a key is
+ * sent, its successors wait until it is settled.
  */
 export interface DeliveryQueue {
   readonly size: number;
-  /** How many chains have a head that is not under way: as many may travel together at the most. */
+  /** How many keys have a head that is not in flight: at most as many can be sent together. */
   readonly heads: number;
-  /** Puts it into its chain in the order of ids; ignores one that is there already. */
+  /** Inserts it into its key in the order of ids; ignores one that is there already. */
   add(entry: QueuedDelivery): void;
-  /** Takes a head that is due; its chain is busy until `settle`. Undefined when none is. */
+  /** Takes a head that is due; its key is busy until `release`. Undefined when none is. */
   take(now: number): QueuedDelivery | undefined;
   /** Takes a head of the group that is due and was never tried. */
   takeFromGroup(group: string, now: number): QueuedDelivery | undefined;
-  /** Takes one that is due or not, from wherever it stands in its chain; undefined while its chain is busy. */
+  /** Takes one that is due or not, from wherever it stands in its key; undefined while its key is busy. */
   takeEntry(entry: QueuedDelivery): QueuedDelivery | undefined;
-  /** The taken one with a changed row; it is settled in place of `taken`. */
+  /** Returns the taken one with a changed row; it is released in place of `taken`. */
   replaceTaken(taken: QueuedDelivery, change: Partial<DeliveryRow>): QueuedDelivery;
-  /** Frees the chain of a head that was taken. `again` replaces it; without, the next in the chain moves up. */
+  /** Frees the key of a head that was taken. `retry` replaces it; without, the next of the key moves up. */
   release(taken: QueuedDelivery, retry?: QueuedDelivery): void;
-  /** Lets go of the chain of a head that was taken. */
+  /** Drops all of the key of a head that was taken. */
   forget(taken: QueuedDelivery): void;
   /** The idle head that is next; undefined when there is none. */
   next(): QueuedDelivery | undefined;
   /** When the next idle head is due; undefined when there is none. */
   nextDue(): number | undefined;
-  /** Lets go of idle chains, those that are due last first, until no more than `most` deliveries are left. */
+  /** Drops idle keys, those that are due last first, until no more than `max` deliveries are left. */
   evict(max: number): readonly EvictedKey[];
 }
 
-/** A chain that was let go of. */
 interface EvictedKey {
   readonly key: string;
   readonly due: number;
 }
 
-/** What a delivery's order is kept by. */
+/** Deliveries with the same key are sent in order. */
 export const orderingKey = (row: DeliveryRow): string => `${row.notification}\n${row.subject}`;
 
-/** The group it may travel in; undefined for one that is told by itself, or that was tried before. */
+/** The group it may be sent with; undefined for one that is sent by itself, or that was tried before. */
 export const groupOf = ({ row }: QueuedDelivery): string | undefined =>
   row.group_id !== null && row.batch === null && row.attempts === 0 ? row.group_id : undefined;
 
 const isBefore = (one: HeapEntry, other: HeapEntry): boolean =>
   one.due === other.due ? one.sequence < other.sequence : one.due < other.due;
 
-export function createQueue(): DeliveryQueue {
-  const keyQueues = new Map<string, KeyQueue>();
-  const idle = createHeap<HeapEntry>(isBefore);
-  /** Idle chains by the group of their heads. */
-  const grouped = new Map<string, Set<KeyQueue>>();
-  let size = 0;
-  let busy = 0;
-  let sequence = 0;
+export const createQueue = (): DeliveryQueue => new MemoryQueue();
 
-  function leaveGroup(keyQueue: KeyQueue): void {
-    if (keyQueue.group === undefined) return;
-    const keyQueues = grouped.get(keyQueue.group);
-    keyQueues?.delete(keyQueue);
-    if (keyQueues?.size === 0) grouped.delete(keyQueue.group);
-    keyQueue.group = undefined;
+class MemoryQueue implements DeliveryQueue {
+  readonly #keyQueues = new Map<string, KeyQueue>();
+  readonly #idle = createHeap<HeapEntry>(isBefore);
+  /** Idle keys by the group of their heads. */
+  readonly #grouped = new Map<string, Set<KeyQueue>>();
+  #size = 0;
+  /** Keys of which one is in flight. */
+  #busy = 0;
+  #sequence = 0;
+
+  get size(): number {
+    return this.#size;
   }
 
-  function joinGroup(keyQueue: KeyQueue, head: QueuedDelivery | undefined): void {
-    leaveGroup(keyQueue);
-    keyQueue.group = head && groupOf(head);
-    if (keyQueue.group === undefined) return;
-    const keyQueues = grouped.get(keyQueue.group);
-    if (keyQueues === undefined) grouped.set(keyQueue.group, new Set([keyQueue]));
-    else keyQueues.add(keyQueue);
+  get heads(): number {
+    return this.#keyQueues.size - this.#busy;
   }
 
-  function takeHead(keyQueue: KeyQueue): QueuedDelivery | undefined {
-    leaveGroup(keyQueue);
-    keyQueue.heapEntry = undefined;
-    keyQueue.inFlight = keyQueue.entries.shift();
-    busy += 1;
-    return keyQueue.inFlight;
+  add(entry: QueuedDelivery): void {
+    const keyQueue = this.#keyQueueFor(orderingKey(entry.row));
+    const index = insertionIndex(keyQueue, entry.row.id);
+    if (index === undefined) return;
+    this.#size += 1;
+    keyQueue.entries.splice(index, 0, entry);
+    if (index === 0 && keyQueue.inFlight === undefined) this.#pushHead(keyQueue);
   }
 
-  function pushHead(keyQueue: KeyQueue): void {
-    const [head] = keyQueue.entries;
-    joinGroup(keyQueue, head);
-    keyQueue.heapEntry = head && { keyQueue, due: head.due, sequence: sequence++ };
-    if (keyQueue.heapEntry !== undefined) idle.push(keyQueue.heapEntry);
-    else keyQueues.delete(keyQueue.key);
+  take(now: number): QueuedDelivery | undefined {
+    const first = this.#first();
+    if (first === undefined || first.due > now) return undefined;
+    this.#idle.pop();
+    return this.#takeHead(first.keyQueue);
   }
 
-  function firstEntry(): HeapEntry | undefined {
+  takeFromGroup(group: string, now: number): QueuedDelivery | undefined {
+    for (const keyQueue of this.#grouped.get(group) ?? [])
+      if (keyQueue.heapEntry !== undefined && keyQueue.heapEntry.due <= now) return this.#takeHead(keyQueue);
+    return undefined;
+  }
+
+  takeEntry(entry: QueuedDelivery): QueuedDelivery | undefined {
+    const keyQueue = this.#keyQueueFor(orderingKey(entry.row));
+    if (keyQueue.inFlight !== undefined) return undefined;
+    const index = keyQueue.entries.findIndex(({ row }) => row.id === entry.row.id);
+    const [present = entry] = index < 0 ? [] : keyQueue.entries.splice(index, 1);
+    if (index < 0) this.#size += 1;
+    this.#markBusy(keyQueue, present);
+    return present;
+  }
+
+  replaceTaken(taken: QueuedDelivery, change: Partial<DeliveryRow>): QueuedDelivery {
+    const replaced = { ...taken, row: { ...taken.row, ...change } };
+    this.#busyKeyQueue(taken).inFlight = replaced;
+    return replaced;
+  }
+
+  release(taken: QueuedDelivery, retry?: QueuedDelivery): void {
+    const keyQueue = this.#busyKeyQueue(taken);
+    keyQueue.inFlight = undefined;
+    this.#busy -= 1;
+    if (retry === undefined) this.#size -= 1;
+    else keyQueue.entries.splice(insertionIndex(keyQueue, retry.row.id) ?? 0, 0, retry);
+    this.#pushHead(keyQueue);
+  }
+
+  forget(taken: QueuedDelivery): void {
+    const keyQueue = this.#busyKeyQueue(taken);
+    this.#keyQueues.delete(keyQueue.key);
+    this.#busy -= 1;
+    this.#size -= keyQueue.entries.length + 1;
+  }
+
+  next(): QueuedDelivery | undefined {
+    return this.#first()?.keyQueue.entries[0];
+  }
+
+  nextDue(): number | undefined {
+    return this.#first()?.due;
+  }
+
+  evict(max: number): readonly EvictedKey[] {
+    const latestFirst = this.#idle
+      .drain()
+      .filter(one => one.keyQueue.heapEntry === one)
+      .sort((one, other) => (isBefore(one, other) ? 1 : -1));
+    const evicted: EvictedKey[] = [];
+    for (const heapEntry of latestFirst) {
+      const { keyQueue, due } = heapEntry;
+      if (this.#size <= max) this.#idle.push(heapEntry);
+      else {
+        this.#leaveGroup(keyQueue);
+        this.#keyQueues.delete(keyQueue.key);
+        this.#size -= keyQueue.entries.length;
+        evicted.push({ key: keyQueue.key, due });
+      }
+    }
+    return evicted;
+  }
+
+  #first(): HeapEntry | undefined {
     for (;;) {
-      const heapEntry = idle.peek();
+      const heapEntry = this.#idle.peek();
       if (heapEntry === undefined || heapEntry.keyQueue.heapEntry === heapEntry) return heapEntry;
-      idle.pop();
+      this.#idle.pop();
     }
   }
 
-  function keyQueueFor(key: string): KeyQueue {
-    const present = keyQueues.get(key);
+  #keyQueueFor(key: string): KeyQueue {
+    const present = this.#keyQueues.get(key);
     if (present !== undefined) return present;
     const created = { key, entries: [], inFlight: undefined, heapEntry: undefined, group: undefined };
-    keyQueues.set(key, created);
+    this.#keyQueues.set(key, created);
     return created;
   }
 
-  function busyKeyQueue(taken: QueuedDelivery): KeyQueue {
-    const keyQueue = keyQueues.get(orderingKey(taken.row));
-    if (keyQueue?.inFlight !== taken) throw new Error(`delivery ${taken.row.id} is not under way`);
+  #busyKeyQueue(taken: QueuedDelivery): KeyQueue {
+    const keyQueue = this.#keyQueues.get(orderingKey(taken.row));
+    if (keyQueue?.inFlight !== taken) throw new Error(`delivery ${taken.row.id} is not in flight`);
     return keyQueue;
   }
 
-  return {
-    get size() {
-      return size;
-    },
-    get heads() {
-      return keyQueues.size - busy;
-    },
-    add(entry) {
-      const keyQueue = keyQueueFor(orderingKey(entry.row));
-      const place = insertionIndex(keyQueue, entry.row.id);
-      if (place === undefined) return;
-      size += 1;
-      keyQueue.entries.splice(place, 0, entry);
-      if (place === 0 && keyQueue.inFlight === undefined) pushHead(keyQueue);
-    },
-    take(now) {
-      const heapEntry = firstEntry();
-      if (heapEntry === undefined || heapEntry.due > now) return undefined;
-      idle.pop();
-      return takeHead(heapEntry.keyQueue);
-    },
-    takeFromGroup(group, now) {
-      for (const keyQueue of grouped.get(group) ?? [])
-        if (keyQueue.heapEntry !== undefined && keyQueue.heapEntry.due <= now) return takeHead(keyQueue);
-      return undefined;
-    },
-    takeEntry(entry) {
-      const keyQueue = keyQueueFor(orderingKey(entry.row));
-      if (keyQueue.inFlight !== undefined) return undefined;
-      const place = keyQueue.entries.findIndex(({ row }) => row.id === entry.row.id);
-      const [present = entry] = place < 0 ? [] : keyQueue.entries.splice(place, 1);
-      if (place < 0) size += 1;
-      leaveGroup(keyQueue);
-      keyQueue.heapEntry = undefined;
-      keyQueue.inFlight = present;
-      busy += 1;
-      return present;
-    },
-    replaceTaken(taken, change) {
-      const renewed = { ...taken, row: { ...taken.row, ...change } };
-      busyKeyQueue(taken).inFlight = renewed;
-      return renewed;
-    },
-    release(taken, retry) {
-      const keyQueue = busyKeyQueue(taken);
-      keyQueue.inFlight = undefined;
-      busy -= 1;
-      if (retry === undefined) size -= 1;
-      else keyQueue.entries.splice(insertionIndex(keyQueue, retry.row.id) ?? 0, 0, retry);
-      pushHead(keyQueue);
-    },
-    forget(taken) {
-      const keyQueue = busyKeyQueue(taken);
-      keyQueues.delete(keyQueue.key);
-      busy -= 1;
-      size -= keyQueue.entries.length + 1;
-    },
-    next: () => firstEntry()?.keyQueue.entries[0],
-    nextDue: () => firstEntry()?.due,
-    evict(max) {
-      const latestFirst = idle
-        .drain()
-        .filter(heapEntry => heapEntry.keyQueue.heapEntry === heapEntry)
-        .sort((one, other) => (isBefore(one, other) ? 1 : -1));
-      const evict: EvictedKey[] = [];
-      for (const heapEntry of latestFirst) {
-        const { keyQueue, due } = heapEntry;
-        if (size <= max) idle.push(heapEntry);
-        else {
-          leaveGroup(keyQueue);
-          keyQueues.delete(keyQueue.key);
-          size -= keyQueue.entries.length;
-          evict.push({ key: keyQueue.key, due });
-        }
-      }
-      return evict;
-    },
-  };
+  #takeHead(keyQueue: KeyQueue): QueuedDelivery | undefined {
+    const head = keyQueue.entries.shift();
+    this.#markBusy(keyQueue, head);
+    return head;
+  }
+
+  #markBusy(keyQueue: KeyQueue, taken: QueuedDelivery | undefined): void {
+    this.#leaveGroup(keyQueue);
+    keyQueue.heapEntry = undefined;
+    keyQueue.inFlight = taken;
+    this.#busy += 1;
+  }
+
+  /** Puts the head of a key into the heap, or drops a key that is empty. */
+  #pushHead(keyQueue: KeyQueue): void {
+    const [head] = keyQueue.entries;
+    this.#joinGroup(keyQueue, head);
+    keyQueue.heapEntry = head && { keyQueue, due: head.due, sequence: this.#sequence++ };
+    if (keyQueue.heapEntry !== undefined) this.#idle.push(keyQueue.heapEntry);
+    else this.#keyQueues.delete(keyQueue.key);
+  }
+
+  #joinGroup(keyQueue: KeyQueue, head: QueuedDelivery | undefined): void {
+    this.#leaveGroup(keyQueue);
+    keyQueue.group = head && groupOf(head);
+    if (keyQueue.group === undefined) return;
+    const members = this.#grouped.get(keyQueue.group);
+    if (members === undefined) this.#grouped.set(keyQueue.group, new Set([keyQueue]));
+    else members.add(keyQueue);
+  }
+
+  #leaveGroup(keyQueue: KeyQueue): void {
+    if (keyQueue.group === undefined) return;
+    const members = this.#grouped.get(keyQueue.group);
+    members?.delete(keyQueue);
+    if (members?.size === 0) this.#grouped.delete(keyQueue.group);
+    keyQueue.group = undefined;
+  }
 }
 
-/** Where an id goes among the entries, most often at their end; undefined when the chain has it. */
+/** Index of an id among the entries, most often the end; undefined when the key has it already. */
 function insertionIndex({ entries, inFlight }: KeyQueue, id: string): number | undefined {
   if (inFlight?.row.id === id) return undefined;
-  let place = entries.length;
-  for (; place > 0; place--) {
-    const before = entries[place - 1]?.row.id ?? '';
+  let index = entries.length;
+  for (; index > 0; index--) {
+    const before = entries[index - 1]?.row.id ?? '';
     if (before === id) return undefined;
     if (before < id) break;
   }
-  return place;
+  return index;
 }
 
 export interface BacklogOptions {
   readonly queue: DeliveryQueue;
   readonly clock: Clock;
-  /** Told what reading the store brings. */
+  /** Reports failures to read the store. */
   readonly faultLog: CountedLog;
   /** Deliveries held in memory; what is over waits in the store until there is room. */
   readonly capacity: number;
@@ -256,115 +278,133 @@ export interface BacklogOptions {
 }
 
 /**
- * Fills a lane's queue from the store. All deliveries to send up to the cursor are in memory, but for the chains that were
- * parked: when memory is full of what waits for its time, those that are due last are let go of, and read again in time.
+ * Fills a worker's queue from the store. All deliveries to send up to the cursor are in memory, except keys that were
+ * parked: when memory is full of deliveries that are not due yet, those that are due last are dropped from it and read
+ * again in time.
  */
 export interface Backlog {
   /** Takes a delivery that was just committed, or leaves it to the store. Ids grow from call to call. */
   add(row: DeliveryRow, event: HeadgateEvent): void;
-  /** A delivery is booked: an answer of the store that is older must not bring it back. */
+  /** A delivery is settled: an answer of the store that is older must not bring it back. */
   markSettled(id: string): void;
   /**
-   * The store has something with an id after `after` that memory may lack. From the beginning it may also differ from what
-   * is in memory: all of that is let go of but for the chains that are under way.
+   * The store has something with an id after `after` that memory may lack. From the beginning ('') it may also differ from
+   * what is in memory: then all is dropped from memory except keys with a delivery in flight.
    */
   rewind(after: string): void;
-  /** Reads on if the store has more and memory has room. `isNothingDue`: whatever is in memory waits for its time. */
+  /** Reads on if the store has more and memory has room. `isNothingDue`: nothing in memory is due yet. */
   fill(isNothingDue: boolean): void;
   /** When parked deliveries must be read again, on the monotonic clock; undefined when none are parked. */
   nextDue(): number | undefined;
 }
 
-export function createBacklog(options: BacklogOptions): Backlog {
-  const { clock, faultLog, capacity, queue } = options;
-  const refillBelow = capacity / 2;
-  const parked = new Set<string>();
-  const settledMeanwhile = new Set<string>();
-  let parkedDue = Number.POSITIVE_INFINITY;
-  let cursor = '';
-  let hasMore = true;
-  let hasMissed = false;
-  let rewindTo: string | undefined;
-  let state: 'idle' | 'reading' | 'resting' = 'idle';
+export const createBacklog = (options: BacklogOptions): Backlog => new StoreBacklog(options);
 
-  function enqueueRow(row: DeliveryRow, event: HeadgateEvent | undefined): void {
-    cursor = row.id;
-    if (parked.has(orderingKey(row)) || settledMeanwhile.has(row.id) || options.isOmitted?.(row.id)) return;
-    queue.add({ row, event, due: options.dueAt(row) });
+class StoreBacklog implements Backlog {
+  readonly #options: BacklogOptions;
+  readonly #queue: DeliveryQueue;
+  /** The store is read when no more than this is in memory. */
+  readonly #refillBelow: number;
+  /** Ordering keys. */
+  readonly #parked = new Set<string>();
+  #parkedDue = Number.POSITIVE_INFINITY;
+  readonly #settledWhileReading = new Set<string>();
+  /** Id of the last delivery that was read. */
+  #cursor = '';
+  #hasMore = true;
+  /** A delivery was added while the store was read: the answer may be without it. */
+  #hasMissed = false;
+  #rewindTo: string | undefined;
+  #state: 'idle' | 'reading' | 'waiting to retry' = 'idle';
+
+  constructor(options: BacklogOptions) {
+    this.#options = options;
+    this.#queue = options.queue;
+    this.#refillBelow = options.capacity / 2;
   }
 
-  async function readMore(): Promise<void> {
-    state = 'reading';
-    hasMissed = false;
-    const free = capacity - queue.size;
+  add(row: DeliveryRow, event: HeadgateEvent): void {
+    if (this.#state === 'reading') this.#hasMissed = true;
+    else if (this.#rewindTo === undefined && !this.#hasMore && row.id > this.#cursor) {
+      if (this.#queue.size < this.#options.capacity) this.#enqueue(row, event);
+      else this.#hasMore = true;
+    }
+  }
+
+  markSettled(id: string): void {
+    if (this.#state === 'reading') this.#settledWhileReading.add(id);
+  }
+
+  rewind(after: string): void {
+    if (after === '') this.#queue.evict(0);
+    if (this.#rewindTo === undefined || after < this.#rewindTo) this.#rewindTo = after;
+  }
+
+  fill(isNothingDue: boolean): void {
+    if (this.#state !== 'idle') return;
+    if (this.#rewindTo !== undefined) this.#moveCursor(this.#rewindTo);
+    if (this.#parkedDue <= this.#options.clock.monotonic()) this.#restart();
+    if (!this.#hasMore) return;
+    if (isNothingDue && this.#queue.size > this.#refillBelow) this.#park();
+    if (this.#queue.size <= this.#refillBelow) void this.#readMore();
+  }
+
+  nextDue(): number | undefined {
+    return this.#parked.size > 0 ? this.#parkedDue : undefined;
+  }
+
+  #enqueue(row: DeliveryRow, event: HeadgateEvent | undefined): void {
+    const { dueAt, isOmitted } = this.#options;
+    this.#cursor = row.id;
+    if (this.#parked.has(orderingKey(row)) || this.#settledWhileReading.has(row.id) || isOmitted?.(row.id))
+      return;
+    this.#queue.add({ row, event, due: dueAt(row) });
+  }
+
+  async #readMore(): Promise<void> {
+    const { capacity, clock, faultLog, onChange, read } = this.#options;
+    this.#state = 'reading';
+    this.#hasMissed = false;
+    const limit = capacity - this.#queue.size;
     try {
-      const rows = await options.read(cursor, free);
+      const rows = await read(this.#cursor, limit);
       faultLog.recovered();
-      // What was asked before may be older than what is to be read.
-      if (rewindTo !== '') for (const row of rows) enqueueRow(row, undefined);
-      hasMore = rows.length === free || hasMissed;
-      state = 'idle';
+      // An answer from before a rewind to the beginning may be older than what is to be read.
+      if (this.#rewindTo !== '') for (const row of rows) this.#enqueue(row, undefined);
+      this.#hasMore = rows.length === limit || this.#hasMissed;
+      this.#state = 'idle';
     } catch (error) {
       faultLog.failed(error);
-      state = 'resting';
+      this.#state = 'waiting to retry';
       clock.after(STORE_RETRY_MS, () => {
-        state = 'idle';
-        options.onChange();
+        this.#state = 'idle';
+        onChange();
       });
     }
-    settledMeanwhile.clear();
-    options.onChange();
+    this.#settledWhileReading.clear();
+    onChange();
   }
 
-  function park(): void {
-    for (const { key, due } of queue.evict(refillBelow)) {
-      parked.add(key);
-      parkedDue = Math.min(parkedDue, due);
+  #park(): void {
+    for (const { key, due } of this.#queue.evict(this.#refillBelow)) {
+      this.#parked.add(key);
+      this.#parkedDue = Math.min(this.#parkedDue, due);
     }
   }
 
-  /** From the beginning, because what is read in the middle of a chain would overtake its head. */
-  function restart(): void {
-    parked.clear();
-    parkedDue = Number.POSITIVE_INFINITY;
-    cursor = '';
-    hasMore = true;
-    rewindTo = undefined;
+  /** From the beginning, because what is read in the middle of a key would overtake its head. */
+  #restart(): void {
+    this.#parked.clear();
+    this.#parkedDue = Number.POSITIVE_INFINITY;
+    this.#cursor = '';
+    this.#hasMore = true;
+    this.#rewindTo = undefined;
   }
 
-  function moveCursor(after: string): void {
-    if (after === '') restart();
-    if (after < cursor) cursor = after;
-    hasMore = true;
-    rewindTo = undefined;
+  #moveCursor(after: string): void {
+    if (after === '') this.#restart();
+    if (after < this.#cursor) this.#cursor = after;
+    this.#hasMore = true;
+    this.#rewindTo = undefined;
   }
-
-  return {
-    add(row, event) {
-      if (state === 'reading') hasMissed = true;
-      else if (rewindTo === undefined && !hasMore && row.id > cursor) {
-        if (queue.size < capacity) enqueueRow(row, event);
-        else hasMore = true;
-      }
-    },
-    markSettled(id) {
-      if (state === 'reading') settledMeanwhile.add(id);
-    },
-    rewind(after) {
-      if (after === '') queue.evict(0);
-      if (rewindTo === undefined || after < rewindTo) rewindTo = after;
-    },
-    fill(isNothingDue) {
-      if (state !== 'idle') return;
-      if (rewindTo !== undefined) moveCursor(rewindTo);
-      if (parkedDue <= clock.monotonic()) restart();
-      if (!hasMore) return;
-      if (isNothingDue && queue.size > refillBelow) park();
-      if (queue.size <= refillBelow) void readMore();
-    },
-    nextDue: () => (parked.size > 0 ? parkedDue : undefined),
-  };
 }
-
-/** What the store refused, or could not be brought together, is tried again after so long. */
-export const STORE_RETRY_MS = 1000;

@@ -11,7 +11,7 @@ import { type DeliveryQueue, groupOf, type QueuedDelivery, STORE_RETRY_MS } from
 
 export interface BatchSenderOptions extends DeliveryContext {
   readonly queue: DeliveryQueue;
-  /** Told what reading and binding brings. */
+  /** Reports failures to read and to bind deliveries. */
   readonly faultLog: CountedLog;
 }
 
@@ -19,16 +19,16 @@ export interface BatchSenderOptions extends DeliveryContext {
 export interface SendResult {
   /** Not to be sent at all. */
   readonly skipped: readonly PreparedDelivery[];
-  /** Sent together, or alone; their rows say in what. */
+  /** Sent as one request; of several, the rows name their batch. */
   readonly sent: readonly PreparedDelivery[];
   /** Undefined when nothing was sent. */
   readonly attemptResult: AttemptResult | undefined;
 }
 
-/** `put back`: all are in the queue again, for a moment. `stopped`: the process ends, and they are sent again later. */
-type BatchOutcome = SendResult | 'put back' | 'stopped';
+/** `requeued`: all are in the queue again. `stopped`: the process ends, and they are sent after the next start. */
+type BatchOutcome = SendResult | 'requeued' | 'stopped';
 
-/** From the queue to the answer: looks at deliveries, binds those that travel together, and sends them once. */
+/** From the queue to the answer: prepares deliveries, binds those that are sent as one batch, and sends them once. */
 export interface BatchSender {
   send(
     entries: readonly QueuedDelivery[],
@@ -37,40 +37,63 @@ export interface BatchSender {
   ): Promise<BatchOutcome>;
 }
 
-export function createBatchSender(options: BatchSenderOptions): BatchSender {
-  const { clock, faultLog, ids, queue, storage, workspace } = options;
-  const stores = storage.in(workspace);
-  /** Batches whose deliveries are being brought together or are under way. */
-  const inFlight = new Set<string>();
+export const createBatchSender = (options: BatchSenderOptions): BatchSender => new Sender(options);
 
-  function requeue(entries: readonly QueuedDelivery[], change: Partial<QueuedDelivery>): 'put back' {
-    for (const entry of entries) queue.release(entry, { ...entry, ...change });
-    return 'put back';
+class Sender implements BatchSender {
+  readonly #options: BatchSenderOptions;
+  readonly #stores: PrepareOptions['stores'];
+  readonly #queue: DeliveryQueue;
+  /** Ids of batches whose deliveries are being loaded or are in flight. */
+  readonly #inFlight = new Set<string>();
+
+  constructor(options: BatchSenderOptions) {
+    this.#options = options;
+    this.#queue = options.queue;
+    this.#stores = options.storage.in(options.workspace);
   }
 
-  const requeueLater = (entries: readonly QueuedDelivery[]): 'put back' =>
-    requeue(entries, { due: clock.monotonic() + STORE_RETRY_MS });
-
-  /** It left its batch since it was read: somebody had it tried again by itself. */
-  async function refresh(first: QueuedDelivery): Promise<undefined> {
-    const row = await stores.deliveries.get(first.row.id);
-    if (row?.state === 'waiting') queue.release(first, { ...first, row });
-    else queue.release(first);
+  async send(
+    entries: readonly QueuedDelivery[],
+    target: Target,
+    reservation: TokenReservation,
+  ): Promise<BatchOutcome> {
+    const [first] = entries;
+    const batch = first?.row.batch ?? null;
+    if (first === undefined || batch === null) return this.#prepareAndSend(entries, target);
+    if (this.#inFlight.has(batch)) return this.#requeueLater([first]);
+    this.#inFlight.add(batch);
+    try {
+      return await this.#resend(first, batch, target, reservation);
+    } finally {
+      this.#inFlight.delete(batch);
+    }
   }
 
-  /** Those that travelled together once do so again, whatever of them is in memory. Undefined when they cannot now. */
-  async function together(
+  async #resend(
     first: QueuedDelivery,
     batch: string,
-  ): Promise<readonly QueuedDelivery[] | undefined> {
-    const rows = await stores.deliveries.inBatch(batch);
-    if (!rows.some(row => row.id === first.row.id)) return refresh(first);
+    target: Target,
+    reservation: TokenReservation,
+  ): Promise<BatchOutcome> {
+    const entries = await this.#loadBatch(first, batch).catch(error => {
+      this.#options.faultLog.failed(error);
+      this.#requeueLater([first]);
+    });
+    if (entries === undefined) return 'requeued';
+    if (!reservation.tryResize(entries.length)) return this.#requeue(entries, { batchSize: entries.length });
+    return this.#prepareAndSend(entries, target);
+  }
+
+  /** All deliveries of the batch, whatever of them is in memory. Undefined when they cannot be sent together now. */
+  async #loadBatch(first: QueuedDelivery, batch: string): Promise<readonly QueuedDelivery[] | undefined> {
+    const rows = await this.#stores.deliveries.inBatch(batch);
+    if (!rows.some(row => row.id === first.row.id)) return this.#refresh(first);
     const entries: QueuedDelivery[] = [];
     for (const row of rows) {
       const isFirst = row.id === first.row.id;
-      const entry = isFirst ? first : queue.takeEntry({ row, event: undefined, due: first.due });
+      const entry = isFirst ? first : this.#queue.takeEntry({ row, event: undefined, due: first.due });
       if (entry === undefined) {
-        requeueLater(entries.includes(first) ? entries : [...entries, first]);
+        this.#requeueLater(entries.includes(first) ? entries : [...entries, first]);
         return undefined;
       }
       entries.push(entry);
@@ -78,94 +101,87 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     return entries;
   }
 
-  async function resend(
-    first: QueuedDelivery,
-    batch: string,
-    target: Target,
-    reservation: TokenReservation,
-  ): Promise<BatchOutcome> {
-    if (inFlight.has(batch)) return requeueLater([first]);
-    inFlight.add(batch);
-    try {
-      const entries = await together(first, batch).catch(error => {
-        faultLog.failed(error);
-        requeueLater([first]);
-      });
-      if (entries === undefined) return 'put back';
-      if (!reservation.tryResize(entries.length)) return requeue(entries, { batchSize: entries.length });
-      return await sendAll(entries, target);
-    } finally {
-      inFlight.delete(batch);
-    }
+  /** It left its batch since it was read: it was requeued by itself on request. */
+  async #refresh(first: QueuedDelivery): Promise<undefined> {
+    const row = await this.#stores.deliveries.get(first.row.id);
+    if (row?.state === 'waiting') this.#queue.release(first, { ...first, row });
+    else this.#queue.release(first);
   }
 
-  async function sendAll(entries: readonly QueuedDelivery[], target: Target): Promise<BatchOutcome> {
-    const { instanceName } = options.settings();
-    const prepared = await prepare(entries, { stores, target, instanceName }).catch(faultLog.failed);
-    if (prepared === undefined) return requeueLater(entries);
+  async #prepareAndSend(entries: readonly QueuedDelivery[], target: Target): Promise<BatchOutcome> {
+    const { faultLog } = this.#options;
+    const { instanceName } = this.#options.settings();
+    const prepared = await prepare(entries, { stores: this.#stores, target, instanceName }).catch(error =>
+      faultLog.failed(error),
+    );
+    if (prepared === undefined) return this.#requeueLater(entries);
     faultLog.recovered();
     const skipped = prepared.filter(one => one.event === undefined);
     const ready = prepared.filter(isReady);
-    const fittingDeliveries = takeFitting(ready, target);
-    requeue(entriesOf(ready.slice(fittingDeliveries.length)), {});
-    const boundDeliveries = await bind(fittingDeliveries, target);
-    const [first] = boundDeliveries;
+    const fitting = takeFitting(ready, target);
+    this.#requeue(entriesOf(ready.slice(fitting.length)), {});
+    const sent = await this.#bind(fitting, target);
+    const [first] = sent;
     if (first === undefined) return { skipped, sent: [], attemptResult: undefined };
     const { batch, id, remainder } = first.entry.row;
     const request = {
       id: batch ?? id,
-      events: boundDeliveries.map(one => one.event),
+      events: sent.map(one => one.event),
       ...(remainder !== null && { rest: remainder }),
     };
-    const attemptResult = await attempt(request, target, options);
-    return attemptResult === 'stopped' ? 'stopped' : { skipped, sent: boundDeliveries, attemptResult };
+    const attemptResult = await attempt(request, target, this.#options);
+    return attemptResult === 'stopped' ? 'stopped' : { skipped, sent, attemptResult };
   }
 
-  /** On disk before they are sent: after a crash the same ones travel under the same id. None, back in the queue, if not. */
-  async function bind(ready: readonly Ready[], target: Target): Promise<readonly Ready[]> {
+  /**
+   * Writes the batch before it is sent: after a crash the same deliveries are sent under the same id. When it cannot be
+   * written, all are in the queue again and none is sent.
+   */
+  async #bind(ready: readonly ReadyDelivery[], target: Target): Promise<readonly ReadyDelivery[]> {
+    const { faultLog, ids, storage, workspace } = this.#options;
     const [first] = ready;
     if (first?.entry.row.batch !== null || (ready.length < 2 && !couldGrow(first, target))) return ready;
     const batch = ids.next();
     const deliveryIds = entriesOf(ready).map(({ row }) => row.id);
     try {
       await storage.commit({ kind: 'batch', workspace, batch, deliveryIds });
-      return ready.map(one => ({ ...one, entry: queue.replaceTaken(one.entry, { batch }) }));
+      return ready.map(one => ({ ...one, entry: this.#queue.replaceTaken(one.entry, { batch }) }));
     } catch (error) {
       const isSettled = error instanceof AppError && error.code === 'conflict';
-      if (isSettled) requeue(entriesOf(ready), { isAlone: true });
+      if (isSettled) this.#requeue(entriesOf(ready), { isAlone: true });
       else {
         faultLog.failed(error);
-        requeueLater(entriesOf(ready));
+        this.#requeueLater(entriesOf(ready));
       }
       return [];
     }
   }
 
-  return {
-    async send(entries, target, reservation) {
-      const [first] = entries;
-      const batch = first?.row.batch ?? null;
-      if (first !== undefined && batch !== null) return resend(first, batch, target, reservation);
-      return sendAll(entries, target);
-    },
-  };
+  #requeue(entries: readonly QueuedDelivery[], change: Partial<QueuedDelivery>): 'requeued' {
+    for (const entry of entries) this.#queue.release(entry, { ...entry, ...change });
+    return 'requeued';
+  }
+
+  #requeueLater(entries: readonly QueuedDelivery[]): 'requeued' {
+    return this.#requeue(entries, { due: this.#options.clock.monotonic() + STORE_RETRY_MS });
+  }
 }
 
 /** After a crash others of its group could join it, under an id that its receiver knows. */
 const couldGrow = ({ entry }: PreparedDelivery, { batching }: Target): boolean =>
   groupOf(entry) !== undefined && entry.isAlone !== true && batching !== undefined;
 
-interface Ready extends PreparedDelivery {
+interface ReadyDelivery extends PreparedDelivery {
   readonly event: HeadgateEvent;
 }
 
 const entriesOf = (prepared: readonly PreparedDelivery[]): readonly QueuedDelivery[] =>
   prepared.map(({ entry }) => entry);
 
-const isReady = (one: PreparedDelivery): one is Ready => one.event !== undefined;
+const isReady = (one: PreparedDelivery): one is ReadyDelivery => one.event !== undefined;
 
-/** As many from the first on as one message may hold; the first in any case, and all that travelled together once. */
-function takeFitting(ready: readonly Ready[], { batching }: Target): readonly Ready[] {
+/** As many from the first on as one message may hold: at least the first, and all of a batch that is bound. */
+function takeFitting(ready: readonly ReadyDelivery[], { batching }: Target): readonly ReadyDelivery[] {
   if (ready.length < 2 || batching === undefined || ready[0]?.entry.row.batch !== null) return ready;
   let bytes = 0;
   const firstOver = ready.findIndex(({ event }, index) => {
@@ -175,23 +191,23 @@ function takeFitting(ready: readonly Ready[], { batching }: Target): readonly Re
   return firstOver < 0 ? ready : ready.slice(0, firstOver);
 }
 
-/** A delivery that was looked at before it is sent. */
+/** A delivery that was checked before it is sent. */
 export interface PreparedDelivery {
   readonly entry: QueuedDelivery;
-  /** As it was made; undefined when it is not in the store any more. */
+  /** The event as it was made; undefined when it is not in the store any more. */
   readonly original: HeadgateEvent | undefined;
-  /** As the target gets it; undefined when nothing is sent. */
+  /** The event as the target gets it; undefined when nothing is sent. */
   readonly event: HeadgateEvent | undefined;
   /** Why it is not to be sent. */
   readonly skipReason: string | undefined;
-  /** Of an end: the targets that were told of the beginning in place of this one, and not yet of the end. */
+  /** Of a resolution: the fallback targets that got the alarm and not yet its end. */
   readonly fallbackTargets: readonly string[];
 }
 
 interface PrepareOptions {
   readonly stores: { readonly deliveries: DeliveryStore; readonly events: EventStore };
   readonly target: Target;
-  /** What `cribl_host` says. */
+  /** The value of `cribl_host`. */
   readonly instanceName: string;
 }
 
@@ -204,34 +220,32 @@ async function prepare(
   return Promise.all(
     entries.map(async (entry): Promise<PreparedDelivery> => {
       const { row } = entry;
-      const notified = needsNotifiedState(row)
+      const notified = needsNotified(row)
         ? await stores.deliveries.notified(row.incident_id, row.target)
         : undefined;
       const original = entry.event ?? stored.get(row.event_id);
-      const outgoingEvent = original && toOutgoing(original, target.settings.systemFields, instanceName);
+      const outgoing = original && toOutgoing(original, target.settings.systemFields, instanceName);
       const skipReason =
-        (outgoingEvent && target.skipReason?.(outgoingEvent)) ??
-        (await skipReasonOf(row, notified, stores.deliveries));
-      const fallbackTargets = notified !== undefined && isFirstAttempt(row) ? notified.fallbacks : [];
+        (outgoing && target.skipReason?.(outgoing)) ?? (await skipReasonOf(row, notified, stores.deliveries));
       return {
         entry,
         original,
-        event: skipReason === undefined ? outgoingEvent : undefined,
+        event: skipReason === undefined ? outgoing : undefined,
         skipReason,
-        fallbackTargets,
+        fallbackTargets: notified !== undefined && isFirstAttempt(row) ? notified.fallbacks : [],
       };
     }),
   );
 }
 
-/** Why it would tell the receiver nothing, or mislead it: an alarm that comes after its end would stay for ever. */
+/** Why sending it would be pointless or misleading: an alarm that comes after its end would stay open for ever. */
 async function skipReasonOf(
   row: DeliveryRow,
   notified: NotifiedTargets | undefined,
   deliveries: DeliveryStore,
 ): Promise<string | undefined> {
   const { incident_id: incident, target, seq } = row;
-  // What travelled with others goes on doing so.
+  // A batch stays whole.
   if (row.batch !== null) return undefined;
   if (notified?.isNotified === false) return 'the alarm it resolves did not reach this target';
   if (row.retried_at !== null && (await deliveries.isSuperseded(incident, target, seq)))
@@ -239,12 +253,11 @@ async function skipReasonOf(
   return undefined;
 }
 
-/** An alarm goes to whoever stands in before its end is tried, so that they are known with the first attempt. */
-const isFirstAttempt = ({ attempts, retried_from: retriedFrom }: DeliveryRow): boolean =>
-  attempts <= retriedFrom;
+/** The fallbacks of an alarm get it before its end is tried, so that they are known at the first attempt. */
+const isFirstAttempt = ({ attempts, retried_from: from }: DeliveryRow): boolean => attempts <= from;
 
-/** What travelled with others is sent whatever was told. */
-const needsNotifiedState = (row: DeliveryRow): boolean =>
+/** A batch is sent whole, whatever was notified. */
+const needsNotified = (row: DeliveryRow): boolean =>
   row.status === 'OK' && (row.batch === null || isFirstAttempt(row));
 
 async function storedEvents(

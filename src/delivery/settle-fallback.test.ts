@@ -48,7 +48,7 @@ it.each<[string, State, boolean, State | undefined]>([
       state: expected,
       nextAt: null,
       settledAt: state === 'waiting' ? 800 : 700,
-      lastError: "status 503; handed over to its fallback 'spare'",
+      lastError: "status 503; failed over to its fallback 'spare'",
     });
 });
 

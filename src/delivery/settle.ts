@@ -10,7 +10,106 @@ import type { AttemptResult, DeliveryContext } from './attempt.ts';
 import { STORE_RETRY_MS } from './queue.ts';
 import type { PreparedDelivery, SendResult } from './send.ts';
 
-/** What is known when an attempt ends. */
+/** The next state of one of the deliveries of a batch. */
+export interface Settlement {
+  readonly prepared: PreparedDelivery;
+  readonly operation: SettleOperation;
+  /** Null when nothing was sent. */
+  readonly durationMs: number | null;
+  /** When it may be tried again, on the monotonic clock; meaningless once it is settled. */
+  readonly due: number;
+  /** It is tried again alone: the receiver refused the batch. */
+  readonly isAlone: boolean;
+}
+
+const EVENT_MISSING: Outcome = {
+  kind: 'refused',
+  reason: 'its event is no longer in the store',
+  isAboutMessage: true,
+};
+
+type SettleContext = Pick<DeliveryContext, 'clock' | 'random' | 'settings' | 'workspace'>;
+
+/** The next state of each delivery of a batch. Pure but for `random`: it writes nothing. */
+export function settle(
+  { skipped, sent, attemptResult }: SendResult,
+  options: SettleContext,
+): readonly Settlement[] {
+  const unsent = skipped.map(prepared => settleUnsent(prepared, options));
+  const settlements =
+    attemptResult === undefined
+      ? []
+      : sent.map(prepared => settleSent(prepared, sent.length, attemptResult, options));
+  return [...settlements, ...unsent];
+}
+
+/** Adds the pause that the receiver asked for to one of them, which keeps it for all. */
+export function withPause(
+  settlements: readonly Settlement[],
+  pause: TargetPause | undefined,
+): readonly Settlement[] {
+  const [first, ...others] = settlements;
+  if (first === undefined || pause === undefined) return settlements;
+  return [{ ...first, operation: { ...first.operation, pause } }, ...others];
+}
+
+interface FallbackContext extends Pick<Fallback, 'isFailing' | 'ids'>, Pick<DeliveryContext, 'clock'> {
+  /** Ids of the fallback targets for this event. */
+  readonly fallbacks: (event: HeadgateEvent | undefined) => readonly string[];
+}
+
+/** Adds the deliveries to fallback targets. */
+export function withFallbacks(
+  settlements: readonly Settlement[],
+  { fallbacks, isFailing, ids, clock }: FallbackContext,
+): readonly Settlement[] {
+  const now = clock.now();
+  return settlements.map(one => {
+    const { entry, original, fallbackTargets } = one.prepared;
+    const others = (): readonly string[] => (one.isAlone ? [] : fallbacks(original));
+    const context = { row: entry.row, fallbacks: others, isFailing, fallbackTargets, ids, now };
+    return { ...one, operation: withFallbackDeliveries(one.operation, context) };
+  });
+}
+
+function settleUnsent(
+  prepared: PreparedDelivery,
+  { clock, random, settings, workspace }: SettleContext,
+): Settlement {
+  const { row: delivery } = prepared.entry;
+  const now = clock.now();
+  const { retrySchedule } = settings();
+  const lost = { workspace, delivery, outcome: EVENT_MISSING, startedAt: now, durationMs: 0 };
+  const operation =
+    prepared.skipReason === undefined
+      ? settleAttempt({ ...lost, retrySchedule, random })
+      : settleSkipped(workspace, delivery, { now, reason: prepared.skipReason });
+  return { prepared, operation, durationMs: null, due: 0, isAlone: false };
+}
+
+/** Of several that are refused for their content, one may be at fault: each is tried alone, at once. */
+function settleSent(
+  prepared: PreparedDelivery,
+  batchSize: number,
+  { outcome, startedAt, started, durationMs }: AttemptResult,
+  { random, settings, workspace }: SettleContext,
+): Settlement {
+  const delivery = prepared.entry.row;
+  const { retrySchedule } = settings();
+  const attempt = { workspace, delivery, startedAt, durationMs, retrySchedule, random };
+  const isSplit = batchSize > 1 && outcome.kind === 'refused' && outcome.isAboutMessage === true;
+  if (!isSplit) {
+    const operation = settleAttempt({ ...attempt, outcome });
+    const due = started + ((operation.nextAt ?? startedAt) - startedAt);
+    return { prepared, operation, durationMs, due, isAlone: false };
+  }
+  const reason = `${outcome.reason}, ${batchSize} together; each is tried alone`;
+  const refused = settleAttempt({ ...attempt, outcome: { ...outcome, reason } });
+  const operation: SettleOperation = { ...refused, state: 'waiting', settledAt: null, batch: null };
+  return { prepared, operation, durationMs, due: started, isAlone: true };
+}
+
+/** An attempt at one delivery that has ended. */
 export interface FinishedAttempt {
   readonly workspace: string;
   readonly delivery: DeliveryRow;
@@ -24,10 +123,10 @@ export interface FinishedAttempt {
   readonly random: () => number;
 }
 
-/** From then on an attempt that failed just as the one before is counted and has no row: waits of a second go on for hours. */
+/** After so many, an attempt that failed just as the one before is counted without a row: retries each second may go on for hours. */
 const MAX_IDENTICAL_ROWS = 50;
 
-/** What the ledger keeps of an attempt: the delivery's next state, and a row of its own for failures and retries. */
+/** The delivery's next state, and a row for the attempt unless it was a success at once. */
 export function settleAttempt(finished: FinishedAttempt): SettleOperation {
   const { delivery, outcome } = finished;
   const attempts = delivery.attempts + 1;
@@ -54,23 +153,23 @@ export function settleAttempt(finished: FinishedAttempt): SettleOperation {
   };
 }
 
-/** Whoever has it must not get it again, also when a person has it tried again. */
+/** Receivers that have it must not get it again, also when it is retried on request. */
 const remainderOf = (rest: string | null): { readonly remainder?: string } =>
   rest === null ? {} : { remainder: rest };
 
 const reasonOf = (outcome: Outcome): string | null =>
   outcome.kind === 'sent' ? (outcome.except ?? null) : outcome.reason;
 
-/** `attempts` counts from when the delivery was last put back into the queue. */
+/** `attempts` counts from when the delivery was last requeued. */
 function delayAfter(
   { outcome, retrySchedule, random }: FinishedAttempt,
   attempts: number,
 ): number | undefined {
   if (outcome.kind !== 'retry') return undefined;
   const schedule: RetrySchedule = { kind: 'listed', delays: retrySchedule };
-  const inAllMs = retrySchedule.reduce((sum, delay) => sum + delay, 0);
+  const totalMs = retrySchedule.reduce((sum, delay) => sum + delay, 0);
   const { retryAfterMs } = outcome;
-  return nextDelay(outcome.waits ?? schedule, attempts, { totalMs: inAllMs, random, retryAfterMs });
+  return nextDelay(outcome.waits ?? schedule, attempts, { totalMs, random, retryAfterMs });
 }
 
 const isSameFailure = (outcome: Outcome, { last_error, last_status }: DeliveryRow): boolean =>
@@ -90,7 +189,7 @@ function attemptRow(finished: FinishedAttempt, number: number): AttemptRow {
   };
 }
 
-/** Nothing is sent, because it would tell the receiver nothing or mislead it. */
+/** Nothing is sent, because it would be pointless or misleading. */
 export function settleSkipped(
   workspace: string,
   delivery: DeliveryRow,
@@ -114,186 +213,76 @@ export function settleSkipped(
   };
 }
 
+/** The row as memory keeps it for the next attempt. */
+export const afterAttempt = (row: DeliveryRow, operation: SettleOperation): DeliveryRow => ({
+  ...row,
+  attempts: operation.attempts,
+  next_at: operation.nextAt,
+  last_status: operation.lastStatus,
+  last_error: operation.lastError,
+  batch: operation.batch,
+  remainder: operation.remainder ?? null,
+});
+
 export interface Fallback {
   readonly row: DeliveryRow;
-  /** Ids of the targets that stand in now, a router exchanged for where it leads. */
+  /** Ids of the fallback targets for an alarm, a router replaced by where it leads. */
   readonly fallbacks: () => readonly string[];
   /** Whether the target is failing, this attempt included. */
   readonly isFailing: boolean;
-  /** Of an end: who was told of the beginning in place of the target, whatever stands in now. */
+  /** For a resolution: the targets that got the alarm in place of this one, whatever its fallbacks are now. */
   readonly fallbackTargets: readonly string[];
-  /** Of the deliveries that others get. */
+  /** For the fallback deliveries. */
   readonly ids: Ids;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /**
- * The settlement with what others get in place of the target, written in one commit. An alarm that the target has lost or
- * that it fails to take goes to its fallbacks. The end goes to all that were told an alarm so, while the target itself is
- * tried to the end of the schedule: nobody else can close what each was told.
+ * Adds the deliveries to fallback targets, written in the same commit. An alarm that the target has lost or fails to take
+ * goes to its fallbacks. The resolution goes to all that got the alarm in this way, while the target itself is tried to the
+ * end of the schedule: only the target can close what it was sent.
  */
-export function withFallbackDeliveries(operation: SettleOperation, handOver: Fallback): SettleOperation {
-  const { row, isFailing, fallbackTargets } = handOver;
+export function withFallbackDeliveries(operation: SettleOperation, fallback: Fallback): SettleOperation {
+  const { row, isFailing, fallbackTargets } = fallback;
+  const deliveriesTo = (targets: readonly string[]): readonly DeliveryRow[] =>
+    targets.map(target => fallbackDelivery(target, fallback));
   if (row.status === 'OK')
     return fallbackTargets.length === 0
       ? operation
-      : {
-          ...operation,
-          fallbackDeliveries: fallbackTargets.map(target => fallbackDelivery(target, handOver)),
-        };
+      : { ...operation, fallbackDeliveries: deliveriesTo(fallbackTargets) };
   const isLost = operation.state === 'refused' || operation.state === 'exhausted';
   if (!isLost && !(operation.state === 'waiting' && isFailing)) return operation;
-  const fallbacks = handOver.fallbacks();
-  if (fallbacks.length === 0) return operation;
+  const targets = fallback.fallbacks();
+  if (targets.length === 0) return operation;
   return {
     ...operation,
     state: isLost ? operation.state : 'exhausted',
     nextAt: null,
-    settledAt: operation.settledAt ?? handOver.now,
-    lastError: `${operation.lastError}; handed over to its fallback ${fallbacks.map(id => `'${id}'`).join(', ')}`,
-    fallbackDeliveries: fallbacks.map(target => fallbackDelivery(target, handOver)),
+    settledAt: operation.settledAt ?? fallback.now,
+    lastError: `${operation.lastError}; failed over to its fallback ${targets.map(id => `'${id}'`).join(', ')}`,
+    fallbackDeliveries: deliveriesTo(targets),
   };
 }
 
 const fallbackDelivery = (target: string, { row, ids, now }: Fallback): DeliveryRow =>
   newDelivery({ ...row, id: ids.next(), target, created_at: now }, row.target);
 
-/** What an attempt brought one of the deliveries that were sent in it. */
-export interface Settlement {
-  readonly prepared: PreparedDelivery;
-  readonly operation: SettleOperation;
-  /** Null when nothing was sent. */
-  readonly durationMs: number | null;
-  /** When it may be tried again, on the monotonic clock; means nothing once it is settled. */
-  readonly due: number;
-  /** It goes on alone: the receiver did not like what travelled together. */
-  readonly isAlone: boolean;
-}
-
-const EVENT_MISSING: Outcome = {
-  kind: 'refused',
-  reason: 'its event is no longer in the store',
-  isAboutMessage: true,
-};
-
-/** What the ledger gets of an attempt. */
-export function settle(
-  { skipped, sent, attemptResult }: SendResult,
-  options: DeliveryContext,
-): readonly Settlement[] {
-  const unsent = skipped.map(prepared => settleUnsent(prepared, options));
-  const settlements =
-    attemptResult === undefined
-      ? []
-      : sent.map(prepared => settleSent(prepared, sent.length, attemptResult, options));
-  return [...settlements, ...unsent];
-}
-
-/** The same with the pause that its receiver asked for, which one of them keeps for all. */
-export function withPause(
-  settlements: readonly Settlement[],
-  pause: TargetPause | undefined,
-): readonly Settlement[] {
-  const [first, ...others] = settlements;
-  if (first === undefined || pause === undefined) return settlements;
-  return [{ ...first, operation: { ...first.operation, pause } }, ...others];
-}
-
-interface FallbackContext extends Pick<Fallback, 'isFailing' | 'ids'>, Pick<DeliveryContext, 'clock'> {
-  /** Ids of the targets that stand in, for this event. */
-  readonly fallbacks: (event: HeadgateEvent | undefined) => readonly string[];
-}
-
-/** The same with what others get in place of the target. `isFailing` says whether it fails, this attempt included. */
-export function withFallbacks(
-  settlements: readonly Settlement[],
-  { fallbacks, isFailing, ids, clock }: FallbackContext,
-): readonly Settlement[] {
-  const now = clock.now();
-  return settlements.map(one => {
-    const { entry, original, fallbackTargets } = one.prepared;
-    const others = (): readonly string[] => (one.isAlone ? [] : fallbacks(original));
-    const context = { row: entry.row, fallbacks: others, isFailing, fallbackTargets, ids, now };
-    return { ...one, operation: withFallbackDeliveries(one.operation, context) };
-  });
-}
-
-function settleUnsent(
-  prepared: PreparedDelivery,
-  { clock, random, settings, workspace }: DeliveryContext,
-): Settlement {
-  const { row } = prepared.entry;
-  const now = clock.now();
-  const { retrySchedule } = settings();
-  const reason = prepared.skipReason;
-  return {
-    prepared,
-    operation:
-      reason === undefined
-        ? settleAttempt({
-            workspace,
-            delivery: row,
-            outcome: EVENT_MISSING,
-            startedAt: now,
-            durationMs: 0,
-            retrySchedule,
-            random,
-          })
-        : settleSkipped(workspace, row, { now, reason }),
-    durationMs: null,
-    due: 0,
-    isAlone: false,
-  };
-}
-
-/** Of several that are refused for what they hold, one may be at fault: each is tried alone, at once. */
-function settleSent(
-  prepared: PreparedDelivery,
-  batchSize: number,
-  { outcome, startedAt, started, durationMs }: AttemptResult,
-  { random, settings, workspace }: DeliveryContext,
-): Settlement {
-  const delivery = prepared.entry.row;
-  const { retrySchedule } = settings();
-  const context = { workspace, delivery, startedAt, durationMs, retrySchedule, random };
-  const isSplit = batchSize > 1 && outcome.kind === 'refused' && outcome.isAboutMessage === true;
-  if (!isSplit) {
-    const settlements = settleAttempt({ ...context, outcome });
-    return {
-      prepared,
-      operation: settlements,
-      durationMs,
-      due: started + ((settlements.nextAt ?? startedAt) - startedAt),
-      isAlone: false,
-    };
-  }
-  const reason = `${outcome.reason}, ${batchSize} together; each is tried alone`;
-  const settlements = settleAttempt({ ...context, outcome: { ...outcome, reason } });
-  return {
-    prepared,
-    operation: { ...settlements, state: 'waiting', settledAt: null, batch: null },
-    durationMs,
-    due: started,
-    isAlone: true,
-  };
-}
-
 /**
- * Writes until the disk takes it. `stopped` when the process ends first: the delivery is sent again after restart.
- * `overtaken` when it is booked of a delivery that a person has put back meanwhile.
+ * Retries until the disk takes it. `stopped` when the process ends first: the delivery is sent again after the next start.
+ * `requeued` when the attempt is recorded of a delivery that was requeued meanwhile, `gone` when nothing is.
  */
 export async function recordSettlement(
   operation: SettleOperation,
-  { storage, signal, clock }: DeliveryContext,
+  { storage, signal, clock }: Pick<DeliveryContext, 'storage' | 'signal' | 'clock'>,
   faultLog: CountedLog,
-): Promise<'booked' | 'overtaken' | 'gone' | 'stopped'> {
+): Promise<'recorded' | 'requeued' | 'gone' | 'stopped'> {
   let written = operation;
   for (;;) {
     try {
       await storage.commit(written);
       faultLog.recovered();
-      return written.isRequeued === true ? 'overtaken' : 'booked';
+      return written.isRequeued === true ? 'requeued' : 'recorded';
     } catch (error) {
       if (error instanceof AppError && error.code === 'conflict') {
         if (written.isRequeued === true || written.state === 'sent') return 'gone';

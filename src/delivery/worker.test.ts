@@ -28,7 +28,7 @@ it('hands an alarm that was refused, and its end, over to the fallback', async (
     'hook 2': 'skipped',
     'spare 2': 'sent',
   });
-  expect((await world.stored(alarm)).last_error).toBe("status 404; handed over to its fallback 'spare'");
+  expect((await world.stored(alarm)).last_error).toBe("status 404; failed over to its fallback 'spare'");
 });
 
 it('hands alarms over at once while the target fails, and asks it first with each new one', async () => {

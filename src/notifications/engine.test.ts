@@ -4,6 +4,7 @@ import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
 import { eventually } from '../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { createResultBus, type ResultBus } from '../delivery/results.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { AppError } from '../lib/errors.ts';
 import { monotonicIds } from '../lib/ids.ts';
@@ -54,7 +55,10 @@ afterEach(async () => {
   await store.close();
 });
 
+let results: ResultBus;
+
 function create(): Engine {
+  results = createResultBus();
   const storage: Storage = {
     ...store.storage,
     in(workspace) {
@@ -76,8 +80,11 @@ function create(): Engine {
       error: (_, message) => void logged.push(message),
       warn: (fields, message) => void logged.push(`${message}: ${JSON.stringify(fields)}`),
     },
-    enqueue: (rows, event) => notified.push({ event, targets: rows.map(row => row.target) }),
-    released: () => {},
+    results,
+    outbox: {
+      enqueue: (rows, event) => notified.push({ event, targets: rows.map(row => row.target) }),
+      readFrom: () => {},
+    },
     externalUrl: () => 'https://gate.example/',
     instanceName: () => 'gate',
     operationalTarget: () => operational,
@@ -597,7 +604,8 @@ it('tells a target that was taken out while the incident lasts of its end, and o
 const HEALTH_CHANGES = { failing: 'failing', exhausted: 'exhausted', recovered: 'recovered' } as const;
 
 function reportHealth(state: keyof typeof HEALTH_CHANGES, id = 'hook', notification = 'silent'): void {
-  engine.targetHealthChanged(id, { state: HEALTH_CHANGES[state], reason: 'status 410' }, { notification });
+  const change = { state: HEALTH_CHANGES[state], reason: 'status 410' };
+  results.publish({ kind: 'health', target: id, change, notification });
 }
 
 const health = () =>

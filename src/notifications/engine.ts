@@ -1,4 +1,5 @@
-import type { HeadgateEvent } from '../events/event.ts';
+import type { Outbox } from '../delivery/dispatcher.ts';
+import type { ResultBus } from '../delivery/results.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../lib/counted-log.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -6,7 +7,6 @@ import type { Logger } from '../lib/logger.ts';
 import { createRepeat, type Repeat, startToStart } from '../lib/repeat.ts';
 import type { Component, Components } from '../pipelines/components/component.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import type { Target } from '../targets/target.ts';
 import type { ExternalEvent } from './external-events.ts';
@@ -31,10 +31,9 @@ export interface EngineOptions extends Omit<RuleSourcesOptions, 'incidents' | 'e
   readonly ids: Ids;
   readonly logger: Logger;
   readonly components: Components;
-  /** Takes over the deliveries of an event as soon as they are on disk. */
-  readonly enqueue: (rows: readonly DeliveryRow[], event: HeadgateEvent) => void;
-  /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
-  readonly released: (targets: Iterable<string>, first: string) => void;
+  readonly outbox: Outbox;
+  /** Reports the results of deliveries. Left out, nothing does. */
+  readonly results?: Pick<ResultBus, 'subscribe'> | undefined;
   /** Where people reach this Headgate. */
   readonly externalUrl: () => string | undefined;
   /** The value of `cribl_host`. */
@@ -61,10 +60,6 @@ export interface Engine {
    * The same id of one pipeline counts once for each notification.
    */
   receive(pipeline: string, events: readonly ExternalEvent[]): Promise<void>;
-  /** Takes a change of a target's health that its deliveries show. */
-  readonly targetHealthChanged: TargetHealth['report'];
-  /** Takes what became of deliveries. */
-  settled(row: DeliveryRow, state: DeliveryRow['state']): void;
   /** Resumes the open incidents of the store, then evaluates at each interval. */
   start(): Promise<void>;
   /** True for a component that must not be forgotten: an incident on it is open or a notification names it exactly. */
@@ -125,9 +120,6 @@ class NotificationEngine implements Engine {
     this.#evaluatedAt = clock.monotonic();
   }
 
-  readonly targetHealthChanged: TargetHealth['report'] = (target, change, row) =>
-    this.#targetHealth.report(target, change, row);
-
   configure(
     notifications: readonly Notification[],
     targets: readonly Target[],
@@ -154,10 +146,6 @@ class NotificationEngine implements Engine {
 
   async receive(pipeline: string, events: readonly ExternalEvent[]): Promise<void> {
     await Promise.all(this.#allSources().map(source => source.receive?.(pipeline, events)));
-  }
-
-  settled(row: DeliveryRow, state: DeliveryRow['state']): void {
-    this.#inhibiting.settled(row, state);
   }
 
   async start(): Promise<void> {

@@ -49,7 +49,7 @@ it('turns to the fallback while a target fails, tells operators of it, and is qu
   const [handed] = await api.items('/deliveries?target=spare', ledgerItem);
   expect(handed?.insteadOf).toBe('main');
   expect((await api.items('/deliveries?target=main&state=refused', ledgerItem))[0]?.lastError).toContain(
-    "handed over to its fallback 'spare'",
+    "failed over to its fallback 'spare'",
   );
   await until(
     async () => (await api.total('/incidents?notification=headgate-target-health&state=open')) >= 1,

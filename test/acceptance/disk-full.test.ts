@@ -57,9 +57,9 @@ it('does not lose or repeat what was sent while its settlement cannot be written
   await until(() => hook.requests.length > 0, 'the first attempt');
   disk.fill();
   hook.become('accept');
-  const unbooked = () => server.records().filter(record => /cannot be booked/.test(record.msg));
-  await until(() => unbooked().length > 0, 'the refused settlement');
-  expect(String(unbooked()[0]?.reason)).toContain('is full; free some space there');
+  const unrecorded = () => server.records().filter(record => /cannot be recorded/.test(record.msg));
+  await until(() => unrecorded().length > 0, 'the refused settlement');
+  expect(String(unrecorded()[0]?.reason)).toContain('is full; free some space there');
   disk.free();
   await until(async () => (await api.total('/deliveries?state=sent')) === 1, 'the settlement');
   expect(await stop(server)).toEqual({ code: 0, signal: null });

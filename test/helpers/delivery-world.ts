@@ -1,6 +1,7 @@
 import { afterEach, beforeEach } from 'vitest';
 import { createDispatcher, type Dispatcher } from '../../src/delivery/dispatcher.ts';
 import type { FailingState, TargetHealthChange } from '../../src/delivery/health.ts';
+import { createResultBus } from '../../src/delivery/results.ts';
 import type { HeadgateEvent } from '../../src/events/event.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import type { AppError } from '../../src/lib/errors.ts';
@@ -92,6 +93,10 @@ async function openDeliveryWorld() {
   };
 
   function open(): Dispatcher {
+    const results = createResultBus();
+    results.subscribe(result => {
+      if (result.kind === 'health') healthChanges.push({ target: result.target, ...result.change });
+    });
     return createDispatcher({
       workspace: 'default',
       storage,
@@ -108,7 +113,7 @@ async function openDeliveryWorld() {
       ...(controls.perMinute !== undefined && {
         quota: { perMinute: controls.perMinute, onReached: () => {} },
       }),
-      onHealthChange: (id, news) => void healthChanges.push({ target: id, ...news }),
+      results,
       settings: () => ({
         retrySchedule: controls.schedule,
         instanceName: 'gate',
@@ -130,7 +135,7 @@ async function openDeliveryWorld() {
   ): Target {
     return {
       settings: { id, type: 'test', systemFields: ['cribl_host', 'cribl_pipe'], ...more },
-      concurrency: concurrency,
+      concurrency,
       fallback: more.fallback,
       batching,
       rateLimitKey,

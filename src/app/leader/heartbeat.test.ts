@@ -88,6 +88,6 @@ it.each([
   const evaluatedAt = clock.monotonic();
   await clock.advance(sinceEvaluation);
   const engine = { evaluatedAt: () => evaluatedAt };
-  const lanes = { mostOverdue: () => ({ target: 'hook', overdueMs }) };
-  expect(whyStalled({ engine, lanes, clock })).toBe(reason);
+  const dispatcher = { mostOverdue: () => ({ target: 'hook', overdueMs }) };
+  expect(whyStalled({ engine, dispatcher, clock })).toBe(reason);
 });

@@ -18,16 +18,16 @@ const MOST_OVERDUE_MS = 5 * 60_000;
 /** What does not advance, in words; undefined while everything does. */
 export function whyStalled({
   engine,
-  lanes,
+  dispatcher,
   clock,
 }: {
   readonly engine: Pick<Engine, 'evaluatedAt'>;
-  readonly lanes: Pick<Dispatcher, 'mostOverdue'>;
+  readonly dispatcher: Pick<Dispatcher, 'mostOverdue'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 }): string | undefined {
   if (clock.monotonic() - engine.evaluatedAt() > MOST_EVALUATION_AGE_MS)
     return 'notifications are not evaluated';
-  const slowest = lanes.mostOverdue();
+  const slowest = dispatcher.mostOverdue();
   if (slowest !== undefined && slowest.overdueMs > MOST_OVERDUE_MS)
     return `deliveries to ${slowest.target} do not move`;
   return undefined;

@@ -4,6 +4,8 @@ import type { Expiry } from '../../conditions/expiration.ts';
 import type { Configuration, Declared } from '../../config/configuration.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from '../../config/operator-files.ts';
 import { createDispatcher, type Dispatcher } from '../../delivery/dispatcher.ts';
+import { createResultBus } from '../../delivery/results.ts';
+import { createRetry, type Retry } from '../../delivery/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Dial } from '../../lib/dial.ts';
 import type { HttpClient } from '../../lib/http/client.ts';
@@ -18,7 +20,6 @@ import { createMinuteRecorder, type MinuteRecorder } from '../../pipelines/histo
 import type { ComponentKind } from '../../pipelines/metric.ts';
 import { createMonitor, type Monitor } from '../../pipelines/monitor.ts';
 import type { Storage } from '../../storage/storage.ts';
-import type { RequeueFilter, RequeueResult } from '../../storage/stores/deliveries.ts';
 import type { Meters } from '../meters.ts';
 import { createRetentionSweep, retentionOf } from '../sweeps.ts';
 import { createTeardown } from '../teardown.ts';
@@ -64,7 +65,7 @@ export interface Leader extends LeaderTask {
   readonly receive: ReceiveEvents;
   /** Takes over another configuration. */
   apply(now: Configuration): void;
-  readonly requeue: Requeue;
+  readonly requeue: Retry;
   readonly heldBecause: Dispatcher['waitReason'];
 }
 
@@ -90,7 +91,12 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
   let isInTime = true;
   const removedTargets = await openRemovedTargets({ workspace, storage, keyRing: options.keyRing, logger });
   teardown.add('kept targets', removedTargets.idle);
-  const lanes = createDispatcher({
+  const results = createResultBus();
+  results.subscribe(result => {
+    if (result.kind === 'settled') meters.attemptSettled(result.row, result.operation, result.durationMs);
+    else if (result.kind === 'dropped') meters.dropped(result.row);
+  });
+  const dispatcher = createDispatcher({
     workspace,
     storage,
     http,
@@ -102,15 +108,10 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
     logger: logger.child({ component: 'delivery' }),
     logFolder: join(dataFolder, 'log'),
     maySend: term.isCurrent,
-    onSettled(row, settlement, durationMs) {
-      meters.attemptSettled(row, settlement, durationMs);
-      engine.settled(row, settlement.state);
-    },
-    onDropped: meters.dropped,
+    results,
     quota: quotas && { perMinute: quotas.deliveriesPerMinute, onReached: meters.quotaReached },
     paused: removedTargets.paused(options.configuration().targets),
     failing: failingTargets(await storage.in(workspace).incidents.open()),
-    onHealthChange: (target, news, row) => engine.targetHealthChanged(target, news, row),
     settings: () => ({
       concurrency: settings().delivery.concurrency,
       mostWaiting: settings().delivery.mostWaiting,
@@ -118,9 +119,9 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
       instanceName: settings().instance.name,
     }),
   });
-  teardown.add('delivery', () => lanes.stop(isInTime));
+  teardown.add('delivery', () => dispatcher.stop(isInTime));
   // At once, whatever else is still being stopped by then.
-  term.signal.addEventListener('abort', () => void lanes.stop(false), { once: true });
+  term.signal.addEventListener('abort', () => void dispatcher.stop(false), { once: true });
   let isDisabled = disabledIn(options.configuration());
   const engine = createEngine({
     workspace,
@@ -129,11 +130,14 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
     clock,
     ids,
     logger: logger.child({ component: 'notifications' }),
-    enqueue(rows, event) {
-      meters.eventWritten(event);
-      lanes.enqueue(rows, event);
+    results,
+    outbox: {
+      enqueue(rows, event) {
+        meters.eventWritten(event);
+        dispatcher.enqueue(rows, event);
+      },
+      readFrom: (targets, first) => dispatcher.readFrom(targets, first),
     },
-    released: lanes.readFrom,
     externalUrl: () => settings().instance.externalUrl,
     instanceName: () => settings().instance.name,
     operationalTarget: () => settings().delivery.operationalTarget,
@@ -147,7 +151,7 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
     'heartbeat',
     sendHeartbeats({
       url: () => settings().instance.heartbeatUrl?.reveal(),
-      stalled: () => whyStalled({ engine, lanes, clock }),
+      stalled: () => whyStalled({ engine, dispatcher, clock }),
       ...{ http, clock, logger },
     }),
   );
@@ -175,7 +179,7 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
     monitor.configure(now.settings.pipelines);
     const removed = removedTargets.removed(now.targets);
     engine.configure(now.notifications, now.targets, removed);
-    lanes.configure(now.targets, removed);
+    dispatcher.configure(now.targets, removed);
     void removedTargets.save(now.targets);
   }
 
@@ -195,10 +199,15 @@ export async function startLeader(options: LeaderOptions, term: LeaderTerm): Pro
     await stop(false);
     throw error;
   }
-  const requeue = createRequeue({ workspace, storage, lanes });
-  const { waitReason: heldBecause } = lanes;
-  const receive: ReceiveEvents = (pipeline, events) => engine.receive(pipeline, events);
-  return { monitor, minutes, receive, apply, stop, requeue, heldBecause };
+  return {
+    monitor,
+    minutes,
+    receive: (pipeline, events) => engine.receive(pipeline, events),
+    apply,
+    stop,
+    requeue: createRetry({ workspace, storage, dispatcher }),
+    heldBecause: target => dispatcher.waitReason(target),
+  };
 }
 
 type IsDisabled = (kind: ComponentKind, subject: Subject) => boolean;
@@ -212,41 +221,3 @@ function disabledIn({ inputs, outputs }: Configuration): IsDisabled {
 /** Ids and, as conditions may name one that was never seen, `type:id`. */
 const namesOf = (declared: readonly Declared[]): ReadonlySet<string> =>
   new Set(declared.filter(({ disabled }) => disabled).flatMap(({ id, type }) => [id, `${type}:${id}`]));
-
-/** Deliveries looked at in one transaction, while nothing else is written. */
-const SLICE = 500;
-
-interface RequeueAnswer {
-  /** Deliveries that wait again. */
-  readonly requeued: number;
-  /** Those that were left alone, because their target has got later news of the incident since. */
-  readonly overtaken: number;
-}
-
-/** Puts deliveries back into the queue, a slice at a time. `now` is in epoch ms. */
-type Requeue = (filter: RequeueFilter, now: number) => Promise<RequeueAnswer>;
-
-function createRequeue(options: {
-  readonly workspace: string;
-  readonly storage: Pick<Storage, 'transaction'>;
-  readonly lanes: Pick<Dispatcher, 'reload'>;
-}): Requeue {
-  const { workspace, storage, lanes } = options;
-
-  const slice = (filter: RequeueFilter, now: number, after: string): Promise<RequeueResult> =>
-    storage.transaction(tx => tx.in(workspace).requeue(filter, { now, after, limit: SLICE }));
-
-  return async (filter, now) => {
-    let requeued = 0;
-    let overtaken = 0;
-    let after: string | undefined = '';
-    while (after !== undefined) {
-      const done: RequeueResult = await slice(filter, now, after);
-      lanes.reload(new Set(done.rows.map(row => row.target)));
-      requeued += done.rows.length;
-      overtaken += done.superseded;
-      after = done.next;
-    }
-    return { requeued, overtaken };
-  };
-}

@@ -4,7 +4,7 @@ export interface ConcurrencyLimit {
   join(wake: () => void): Permits;
 }
 
-interface Permits {
+export interface Permits {
   /** False when none is free; the lane is then in the line for the next one. */
   tryAcquire(): boolean;
   release(): void;

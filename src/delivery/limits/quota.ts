@@ -3,33 +3,33 @@ import type { Logger } from '../../lib/logger.ts';
 import { Rate } from '../../lib/rate.ts';
 import { createRateLimiter } from './rate.ts';
 
-/** How many deliveries the lanes of a workspace may begin together in any minute. */
+/** How many deliveries the workers of a workspace may begin together in any minute. */
 export interface Quota {
-  /** A lane's part; `wake` is called when it had to wait and its turn has come. */
+  /** A worker's part; `wake` is called when it had to wait and its turn has come. */
   join(wake: () => void): QuotaMember;
-  /** Why lanes wait, when they do. */
+  /** Why workers wait, when they do. */
   readonly notice: string;
 }
 
-interface QuotaMember {
-  /** Whether so many may begin now, and no other lane is before this one. If not, the lane is in the line. */
+export interface QuotaMember {
+  /** Whether so many may begin now, and no other worker is before this one. If not, the worker is put in line. */
   tryAdmit(count: number): boolean;
   /** Whether so many may begin now. */
   hasTokens(count: number): boolean;
-  /** So many begin, and the lane's turn is over. */
+  /** So many begin, and the worker's turn is over. */
   reserve(count: number): TokenReservation;
   readonly isWaiting: boolean;
-  /** The earliest moment, on the monotonic clock, at which any lane may begin one. */
+  /** The earliest moment, on the monotonic clock, at which any worker may begin one. */
   nextFreeAt(): number;
-  /** The lane wants nothing any more. */
+  /** The worker wants nothing any more. */
   leave(): void;
 }
 
-/** What is under way in one request. */
+/** Tokens for what is in flight in one request. */
 export interface TokenReservation {
-  /** Whether that may be so many after all. If not, nothing of it may begin now, and nothing is counted. */
+  /** Whether it may be so many after all. If not, nothing of it may begin now, and nothing is counted. */
   tryResize(count: number): boolean;
-  /** So many were sent: what is over counts no longer. */
+  /** So many were sent: tokens that are left over are returned. */
   complete(sent: number): void;
 }
 
@@ -37,7 +37,7 @@ interface QuotaOptions {
   readonly perMinute: number;
   readonly clock: Pick<Clock, 'monotonic' | 'after'>;
   readonly logger: Logger;
-  /** Told each time that lanes begin to wait. */
+  /** Called each time that workers begin to wait. */
   readonly onReached: () => void;
 }
 
@@ -50,121 +50,135 @@ const UNLIMITED_MEMBER: QuotaMember = {
   nextFreeAt: () => 0,
   leave() {},
 };
-/** Where nobody bounds the workspace. */
 export const NO_QUOTA: Quota = { join: () => UNLIMITED_MEMBER, notice: '' };
 
-/** The log says it at once, and then no more often. */
+/** The first wait is logged at once, later ones no more often than this. */
 const LOG_INTERVAL_MS = 10 * 60_000;
 
+export const createQuota = (options: QuotaOptions): Quota => new WorkspaceQuota(options);
+
 /**
- * Lanes that wait are served in turn, one request each, so that a target with much to send keeps none of the others
- * waiting. None overtakes the first in the line, which may need room for all that travels together.
+ * Workers that wait are served in turn, one request each, so that a target with much to send keeps none of the others
+ * waiting. None overtakes the first in line, which may need tokens for a whole batch.
  */
-export function createQuota({ perMinute, clock, logger, onReached }: QuotaOptions): Quota {
-  const notice = `the workspace has begun the ${perMinute} deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask whoever runs this service for more`;
-  const rateLimiter = createRateLimiter();
-  rateLimiter.setLimit(new Rate(`${perMinute}/minute`, perMinute, 60_000));
-  /** By what their lanes need, in the order they came. */
-  const waiters = new Map<() => void, number>();
+class WorkspaceQuota implements Quota {
+  readonly notice: string;
+  readonly #options: QuotaOptions;
+  readonly #rateLimiter = createRateLimiter();
+  /** The tokens that waiting workers need, by their `wake`, in the order they came. */
+  readonly #waiters = new Map<() => void, number>();
   /** Whose turn it is while the line is served. */
-  let current: (() => void) | undefined;
-  let isServing = false;
-  let isReached = false;
-  let loggedAt = Number.NEGATIVE_INFINITY;
-  let cancel: Cancel = () => {};
+  #current: (() => void) | undefined;
+  #isServing = false;
+  #isReached = false;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #cancel: Cancel = () => {};
 
-  /** What travelled together once does so again, also where that is more than is allowed by now. */
-  const bounded = (count: number): number => Math.min(count, perMinute);
-  const isFree = (count: number): boolean => rateLimiter.nextFreeAt(count) <= clock.monotonic();
+  constructor(options: QuotaOptions) {
+    const { perMinute } = options;
+    this.#options = options;
+    this.notice = `the workspace has begun the ${perMinute} deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask whoever runs this service for more`;
+    this.#rateLimiter.setLimit(new Rate(`${perMinute}/minute`, perMinute, 60_000));
+  }
 
-  function serve(): void {
-    isServing = true;
-    for (const [wake, count] of waiters) {
-      if (!isFree(count)) break;
-      waiters.delete(wake);
-      current = wake;
+  join(wake: () => void): QuotaMember {
+    const isWaiting = (): boolean => this.#waiters.has(wake);
+    return {
+      tryAdmit: count => this.#tryAdmit(wake, this.#bounded(count)),
+      hasTokens: count => this.#hasTokens(this.#bounded(count)),
+      reserve: count => {
+        if (this.#current === wake) this.#current = undefined;
+        return this.#reserve(count);
+      },
+      get isWaiting() {
+        return isWaiting();
+      },
+      nextFreeAt: () => this.#rateLimiter.nextFreeAt(),
+      leave: () => {
+        this.#waiters.delete(wake);
+        this.#serve();
+      },
+    };
+  }
+
+  /** A batch that was bound before goes whole, also where that is more than is allowed by now. */
+  #bounded(count: number): number {
+    return Math.min(count, this.#options.perMinute);
+  }
+
+  #hasTokens(count: number): boolean {
+    return this.#rateLimiter.nextFreeAt(count) <= this.#options.clock.monotonic();
+  }
+
+  #tryAdmit(wake: () => void, count: number): boolean {
+    if ((this.#current === wake || this.#waiters.size === 0) && this.#hasTokens(count)) return true;
+    if (this.#waiters.get(wake) === count) return false;
+    this.#waiters.set(wake, count);
+    if (!this.#isServing) this.#serveLater();
+    if (!this.#isReached) this.#reportReached();
+    return false;
+  }
+
+  #serve(): void {
+    this.#isServing = true;
+    for (const [wake, count] of this.#waiters) {
+      if (!this.#hasTokens(count)) break;
+      this.#waiters.delete(wake);
+      this.#current = wake;
       wake();
-      current = undefined;
+      this.#current = undefined;
     }
-    isServing = false;
-    isReached = waiters.size > 0;
-    serveLater();
+    this.#isServing = false;
+    this.#isReached = this.#waiters.size > 0;
+    this.#serveLater();
   }
 
-  function serveLater(): void {
-    cancel();
-    const [first] = waiters.values();
-    if (first !== undefined) cancel = clock.after(rateLimiter.nextFreeAt(first) - clock.monotonic(), serve);
+  #serveLater(): void {
+    const { clock } = this.#options;
+    this.#cancel();
+    const [first] = this.#waiters.values();
+    if (first === undefined) return;
+    const waitMs = this.#rateLimiter.nextFreeAt(first) - clock.monotonic();
+    this.#cancel = clock.after(waitMs, () => this.#serve());
   }
 
-  function enqueue(wake: () => void, count: number): void {
-    if (waiters.get(wake) === count) return;
-    waiters.set(wake, count);
-    if (!isServing) serveLater();
-    if (!isReached) reportReached();
-  }
-
-  function reportReached(): void {
-    isReached = true;
+  #reportReached(): void {
+    const { clock, logger, onReached } = this.#options;
+    this.#isReached = true;
     onReached();
     const now = clock.monotonic();
-    if (now - loggedAt < LOG_INTERVAL_MS) return;
-    loggedAt = now;
-    logger.warn({ reason: notice }, 'deliveries of the workspace wait');
+    if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
+    this.#loggedAt = now;
+    logger.warn({ reason: this.notice }, 'deliveries of the workspace wait');
   }
 
-  function createReservation(first: number): TokenReservation {
+  #reserve(count: number): TokenReservation {
+    const { clock } = this.#options;
+    const rateLimiter = this.#rateLimiter;
     let startedAt = clock.monotonic();
-    let reserved = bounded(first);
+    let reserved = this.#bounded(count);
     rateLimiter.record(startedAt, reserved);
 
-    function refund(count: number): void {
-      if (count <= 0) return;
-      rateLimiter.refund(startedAt, count);
-      reserved -= count;
-      if (waiters.size > 0) serve();
-    }
+    const refund = (unused: number): void => {
+      if (unused <= 0) return;
+      rateLimiter.refund(startedAt, unused);
+      reserved -= unused;
+      if (this.#waiters.size > 0) this.#serve();
+    };
 
     return {
-      tryResize(count) {
-        const wanted = bounded(count);
+      tryResize: count => {
+        const wanted = this.#bounded(count);
         if (wanted <= reserved) return true;
-        const isFirst = waiters.size === 0;
+        const isFirst = this.#waiters.size === 0;
         refund(reserved);
-        if (!isFirst || !isFree(wanted)) return false;
+        if (!isFirst || !this.#hasTokens(wanted)) return false;
         startedAt = clock.monotonic();
         reserved = wanted;
         rateLimiter.record(startedAt, reserved);
         return true;
       },
-      complete: sent => refund(reserved - bounded(sent)),
+      complete: sent => refund(reserved - this.#bounded(sent)),
     };
   }
-
-  return {
-    notice,
-    join(wake) {
-      return {
-        tryAdmit(count) {
-          const wanted = bounded(count);
-          if ((current === wake || waiters.size === 0) && isFree(wanted)) return true;
-          enqueue(wake, wanted);
-          return false;
-        },
-        hasTokens: count => isFree(bounded(count)),
-        reserve(count) {
-          if (current === wake) current = undefined;
-          return createReservation(count);
-        },
-        get isWaiting() {
-          return waiters.has(wake);
-        },
-        nextFreeAt: () => rateLimiter.nextFreeAt(),
-        leave() {
-          waiters.delete(wake);
-          serve();
-        },
-      };
-    },
-  };
 }

@@ -73,8 +73,10 @@ function create(): Engine {
     clock,
     ids: monotonicIds(clock),
     logger: silentLogger,
-    enqueue: rows => atOnce.push(...rows.map(row => `${row.target} ${row.subject} ${row.status}`)),
-    released: targets => released.push(...targets),
+    outbox: {
+      enqueue: rows => atOnce.push(...rows.map(row => `${row.target} ${row.subject} ${row.status}`)),
+      readFrom: targets => released.push(...targets),
+    },
     externalUrl: () => undefined,
     instanceName: () => 'headgate',
     operationalTarget: () => undefined,

@@ -1,3 +1,4 @@
+import type { Outbox } from '../../delivery/dispatcher.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
@@ -42,8 +43,8 @@ export interface GroupsOptions {
   readonly logger: Logger;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
-  /** Deliveries to these targets, `first` or later ones, are in the store to be sent. */
-  readonly released: (targets: Iterable<string>, first: string) => void;
+  /** Reads the deliveries of a flush from the store. */
+  readonly outbox: Pick<Outbox, 'readFrom'>;
   readonly inhibitions: Inhibitions;
   readonly hasPipeline: (id: string) => boolean;
 }
@@ -230,13 +231,13 @@ export class DeliveryGroups implements Groups {
   }
 
   async #write(group: DeliveryGroup, members: readonly GroupMember[], onlyResolved: boolean): Promise<void> {
-    const { clock, storage, workspace, released } = this.#options;
+    const { clock, outbox, storage, workspace } = this.#options;
     const now = clock.now();
     try {
       const row = { id: group.id, interval_ends_at: now + group.intervalMs };
       await storage.commit({ kind: 'flush', workspace, group: row, onlyResolved, now });
       const [first = ''] = members.map(({ id }) => id).sort();
-      released(new Set(members.map(({ target }) => target)), first);
+      outbox.readFrom(new Set(members.map(({ target }) => target)), first);
       this.#faults.recovered();
     } catch (error) {
       this.#faults.failed(error);

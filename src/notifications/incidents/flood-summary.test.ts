@@ -54,10 +54,12 @@ function create(): Engine {
     clock,
     ids: monotonicIds(clock),
     logger: silentLogger,
-    enqueue: (rows, event) => {
-      if (rows.length > 0) notified.push({ event, targets: rows.map(row => row.target) });
+    outbox: {
+      enqueue: (rows, event) => {
+        if (rows.length > 0) notified.push({ event, targets: rows.map(row => row.target) });
+      },
+      readFrom: targets => released.push(...targets),
     },
-    released: targets => released.push(...targets),
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,

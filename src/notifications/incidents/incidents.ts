@@ -1,4 +1,5 @@
 import type { Description } from '../../conditions/condition.ts';
+import type { Outbox } from '../../delivery/dispatcher.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { withAttachedFields } from '../../events/outgoing.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -7,7 +8,6 @@ import { AppError, reasonOf } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Storage } from '../../storage/storage.ts';
-import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { resolveRoutes, type Target } from '../../targets/target.ts';
 import type { Groups } from '../grouping/groups.ts';
@@ -22,7 +22,7 @@ export interface IncidentsOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   /** Takes over the deliveries of an event as soon as they are on disk. */
-  readonly enqueue: (rows: readonly DeliveryRow[], event: HeadgateEvent) => void;
+  readonly outbox: Pick<Outbox, 'enqueue'>;
   readonly groups: Groups;
   /** Where people reach this Headgate. */
   readonly externalUrl: () => string | undefined;
@@ -124,7 +124,7 @@ export class StoredIncidents implements Incidents {
         { notification: rule.origin.id, subject: key, status: change.status, incident, seq },
         'transition',
       );
-      this.#options.enqueue(
+      this.#options.outbox.enqueue(
         operation.deliveries.filter(({ state }) => state === 'waiting'),
         event,
       );

@@ -1,7 +1,7 @@
 import type { FailingState, TargetHealthChange } from '../../delivery/health.ts';
+import type { ResultBus } from '../../delivery/results.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatDuration } from '../../lib/duration.ts';
-import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow, IncidentStore } from '../../storage/stores/incidents.ts';
 import { TARGET_HEALTH } from '../notification.ts';
 import type { OpenIncident, RuleState } from '../rule-state.ts';
@@ -9,6 +9,8 @@ import type { Incidents } from './incidents.ts';
 
 export interface TargetHealthOptions {
   readonly incidents: Incidents;
+  /** Reports changes of the health of targets. Left out, nothing does. */
+  readonly results?: Pick<ResultBus, 'subscribe'> | undefined;
   readonly clock: Pick<Clock, 'now'>;
   readonly isConfigured: (target: string) => boolean;
   /** Id of the target that operators are notified by; undefined when only the bulletin is to show it. */
@@ -17,8 +19,6 @@ export interface TargetHealthOptions {
 
 /** Opens an incident when a target begins to fail, and closes it when a delivery arrives again. */
 export interface TargetHealth {
-  /** `row` is the delivery whose attempt showed it. The failure of a target that was removed is not notified. */
-  report(target: string, change: TargetHealthChange, row: Pick<DeliveryRow, 'notification'>): void;
   /** An open incident of the store. */
   resume(row: IncidentRow): void;
   /** Notifies what could not be written before, and closes the incidents of targets that were removed. */
@@ -87,16 +87,19 @@ export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
     reconcile(target, desired);
   }
 
+  options.results?.subscribe(result => {
+    // The failure of a target that was removed is not notified.
+    if (result.kind !== 'health' || !options.isConfigured(result.target)) return;
+    const { state, reason } = result.change;
+    const what = state === 'exhausted' ? EXHAUSTED_TEXT : 'is failing';
+    setDesired(result.target, {
+      state,
+      text: `Target ${result.target} ${what}: ${reason}`,
+      isBulletinOnly: result.notification === TARGET_HEALTH,
+    });
+  });
+
   return {
-    report(target, { state, reason }, { notification }) {
-      if (!options.isConfigured(target)) return;
-      const what = state === 'exhausted' ? EXHAUSTED_TEXT : 'is failing';
-      setDesired(target, {
-        state,
-        text: `Target ${target} ${what}: ${reason}`,
-        isBulletinOnly: notification === TARGET_HEALTH,
-      });
-    },
     resume(row) {
       ruleState.incidents.set(row.subject, incidents.resume(row));
     },

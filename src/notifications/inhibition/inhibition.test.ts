@@ -3,6 +3,7 @@ import { type Bench, startBench, URL_OF, vectorAt } from '../../../test/helpers/
 import type { Served } from '../../../test/helpers/pages.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { settle } from '../../../test/storage/rows.ts';
+import { createResultBus, type ResultBus } from '../../delivery/results.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { HttpFailure } from '../../lib/http/failure.ts';
 import { monotonicIds } from '../../lib/ids.ts';
@@ -18,6 +19,7 @@ const REASON = 'http://edge.test: connect ECONNREFUSED';
 let store: TestStorage;
 let bench: Bench;
 let engine: Engine;
+let results: ResultBus;
 let events: HeadgateEvent[];
 let released: string[];
 let count: number;
@@ -48,6 +50,7 @@ const configure = (...notifications: Notification[]): void =>
   engine.configure(notifications, [target('hook'), target('other')]);
 
 function create(): void {
+  results = createResultBus();
   engine = createEngine({
     workspace: 'default',
     storage: store.storage,
@@ -55,8 +58,11 @@ function create(): void {
     clock: bench.clock,
     ids: monotonicIds(bench.clock),
     logger: silentLogger,
-    enqueue: (_rows, event) => events.push(event),
-    released: targets => released.push(...targets),
+    results,
+    outbox: {
+      enqueue: (_rows, event) => events.push(event),
+      readFrom: targets => released.push(...targets),
+    },
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,
@@ -362,8 +368,9 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     const stores = store.storage.in('default');
     const [alarm] = (await stores.deliveries.list({}, { offset: 0, limit: 1 })).rows;
     if (alarm === undefined) throw new Error('there is no alarm of the pipeline');
-    await store.storage.commit(settle(alarm.id, { state: 'refused', settledAt: bench.clock.now() }));
-    engine.settled(alarm, 'refused');
+    const operation = settle(alarm.id, { state: 'refused', settledAt: bench.clock.now() });
+    await store.storage.commit(operation);
+    results.publish({ kind: 'settled', row: alarm, operation, durationMs: null });
     await pass(40, 'lost');
     expect(await deliveries()).toEqual([
       'unreachable ALARM hook refused',

@@ -1,3 +1,4 @@
+import type { ResultBus } from '../../delivery/results.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
@@ -30,6 +31,8 @@ export interface Inhibitions {
 export interface InhibitingIncidentsOptions {
   readonly workspace: string;
   readonly storage: Storage;
+  /** Reports settled deliveries. Left out, nothing does. */
+  readonly results?: Pick<ResultBus, 'subscribe'> | undefined;
 }
 
 /** The open incidents of active rules on pipelines, and which of them a target was not notified of in the end. */
@@ -39,8 +42,11 @@ export class InhibitingIncidents implements Inhibitions {
   /** Targets that never got the alarm of an open incident, by the incident's id. */
   readonly #undelivered = new Map<string, ReadonlySet<string>>();
 
-  constructor({ workspace, storage }: InhibitingIncidentsOptions) {
+  constructor({ results, storage, workspace }: InhibitingIncidentsOptions) {
     this.#deliveries = storage.in(workspace).deliveries;
+    results?.subscribe(result => {
+      if (result.kind === 'settled') this.#settled(result.row, result.operation.state);
+    });
   }
 
   /** Takes over which rules inhibit. */
@@ -71,8 +77,8 @@ export class InhibitingIncidents implements Inhibitions {
     return this.#inhibitorFor(inhibition, isUnsent) !== undefined;
   }
 
-  /** Takes what became of a delivery: an alarm that was given up has notified its target of nothing. */
-  settled({ incident_id: incident, status }: DeliveryRow, state: DeliveryRow['state']): void {
+  /** An alarm that was given up has notified its target of nothing. */
+  #settled({ incident_id: incident, status }: DeliveryRow, state: DeliveryRow['state']): void {
     if (status !== 'ALARM' || (!isUndelivered(state) && !this.#undelivered.has(incident))) return;
     const open = new Set(this.#open().map(({ id }) => id));
     for (const id of this.#undelivered.keys()) if (!open.has(id)) this.#undelivered.delete(id);

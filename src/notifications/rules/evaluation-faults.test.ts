@@ -22,8 +22,10 @@ beforeEach(async () => {
     clock: bench.clock,
     ids: monotonicIds(bench.clock),
     logger: { ...silentLogger, warn: fields => warned.push(fields) },
-    enqueue: () => {},
-    released: () => {},
+    outbox: {
+      enqueue: () => {},
+      readFrom: () => {},
+    },
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,

@@ -32,8 +32,10 @@ beforeEach(async () => {
     clock,
     ids: monotonicIds(clock),
     logger: silentLogger,
-    enqueue: (_rows, event) => events.push(event),
-    released: () => {},
+    outbox: {
+      enqueue: (_rows, event) => events.push(event),
+      readFrom: () => {},
+    },
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,

@@ -60,8 +60,10 @@ function create(): Engine {
       ...silentLogger,
       warn: (fields, message) => void warned.push(`${message}: ${JSON.stringify(fields)}`),
     },
-    enqueue: (rows, event) => notified.push({ event, targets: rows.map(row => row.target) }),
-    released: () => {},
+    outbox: {
+      enqueue: (rows, event) => notified.push({ event, targets: rows.map(row => row.target) }),
+      readFrom: () => {},
+    },
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,

@@ -47,8 +47,10 @@ const create = (): Engine =>
     clock,
     ids: monotonicIds(clock),
     logger: silentLogger,
-    enqueue: (_, event) => notified.push(event),
-    released: () => {},
+    outbox: {
+      enqueue: (_, event) => notified.push(event),
+      readFrom: () => {},
+    },
     externalUrl: () => undefined,
     instanceName: () => 'gate',
     operationalTarget: () => undefined,

@@ -3,24 +3,24 @@ import { parseArgs } from 'node:util';
 import { refuse, wholeNumber } from './delivery/arguments.ts';
 import { headgate } from './delivery/headgate.ts';
 import { endWithin } from './delivery/temporary.ts';
-import { intake } from './pipelines/intake.ts';
+import { ingest } from './pipelines/ingest.ts';
 import type { Bench } from './pipelines/part.ts';
 import { readers } from './pipelines/readers.ts';
 import { silence } from './pipelines/silence.ts';
 import { openWorld } from './pipelines/world.ts';
 
 const MOST_MINUTES = 30;
-/** Of one page. */
+/** Components of one page. */
 const PER_PAGE = 1000;
 
 const PARTS: ReadonlyMap<string, { readonly title: string; readonly run: (bench: Bench) => Promise<void> }> =
   new Map([
     [
-      'intake',
-      { title: 'pages of metrics are read, and each component is watched for silence', run: intake },
+      'ingest',
+      { title: 'pages of metrics are read, and each component is watched for silence', run: ingest },
     ],
-    ['silence', { title: 'components stop: how long after their window that is told', run: silence }],
-    ['readers', { title: 'what it costs to take samples in, by format', run: readers }],
+    ['silence', { title: 'components stop: how long after their window the alert comes', run: silence }],
+    ['readers', { title: 'processor time to take samples in, by format', run: readers }],
   ]);
 
 const { values, positionals } = parseArgs({

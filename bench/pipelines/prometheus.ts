@@ -20,8 +20,8 @@ export const PROMPT_SEC = 1;
 /** One that looks at its rule so often. Undefined where one of the two programs is not installed. */
 export function findPrometheus(lookSec: number): WatcherKind | undefined {
   const versions = [PROMETHEUS, ALERTMANAGER].map(program => {
-    const told = spawnSync(program, ['--version'], { encoding: 'utf8' });
-    return /version ([\d.]+)/.exec(`${told.stdout}${told.stderr}`)?.[1];
+    const answer = spawnSync(program, ['--version'], { encoding: 'utf8' });
+    return /version ([\d.]+)/.exec(`${answer.stdout}${answer.stderr}`)?.[1];
   });
   const isThere = versions.every(version => version !== undefined);
   const name = `Prometheus + Alertmanager, rule every ${lookSec} s`;

@@ -27,7 +27,7 @@ const INTERVAL_MS = 10_000;
 
 const TOKEN = 'token-of-the-measured-pipeline';
 
-/** Takes one body in, to the end; gives how many samples it held. */
+/** Takes one body in, to the end; returns how many samples it had. */
 type Take<Body> = (body: Body) => number;
 
 interface Reader {
@@ -54,17 +54,17 @@ function reader<Body>(name: string, body: (round: Round) => Body, take: () => Ta
 function pages(openMetrics: boolean): Take<string> {
   const settings: ProfiledSettings = profiled({ url: 'http://127.0.0.1:9/' });
   const [clock, identity] = [systemClock, { pipeline: 'edge', group: 'default', engine: 'custom' }];
-  const rows = createComponentRegistry(clock, COMPONENTS);
-  const slots = createSeriesStore(COMPONENTS * 100);
-  const intake = createIngester({ clock, registry: rows, store: slots });
+  const registry = createComponentRegistry(clock, COMPONENTS);
+  const store = createSeriesStore(COMPONENTS * 100);
+  const ingester = createIngester({ clock, registry, store });
   const profile = profileOf(settings);
-  const read = createTextPageReader({ profile, rulesOf: ruleLookup(profile), ingester: intake });
-  const room = createCardinalityLimit({ limits: settings, clock, logger: silentLogger, refused: () => {} });
-  const feed = createScrapeSource('edge', { pipeline: identity, limit: room, partial: false }, slots);
+  const read = createTextPageReader({ profile, rulesOf: ruleLookup(profile), ingester });
+  const limit = createCardinalityLimit({ limits: settings, clock, logger: silentLogger, refused: () => {} });
+  const source = createScrapeSource('edge', { pipeline: identity, limit, partial: false }, store);
   return text => {
-    const { bad, error } = read(feed, Buffer.from(text), openMetrics);
+    const { bad, error } = read(source, Buffer.from(text), openMetrics);
     if (bad > 0 || error !== undefined) throw new Error(`the page was not read: ${error}`);
-    return slots.count;
+    return store.count;
   };
 }
 

@@ -1,6 +1,6 @@
 import { PREFIX, SERIES } from './world-protocol.ts';
 
-/** All ten series of a component tell something. */
+/** All ten series of a component are of use. */
 export const rules = SERIES.map(name => ({
   match: `^${PREFIX}${name}$`,
   kind: 'input',

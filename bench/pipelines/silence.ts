@@ -12,7 +12,7 @@ const LOOK_MS = 20;
 /** Nothing came for so long: nothing more will. */
 const QUIET_MS = 30_000;
 
-interface Told {
+interface Alerted {
   readonly expected: number;
   readonly alarms: number;
   readonly summarised: number;
@@ -50,7 +50,7 @@ async function stopSome(
   { watcher, world }: { readonly watcher: HeadgateWatcher; readonly world: World },
   perPage: number,
   open: number,
-): Promise<Told> {
+): Promise<Alerted> {
   const expected = perPage * world.size.pages - open;
   await world.stop(perPage);
   const before = watcher.usage();
@@ -99,18 +99,18 @@ export async function silence({ world }: Bench): Promise<void> {
         'CPU s',
         'peak MB',
       ],
-      [one, all].map(told => [
-        told.expected.toString(),
-        told.alarms.toString(),
-        told.summarised.toString(),
-        told.requests.toString(),
-        told.p50.toFixed(0),
-        told.p99.toFixed(0),
-        told.longest.toFixed(0),
-        told.summaryLate.toFixed(0),
-        told.slowestCallMs.toFixed(0),
-        told.cpuSec.toFixed(1),
-        told.peakMb.toFixed(0),
+      [one, all].map(alerted => [
+        alerted.expected.toString(),
+        alerted.alarms.toString(),
+        alerted.summarised.toString(),
+        alerted.requests.toString(),
+        alerted.p50.toFixed(0),
+        alerted.p99.toFixed(0),
+        alerted.longest.toFixed(0),
+        alerted.summaryLate.toFixed(0),
+        alerted.slowestCallMs.toFixed(0),
+        alerted.cpuSec.toFixed(1),
+        alerted.peakMb.toFixed(0),
       ]),
     );
     printGoal('seconds from the end of a window to its alarm, the longest', one.longest / 1000, '<=', 1);

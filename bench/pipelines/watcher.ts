@@ -8,14 +8,14 @@ const LOOK_MS = 1000;
 
 export const INTERVAL_SEC = 10;
 export const WINDOW_SEC = 60;
-/** Of one reading: on a machine that does other things as well a page may take long. */
+/** The time one reading may take: on a machine that does other things as well a page may take long. */
 export const TIMEOUT_SEC = 9;
 
-/** A system that reads the pages of a world and tells of every component without data. */
+/** A system that reads the pages of a world and alerts on every component without data. */
 export interface Watcher {
-  /** Whether it has read every component. */
+  /** True when it has read every component. */
   knowsAll(): Promise<boolean>;
-  /** What all of its processes have used so far. */
+  /** The resources that all of its processes have used so far. */
   usage(): Usage;
   end(): Promise<void>;
 }

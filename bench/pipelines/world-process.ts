@@ -4,7 +4,7 @@ import { percentile } from '../delivery/table.ts';
 import { COMPONENT, type command, PREFIX, request as requestSchema, SERIES } from './world-protocol.ts';
 
 /**
- * What both systems read, and where they tell: pages of metrics whose counters grow by the clock, and a receiver that
+ * The pages that both systems read, and the receiver of their alerts: pages of metrics whose counters grow by the clock, and a receiver that
  * knows when a component was last seen to grow.
  */
 const [pagesText = '', perPageText = ''] = process.argv.slice(2);
@@ -22,7 +22,7 @@ const lastGrowth = new Float64Array(pages);
 let grown = new Set<number>();
 const alarmAt = new Map<number, number>();
 let requests = 0;
-/** The most that one summary told of, and when that was. */
+/** The most components in one summary, and when it came. */
 let summarised = { count: 0, at: Number.NaN };
 let lastAt = 0;
 
@@ -93,10 +93,10 @@ function handle(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-function answerCommand(asked: z.output<typeof command>): unknown {
-  if (asked.kind === 'stop') {
+function answerCommand(received: z.output<typeof command>): unknown {
+  if (received.kind === 'stop') {
     stoppedAt = Date.now();
-    stoppedPerPage = asked.perPage;
+    stoppedPerPage = received.perPage;
     grown = new Set();
     alarmAt.clear();
     summarised = { count: 0, at: Number.NaN };
@@ -104,12 +104,12 @@ function answerCommand(asked: z.output<typeof command>): unknown {
     return {};
   }
   const delays = [...alarmAt].map(
-    ([number, at]) => at - (lastGrowth[Math.floor(number / perPage)] ?? 0) - asked.windowMs,
+    ([number, at]) => at - (lastGrowth[Math.floor(number / perPage)] ?? 0) - received.windowMs,
   );
   return {
     alarms: alarmAt.size,
     summarised: summarised.count,
-    summaryLate: summarised.at - Math.max(...lastGrowth) - asked.windowMs,
+    summaryLate: summarised.at - Math.max(...lastGrowth) - received.windowMs,
     requests,
     p50: percentile(delays, 0.5),
     p99: percentile(delays, 0.99),
@@ -119,8 +119,8 @@ function answerCommand(asked: z.output<typeof command>): unknown {
 }
 
 process.on('message', message => {
-  const { id, command: asked } = requestSchema.parse(message);
-  process.send?.({ id, value: answerCommand(asked) });
+  const { id, command: received } = requestSchema.parse(message);
+  process.send?.({ id, value: answerCommand(received) });
 });
 process.once('disconnect', () => process.exit(0));
 const server = createServer(handle);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What every component shows: a series for each metric there is. */
+/** Every component has a series for each metric there is. */
 export const SERIES = [
   'in_events_total',
   'in_bytes_total',
@@ -15,10 +15,10 @@ export const SERIES = [
 ] as const;
 
 export const PREFIX = 'edge_';
-/** Of its id, which goes on with its number. */
+/** The beginning of its id, which goes on with its number. */
 export const COMPONENT = 'component_';
 
-/** What the measuring process asks of the one that serves pages and takes what is told. */
+/** Requests of the measuring process to the one that serves pages and receives alerts. */
 export const command = z.discriminatedUnion('kind', [
   /** Components of each page with a lower number count no more. */
   z.object({ kind: z.literal('stop'), perPage: z.int() }),
@@ -34,10 +34,10 @@ const figure = z
 
 export const report = z.object({
   alarms: z.int(),
-  /** As many as one summary told of, and ms from the end of the last of their windows to its receipt. */
+  /** The most components in one summary, and ms from the end of the last of their windows to its receipt. */
   summarised: z.int(),
   summaryLate: figure,
-  /** Requests that held them. */
+  /** Requests that carried them. */
   requests: z.int(),
   /** Milliseconds from the end of the window of a component to the receipt of its alarm, and to the transition in it, which is in whole seconds. */
   p50: figure,

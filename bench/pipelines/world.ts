@@ -17,7 +17,7 @@ export interface World {
   readonly pid: number;
   readonly host: string;
   readonly hook: string;
-  /** From now on that many components of each page count no more; what was told before is forgotten. */
+  /** From now on that many components of each page count no more; earlier alerts are forgotten. */
   stop(perPage: number): Promise<void>;
   report(windowMs: number): Promise<Report>;
   end(): void;

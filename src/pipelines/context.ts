@@ -8,15 +8,15 @@ import type { ScrapeFailure } from './scrape/scrape-loop.ts';
 import type { SeriesStore } from './series/series-store.ts';
 import type { OperatorFiles } from './settings.ts';
 
-/** Told what goes wrong, to be counted. */
+/** Counts failures. */
 export interface PipelineMeter {
-  /** A reading brought nothing. */
+  /** A scrape brought nothing. */
   scrapeFailed(pipeline: string, why: ScrapeFailure): void;
-  /** Something more was not taken, as there are as many as allowed. */
+  /** A component or a series was refused, as there are as many as allowed. */
   refused(pipeline: string, what: LimitedResource): void;
 }
 
-/** What pipelines share. */
+/** The parts that all pipelines share. */
 export interface PipelineContext {
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -27,6 +27,6 @@ export interface PipelineContext {
   readonly ingester: Ingester;
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
-  /** Components that all of them may have together; undefined where nobody bounds them. */
+  /** Components that all of them may have together; undefined where there is no bound. */
   readonly componentQuota: number | undefined;
 }

@@ -6,7 +6,7 @@ export type ComponentKind = (typeof COMPONENT_KINDS)[number];
 export const COUNTERS = ['in_events', 'in_bytes', 'out_events', 'out_bytes', 'errors', 'dropped'] as const;
 export type Counter = (typeof COUNTERS)[number];
 
-/** What is as it is: `blocked` a share of the time from 0 to 1, the queue's two in one unit, `up` 0 or 1. */
+/** Metrics that go up and down: `blocked` is a share of the time from 0 to 1, the queue's two are in one unit, `up` is 0 or 1. */
 const GAUGES = ['blocked', 'queue_size', 'queue_capacity', 'up'] as const;
 export type Gauge = (typeof GAUGES)[number];
 
@@ -16,7 +16,7 @@ export type Metric = (typeof METRICS)[number];
 
 export const isCounter = (metric: string): metric is Counter => COUNTERS.some(counter => counter === metric);
 
-/** What can be looked at over a window: counters, and for how long a component was Red or blocked, in ms. */
+/** Metrics that windows sum up: counters, and for how long a component was Red or blocked, in ms. */
 export const WINDOWED = [...COUNTERS, 'red_ms', 'blocked_ms'] as const;
 export type Windowed = (typeof WINDOWED)[number];
 

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { type Bench, startBench } from '../../test/helpers/monitor.ts';
 
 /**
- * What is pushed, against a model that keeps every sample and reckons from the start each time. Two senders have two
- * inputs each, which are born at some time; they count, restart, send again what they sent, send late, and their clocks
+ * Pushes, against a model that keeps every sample and reckons from the start each time. Two senders have two
+ * inputs each, which begin at some time; they count, restart, send again what they sent, send late, and their clocks
  * step both ways, while the wall clock of Headgate does too.
  */
 const IDS = ['a', 'b'];
@@ -50,7 +50,7 @@ interface Increase {
   readonly by: number;
 }
 
-/** What each push added to an input, over all that was ever pushed; undefined when none named it. */
+/** The increases that each push added to an input; undefined when none named it. */
 function increasesOf(wanted: string, pushes: readonly Push[]): Increase[] | undefined {
   const named = pushes.filter(({ values }) => values.has(wanted));
   if (named.length === 0) return undefined;
@@ -83,7 +83,7 @@ function increasesOfSender(wanted: string, pushes: readonly Push[]): Increase[] 
 const sum = (increases: readonly Increase[], from: number): number =>
   increases.reduce((total, { at, by }) => (at >= from ? total + by : total), 0);
 
-/** `watchedSince`: when a window on each input was first asked for. */
+/** `watchedSince`: when a window on each input was first used. */
 function compare(bench: Bench, pushes: readonly Push[], watchedSince: Map<string, number>): void {
   const now = bench.clock.monotonic();
   for (const one of IDS) {
@@ -135,7 +135,7 @@ async function play(bench: Bench, steps: readonly Step[]): Promise<void> {
     else if (one.kind === 'sender clock') skew.set(one.sender, (skew.get(one.sender) ?? 0) + one.by);
     else if (one.kind === 'again') {
       const before = pushes[one.index];
-      // At one instant with others it could not be told which came first.
+      // At one instant with others it would not be known which came first.
       await bench.clock.advance(1);
       if (before !== undefined) send(before);
     } else {

@@ -53,7 +53,7 @@ describe('a pipeline that is read', () => {
     expect(bench.status('app').silentMs).toBe(5000);
   });
 
-  it('counts a series born later in full', async () => {
+  it('counts a series that begins later in full', async () => {
     const bench = await startBench(vectorAt('edge'));
     await bench.scrape(other);
     await bench.scrape(other + line('late', 7));
@@ -69,7 +69,7 @@ describe('a pipeline that is read', () => {
     expect(bench.status('app').metrics.in_events).toBe(14);
   });
 
-  it('sees a restart behind a value that grew, where the page tells when its process began', async () => {
+  it('sees a restart behind a value that grew, where the page shows when its process began', async () => {
     const bench = await startBench({ id: 'edge', engine: 'fluent-bit', url: URL_OF('edge') });
     const page = (events: number, start: number): string =>
       `fluentbit_input_records_total{name="tcp.0"} ${events}\nfluentbit_process_start_time_seconds{hostname="h"} ${start}\n`;
@@ -151,7 +151,7 @@ describe('a pipeline that is read', () => {
     expect(bench.status('app')).toMatchObject({ silentMs: 15_000, metrics: { in_events: 1 } });
   });
 
-  it('forgets a component a day after its last sign of life, unless it is pinned', async () => {
+  it('forgets a component a day after its last sign of life, unless it is retained', async () => {
     const bench = await startBench(vectorAt('edge'));
     bench.monitor.retain(component => component.engineId === 'kept');
     await bench.scrape(line('app', 1) + line('kept', 1) + line('here', 1));
@@ -332,9 +332,9 @@ describe('configure', () => {
     bench.configure(vectorAt('fine'));
     expect(bench.monitor.components.all().map(component => component.engineId)).toEqual(['web']);
     expect(bench.monitor.components.pipelines().map(pipeline => pipeline.id)).toEqual(['fine']);
-    const asked = bench.pages.requests.length;
+    const requested = bench.pages.requests.length;
     await bench.clock.advance(10_000);
-    expect(bench.pages.requests.length).toBe(asked + 1);
+    expect(bench.pages.requests.length).toBe(requested + 1);
   });
 
   it('keeps counting over a change of interval, and begins anew at another url', async () => {

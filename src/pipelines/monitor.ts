@@ -37,7 +37,7 @@ export interface MonitorOptions {
   readonly logger: Logger;
   /** The snapshot is kept in its file `snapshot`. */
   readonly dataFolder: string;
-  /** What settings refer to on disk. */
+  /** Files that settings refer to. */
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
   /**

@@ -11,7 +11,7 @@ function problems(raw: unknown): string[] {
 }
 
 describe('pipelineSchema', () => {
-  it('reads a pipeline every 10 seconds, for at most 5 seconds and 16 MiB, unless told otherwise', () => {
+  it('reads a pipeline every 10 seconds, for at most 5 seconds and 16 MiB, unless the settings differ', () => {
     const settings = pipelineSchema.parse(pull);
     if (settings.push) throw new Error('a pull pipeline was expected');
     expect(settings.interval.ms).toBe(10_000);

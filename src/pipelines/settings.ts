@@ -58,7 +58,10 @@ const tls = z
     caPath: path
       .optional()
       .describe('File of the certificates in PEM form that are trusted, in place of those of the system.'),
-    rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
+    rejectUnauthorized: z
+      .boolean()
+      .default(true)
+      .describe('Refuse certificates that no trusted authority has signed.'),
   })
   .superRefine(({ certPath, privKeyPath, passphrase }, context) => {
     const addIssue = (key: string, message: string): void =>
@@ -133,7 +136,7 @@ const queueCapacities = z
   )
   .optional()
   .describe(
-    'Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in.',
+    'Messages the queue of an action holds, by the name of the action: rsyslog reports the size of its queues and not what fits in.',
   );
 
 /** One item of `pipelines:`. `push: true` marks the ones that send by themselves; the others are read from their url. */
@@ -191,12 +194,12 @@ export type PullSettings = Exclude<PipelineSettings, { push: true }>;
 export type ProfiledSettings = Exclude<PipelineSettings, { engine: 'rsyslog' }>;
 export type ScrapeTlsSettings = z.output<typeof tls>;
 
-/** A file of data: what it holds, undefined when it holds nothing; or why it cannot be read. */
+/** A file of data: its value, undefined when the file is empty; or why it cannot be read. */
 export type DataFile = { readonly value: unknown } | { readonly error: string };
 
-/** What settings of pipelines refer to on the operator's disk. Relative paths begin at the folder of the configuration. */
+/** Files on the operator's disk that settings of pipelines refer to. Relative paths begin at the folder of the configuration. */
 export interface OperatorFiles {
-  /** As the files are now. With a fault beside it what was read before goes on; without `tls` there is nothing to go on with. */
+  /** As the files are now. With a fault beside it, `tls` is what was read before; without `tls` there is nothing to use. */
   tls(settings: ScrapeTlsSettings): {
     readonly tls: ClientTls | undefined;
     readonly fault: string | undefined;

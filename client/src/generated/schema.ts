@@ -4221,7 +4221,7 @@ export interface components {
                     /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
                     caPath?: string;
                     /**
-                     * @description Refuse certificates that nobody vouches for.
+                     * @description Refuse certificates that no trusted authority has signed.
                      * @default true
                      */
                     rejectUnauthorized: boolean;
@@ -4338,7 +4338,7 @@ export interface components {
                     /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
                     caPath?: string;
                     /**
-                     * @description Refuse certificates that nobody vouches for.
+                     * @description Refuse certificates that no trusted authority has signed.
                      * @default true
                      */
                     rejectUnauthorized: boolean;
@@ -4378,7 +4378,7 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
                 token?: string;
-                /** @description Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in. */
+                /** @description Messages the queue of an action holds, by the name of the action: rsyslog reports the size of its queues and not what fits in. */
                 queueCapacities?: {
                     [key: string]: number;
                 };
@@ -4459,7 +4459,7 @@ export interface components {
                     /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
                     caPath?: string;
                     /**
-                     * @description Refuse certificates that nobody vouches for.
+                     * @description Refuse certificates that no trusted authority has signed.
                      * @default true
                      */
                     rejectUnauthorized: boolean;
@@ -4477,7 +4477,7 @@ export interface components {
                     /** @description The label that holds its type; without it the type is 'custom'. */
                     type?: string;
                     /**
-                     * @description What the series tells of.
+                     * @description Whether the series is of an input or an output.
                      * @enum {string}
                      */
                     kind: "input" | "output";
@@ -4540,7 +4540,7 @@ export interface components {
                     /** @description The label that holds its type; without it the type is 'custom'. */
                     type?: string;
                     /**
-                     * @description What the series tells of.
+                     * @description Whether the series is of an input or an output.
                      * @enum {string}
                      */
                     kind: "input" | "output";
@@ -4973,7 +4973,7 @@ export interface components {
                     /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
                     caPath?: string;
                     /**
-                     * @description Refuse certificates that nobody vouches for.
+                     * @description Refuse certificates that no trusted authority has signed.
                      * @default true
                      */
                     rejectUnauthorized?: boolean;
@@ -5090,7 +5090,7 @@ export interface components {
                     /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
                     caPath?: string;
                     /**
-                     * @description Refuse certificates that nobody vouches for.
+                     * @description Refuse certificates that no trusted authority has signed.
                      * @default true
                      */
                     rejectUnauthorized?: boolean;
@@ -5130,7 +5130,7 @@ export interface components {
                  * @description What the sender shows as Authorization: Bearer. Left out, only ingest tokens of the API count, which count beside it.
                  */
                 token?: string;
-                /** @description Messages the queue of an action holds, by the name of the action: rsyslog tells the size of its queues and not what fits in. */
+                /** @description Messages the queue of an action holds, by the name of the action: rsyslog reports the size of its queues and not what fits in. */
                 queueCapacities?: {
                     [key: string]: number;
                 };
@@ -5211,7 +5211,7 @@ export interface components {
                     /** @description File of the certificates in PEM form that are trusted, in place of those of the system. */
                     caPath?: string;
                     /**
-                     * @description Refuse certificates that nobody vouches for.
+                     * @description Refuse certificates that no trusted authority has signed.
                      * @default true
                      */
                     rejectUnauthorized?: boolean;
@@ -5229,7 +5229,7 @@ export interface components {
                     /** @description The label that holds its type; without it the type is 'custom'. */
                     type?: string;
                     /**
-                     * @description What the series tells of.
+                     * @description Whether the series is of an input or an output.
                      * @enum {string}
                      */
                     kind: "input" | "output";
@@ -5292,7 +5292,7 @@ export interface components {
                     /** @description The label that holds its type; without it the type is 'custom'. */
                     type?: string;
                     /**
-                     * @description What the series tells of.
+                     * @description Whether the series is of an input or an output.
                      * @enum {string}
                      */
                     kind: "input" | "output";

@@ -37,14 +37,14 @@ export interface ComponentStatus {
   readonly silentMs: number;
 }
 
-/** What came over a stretch of time. */
+/** The sum of a metric over a stretch of time. */
 export interface Measurement {
   readonly sum: number;
-  /** How long somebody has watched, time while Headgate was down left out: less than the stretch at first. */
+  /** How much of the stretch was observed: less than all of it at first. Time while Headgate was down does not count. */
   readonly observedMs: number;
 }
 
-/** How reading a pipeline goes. */
+/** The state of reading a pipeline. */
 export interface PipelineState {
   readonly id: string;
   readonly engine: string;
@@ -57,30 +57,30 @@ export interface PipelineState {
   /** Epoch ms since when it cannot be read; null while it can. */
   readonly unreachableSince: number | null;
   readonly error: string | null;
-  /** How often it was tried to read it, or how often it sent, since this process watches it. */
+  /** How often it was scraped, or how often it pushed, since this process observes it. */
   readonly readings: number;
-  /** Observed milliseconds since it was last read, or last sent; since it is watched when it never was. */
+  /** Observed milliseconds since it was last read, or last pushed; since it is observed when it never was. */
   readonly unreachedMs: number;
   readonly instances: number;
   readonly components: number;
-  /** What an event counts as where bytes are not told; null when nobody said so. */
+  /** The bytes an event counts as where bytes are not reported; null when that is not configured. */
   readonly bytesPerEvent: number | null;
 }
 
-/** What the other rooms may ask about components. */
+/** Answers questions about components to other rooms. */
 export interface Components {
   /** Changes whenever a component appears or goes; lets readers keep what they derived from `all`. */
   readonly revision: number;
   all(): readonly Component[];
   status(component: Component): ComponentStatus;
-  /** The cheap part of `status`, asked for every component at every evaluation. */
+  /** The cheap part of `status`, called for every component at every evaluation. */
   silentMs(component: Component): number;
   lastDataAt(component: Component): number | null;
-  /** Whether any series of it told the metric. */
+  /** True when any series of it reported the metric. */
   hasMetric(component: Component, metric: Metric): boolean;
-  /** What came in the last `ms`; undefined when the component is unknown or watched in too many ways. */
+  /** The sum over the last `ms`; undefined when the component is unknown or has too many windows. */
   measure(component: Component, metric: Windowed, ms: number): Measurement | undefined;
-  /** How full its queue is, 0 to 100, the fullest of its replicas; undefined when it tells of none. */
+  /** How full its queue is, 0 to 100, the fullest of its replicas; undefined when it reports none. */
   queueUsage(component: Component): number | undefined;
   pipeline(id: string): PipelineState | undefined;
   pipelines(): readonly PipelineState[];

@@ -39,7 +39,7 @@ describe('findingOf', () => {
   });
 });
 
-describe('standing', () => {
+describe('nextFinding', () => {
   const red = findingOf({ ...calm, errors: 1 });
 
   it('keeps a Red output Red while its queue is not empty and nothing leaves', () => {

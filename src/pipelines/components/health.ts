@@ -1,7 +1,7 @@
 import type { ComponentKind } from '../metric.ts';
 import type { ComponentHealth } from './component.ts';
 
-/** What one reading says of one replica. Counts are increases since the reading before. */
+/** The signs of health in one reading of one replica. Counts are increases since the reading before. */
 export interface Evidence {
   readonly kind: ComponentKind;
   readonly up: number;

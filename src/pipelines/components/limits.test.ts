@@ -39,16 +39,20 @@ describe('a pipeline with as much as it may have', () => {
   });
 
   it('logs it once and then every 10 minutes with their number, and is no longer in trouble after that', async () => {
-    const told: object[] = [];
-    const logger = { ...silentLogger, warn: (fields: object) => void told.push(fields), child: () => logger };
+    const logged: object[] = [];
+    const logger = {
+      ...silentLogger,
+      warn: (fields: object) => void logged.push(fields),
+      child: () => logger,
+    };
     const bench = await startBenchWith({ logger }, bounded({ maxSeries: 1 }));
     const both = line('app', 1) + line('web', 1);
     await bench.scrape(both);
-    expect(told).toEqual([expect.objectContaining({ what: 'series', count: 1 })]);
+    expect(logged).toEqual([expect.objectContaining({ what: 'series', count: 1 })]);
     await bench.clock.advance(590_000);
-    expect(told).toHaveLength(1);
+    expect(logged).toHaveLength(1);
     await bench.clock.advance(10_000);
-    expect(told[1]).toMatchObject({ what: 'series', count: 60 });
+    expect(logged[1]).toMatchObject({ what: 'series', count: 60 });
     await bench.scrape(line('app', 1));
     await bench.clock.advance(590_000);
     expect(bench.monitor.components.pipeline('edge')?.error).toBeNull();
@@ -63,7 +67,7 @@ describe('a pipeline with as much as it may have', () => {
     expect(bench.status('app').metrics.in_events).toBe(3);
   });
 
-  it('has room again when series were gone for a day', async () => {
+  it('takes series again when others were gone for a day', async () => {
     const bench = await startBench(bounded({ maxSeries: 1 }));
     await bench.scrape(line('app', 1));
     await bench.scrape(line('web', 1));
@@ -71,7 +75,7 @@ describe('a pipeline with as much as it may have', () => {
     expect(bench.monitor.components.all().map(({ engineId }) => engineId)).toEqual(['web']);
   });
 
-  it('makes no instance of names it has no room for', async () => {
+  it('makes no instance of names that a limit refuses', async () => {
     const bench = await startBench({
       id: 'edge',
       engine: 'vector',
@@ -98,7 +102,7 @@ describe('a pipeline with as much as it may have', () => {
 });
 
 const QUOTA_NOTICE =
-  'inputs and outputs beyond the 2 that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask whoever runs this service for more';
+  'inputs and outputs beyond the 2 that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask the operator of this service for more';
 
 describe('a workspace with as many inputs and outputs as its quota', () => {
   const ids = (bench: Bench): string[] => bench.monitor.components.all().map(({ engineId }) => engineId);
@@ -132,7 +136,7 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
     expect(ids(bench)).toEqual(['app', 'app']);
   });
 
-  it('takes another one when there is room again', async () => {
+  it('takes another one when one is gone', async () => {
     const bench = await startBenchWith({ componentQuota: 1 }, vectorAt('edge'), vectorAt('core'));
     await bench.scrape(line('app', 1));
     await bench.scrape(line('db', 1), 'core');
@@ -154,7 +158,7 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
     expect(errorOf(bench, 'edge')).toMatch(/beyond the 1 that a workspace may have/);
   });
 
-  it('answers a push with how many found room', async () => {
+  it('answers a push with how many were kept', async () => {
     const own = { id: 'own', engine: 'custom', push: true, token: 'custom token' };
     const bench = await startBenchWith({ componentQuota: 2 }, own);
     const push = (...sent: string[]) =>
@@ -240,7 +244,7 @@ it.each([
     let refused = 0;
     const meter = { scrapeFailed: () => {}, refused: () => void refused++ };
     const bench = await startBenchWith({ meter }, bounded(limits));
-    // What is bounded by itself, such as names that are remembered, is there after the first ones.
+    // Memory that is bounded by itself, such as remembered names, is in use after the first ones.
     for (let chunk = 0; chunk < 3; chunk++) await bench.scrape(pageOf(chunk));
     bench.pages.serve(URL_OF('edge'), line('app', 1));
     const before = usedBytes();

@@ -1,26 +1,26 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** What a pipeline can have too many of. */
+/** A pipeline may have only so many of them. */
 export type LimitedResource = 'components' | 'series';
 
 interface Limits {
   readonly maxComponents: number;
   readonly maxSeries: number;
-  /** Components that all pipelines of the workspace may have together; undefined where nobody bounds them. */
+  /** Components that all pipelines of the workspace may have together; undefined where there is no bound. */
   readonly componentQuota?: number | undefined;
 }
 
-/** Whose bound it is that something is over: of the pipeline, of its workspace, or of the process. */
+/** The limit that was reached: that of the pipeline, of its workspace, or of the process. */
 type Scope = 'pipeline' | 'workspace' | 'everywhere';
 
 /** How much one pipeline may keep, and what it was refused. */
 export interface CardinalityLimit extends Limits {
-  /** Series kept, over all its feeds. */
+  /** Series kept, over all its sources. */
   seriesCount: number;
   /** Notes that one more was refused. */
   recordRefusal(what: LimitedResource, scope: Scope): void;
-  /** What is being refused, and the remedy; undefined when nothing was for a while. */
+  /** Names what is being refused, and the remedy; undefined when nothing was for a while. */
   notice(): string | undefined;
 }
 
@@ -28,11 +28,11 @@ interface Options {
   readonly limits: Limits;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** Told of each refusal. */
+  /** Called for each refusal. */
   readonly refused: (what: LimitedResource) => void;
 }
 
-/** The log says it at once, and then no more often; a refusal counts as over when none was for as long. */
+/** A refusal is logged at once, and then no more often than this; refusals are over when there was none for as long. */
 const LOG_INTERVAL_MS = 10 * 60_000;
 
 const NOTICES = {
@@ -45,7 +45,7 @@ const NOTICES = {
 const PROCESS_NOTICE = 'more than all pipelines together may have is refused; read fewer of them here';
 
 const overQuota = ({ componentQuota }: Limits): string =>
-  `inputs and outputs beyond the ${componentQuota} that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask whoever runs this service for more`;
+  `inputs and outputs beyond the ${componentQuota} that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask the operator of this service for more`;
 
 function noticeOf(what: LimitedResource, scope: Scope, limits: Limits): string {
   if (scope === 'pipeline') return NOTICES[what](limits);
@@ -76,14 +76,17 @@ export function createCardinalityLimit({ limits, clock, logger, refused }: Optio
       one.count++;
       one.at = now;
       if (now - one.loggedAt < LOG_INTERVAL_MS) return;
-      logger.warn({ what, count: one.count, reason: one.notice }, 'There is no room for more');
+      logger.warn(
+        { what, count: one.count, reason: one.notice },
+        'A cardinality limit is reached, and more is refused',
+      );
       one.loggedAt = now;
       one.count = 0;
     },
     notice() {
       const now = clock.monotonic();
-      const standing = [...refusals.values()].filter(({ at }) => now - at < LOG_INTERVAL_MS);
-      return standing.length === 0 ? undefined : standing.map(({ notice }) => notice).join('; ');
+      const recent = [...refusals.values()].filter(({ at }) => now - at < LOG_INTERVAL_MS);
+      return recent.length === 0 ? undefined : recent.map(({ notice }) => notice).join('; ');
     },
   };
 }

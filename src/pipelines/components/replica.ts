@@ -26,7 +26,7 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
     recordedAt: Number.NaN,
     committedAt: Number.NaN,
   };
-  // Most have one: what grows in place keeps room for many.
+  // Most components have one replica, and an array that grows in place reserves memory for many.
   state.replicas = state.replicas.concat(replica);
   if (instance.replicas.size === 0) instance.source.activeInstances++;
   instance.replicas.set(state, replica);

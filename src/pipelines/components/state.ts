@@ -3,12 +3,12 @@ import type { Component, Measurement } from './component.ts';
 import type { HealthFinding } from './health.ts';
 import { addToWindow, createWindow, type SlidingWindow, windowSum } from './windows.ts';
 
-/** A component and how it is. */
+/** A component and its counters, replicas and windows. */
 export interface ComponentState {
   readonly component: Component;
   /** Since it was first seen, by the order of `COUNTERS`. */
   readonly totals: number[];
-  /** Bits of the metrics any series of it told. */
+  /** Bits of the metrics that any series of it reported. */
   knownMetrics: number;
   /** Monotonic ms from which its silence counts; before the process began where a snapshot says so. */
   silentSince: number;
@@ -19,11 +19,11 @@ export interface ComponentState {
   /** Monotonic ms of the last sign of life. */
   lastSeenAt: number;
   replicas: readonly Replica[];
-  /** What conditions look back over. */
+  /** Sums that conditions look back over. */
   readonly windows: ComponentWindow[];
 }
 
-/** A window on a component that somebody asks for. */
+/** A window over a metric of a component, for as long as a condition uses it. */
 interface ComponentWindow {
   readonly metric: Windowed;
   readonly window: SlidingWindow;
@@ -31,16 +31,16 @@ interface ComponentWindow {
   lastUsedAt: number;
 }
 
-/** What a reading brought to a replica, by the place of counters and gauges, until it is settled. */
+/** Adds up what a reading brings to a replica, by the place of counters and gauges, until it is committed. */
 export interface Accumulator {
   readonly sums: number[];
-  /** NaN of what was not told. */
+  /** NaN of a gauge that was not reported. */
   readonly gauges: number[];
   /** Changes of levels, scaled. */
   level: number;
-  /** A counter started again, so levels of before say nothing. */
+  /** A counter was reset, so levels of before say nothing. */
   restarted: boolean;
-  /** It is compared with a snapshot: volume, but no data. */
+  /** It is compared with a snapshot: its increases count as volume, but do not end silence. */
   isFromSnapshot: boolean;
 }
 
@@ -48,34 +48,34 @@ export interface Accumulator {
 export interface Replica {
   readonly state: ComponentState;
   readonly instance: Instance;
-  /** Slots that lead here; without any the replica is gone. */
+  /** Entries of the series store that belong to it; without any the replica is gone. */
   entryCount: number;
   /** The reading that last named it. */
   lastReading: number;
-  /** What `out_events` still owes: it was counted as sent and came back. Never above 0. */
+  /** Events that were counted in `out_events` and came back, to be taken off. Never above 0. */
   overcount: number;
   /** Gauges as they stand, NaN when unknown. */
   readonly gauges: number[];
-  /** What the present reading brought; undefined until it brings something. */
+  /** Undefined until the present reading brings something. */
   accumulator: Accumulator | undefined;
   finding: HealthFinding | undefined;
   /** Monotonic ms of the last evidence for `finding`. */
   foundAt: number;
-  /** Monotonic ms up to which its state has been booked; NaN before the first reading. */
+  /** Monotonic ms up to which its time has been recorded; NaN before the first reading. */
   recordedAt: number;
   /** Monotonic ms of the last good reading; NaN before the first. */
   committedAt: number;
 }
 
-/** One process of an engine, as far as one feed tells. */
+/** One process of an engine, as one source shows it. */
 export interface Instance {
   readonly name: string;
   readonly source: ScrapeSourceState;
   /** Good readings that named it since the start. */
   readings: number;
-  /** The feed's reading that last named it. */
+  /** The source's reading that last named it. */
   lastReading: number;
-  /** A push brought a series for the second time: its first round is over, and what is new from here on was born. */
+  /** A push brought a series for the second time: its first round is over, and a series that is new from here on began in between. */
   repeated: boolean;
   /** It is known from a snapshot. */
   restored: boolean;
@@ -86,7 +86,7 @@ export interface Instance {
   readonly replicas: Map<ComponentState, Replica>;
 }
 
-/** What an instance needs to know of the url or the sender it is read from. */
+/** The part of a scrape source that its instances need. */
 export interface ScrapeSourceState {
   /** Number of the present reading. */
   reading: number;
@@ -98,12 +98,12 @@ export interface ScrapeSourceState {
   activeInstances: number;
 }
 
-/** As many windows of one component are kept. */
+/** Windows that one component may have. */
 const MOST_WINDOWS = 64;
-/** One that nobody has asked for that long is let go. */
+/** A window that was not used for that long is dropped. */
 const UNUSED_MS = 60_000;
 
-/** Whoever asks for the first time begins a window; undefined when the component has as many as it may. */
+/** The sum over the last `ms`. The first call begins a window; undefined when the component has as many as it may. */
 export function measure(
   state: ComponentState,
   metric: Windowed,

@@ -6,10 +6,10 @@ import { type ComponentRegistry, hasMetric } from './registry.ts';
 import { gaugeOf, queueOf } from './replica.ts';
 import { type ComponentState, measure, type Replica } from './state.ts';
 
-/** A sender that was not heard for three of rsyslog's default intervals says nothing of how things are now. */
+/** A sender that was silent for three of rsyslog's default intervals proves nothing about the present. */
 const STALE_PUSH_MS = 15 * 60_000;
 
-/** What the other rooms may ask about single components. */
+/** Answers what other rooms ask about single components. */
 export function describeComponents(
   registry: ComponentRegistry,
   clock: Clock,
@@ -109,7 +109,7 @@ function errorOf(
   return null;
 }
 
-/** Only what some series told: a missing metric is not 0. */
+/** Only metrics that some series reported: a missing metric is not 0. */
 function metricsOf(state: ComponentState): Record<string, number> {
   const metrics: Record<string, number> = {};
   COUNTERS.forEach((counter, at) => {
@@ -135,7 +135,7 @@ function metricsOf(state: ComponentState): Record<string, number> {
 
 const sum = (one: number, other: number): number => one + other;
 
-/** NaN is what nobody told. */
+/** NaN is a value that was not reported. */
 function combined(
   known: number,
   reported: number,

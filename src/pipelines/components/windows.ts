@@ -3,7 +3,7 @@ const PARTS = 60;
 const KEPT = PARTS + 1;
 
 /**
- * What was added over the last stretch of monotonic time, however long, in as little memory: of the oldest part as
+ * The sum of what was added over the last `ms` of monotonic time, in memory that does not grow with it: of the oldest part as
  * much counts as has not left the window, so a sum is at most a sixtieth of the window off in time.
  */
 export interface SlidingWindow {
@@ -12,7 +12,7 @@ export interface SlidingWindow {
   readonly parts: Float64Array;
   /** Number of the newest part. */
   newest: number;
-  /** Monotonic ms from which it has watched; before the process began where a snapshot says so. */
+  /** Monotonic ms from which it observes; before the process began where a snapshot says so. */
   since: number;
 }
 
@@ -30,7 +30,7 @@ export function addToWindow(window: SlidingWindow, amount: number, now: number):
   window.parts[at] = (window.parts[at] ?? 0) + amount;
 }
 
-/** What was added in the `ms` before `now`. */
+/** The sum of what was added in the `ms` before `now`. */
 export function windowSum(window: SlidingWindow, now: number): number {
   slide(window, now);
   const { parts, newest, ms } = window;
@@ -47,7 +47,7 @@ export function windowParts(window: SlidingWindow, now: number): Float64Array<Ar
   return Float64Array.from({ length: KEPT }, (_, age) => parts[(newest - age + KEPT) % KEPT] ?? 0);
 }
 
-/** A window as `partsOf` gave it, that had watched for `watchedMs`; time since then is left out. */
+/** A window from its parts as `windowParts` gave them, which had observed `watchedMs`; time since then does not count. */
 export function restoreWindow(
   ms: number,
   now: number,

@@ -20,7 +20,7 @@ export const customRuleSchema = z
       .describe('Labels a series must carry with these values.'),
     id: labelName.describe('The label that holds the id of the input or output.'),
     type: labelName.optional().describe("The label that holds its type; without it the type is 'custom'."),
-    kind: z.enum(COMPONENT_KINDS).describe('What the series tells of.'),
+    kind: z.enum(COMPONENT_KINDS).describe('Whether the series is of an input or an output.'),
     metric: z.enum(METRICS).describe('What the series counts or measures.'),
     fold: z
       .enum(FOLDS)

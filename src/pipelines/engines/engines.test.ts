@@ -17,7 +17,7 @@ describe('fluent-bit', () => {
   const page = sample('fluent-bit-5.1-api-v2-metrics-prometheus.txt');
   const atStart = page.replace(/(_total\{.*\}) \d+/g, '$1 0');
 
-  it('lists plugins by alias or type, without the inputs nobody configured', async () => {
+  it('lists plugins by alias or type, without the inputs that the engine makes for itself', async () => {
     const bench = await readTwice(
       'fluent-bit',
       atStart,
@@ -34,7 +34,7 @@ describe('fluent-bit', () => {
     ]);
   });
 
-  it('tells a dead output by its retries, though its error counter stays 0', async () => {
+  it('recognises a dead output by its retries, though its error counter stays 0', async () => {
     const bench = await readTwice('fluent-bit', atStart, page);
     expect(bench.status('dead_http')).toMatchObject({
       health: 'Red',

@@ -16,7 +16,7 @@ const output = (name: string, meaning: Meaning): ProfileRule => ({
 
 /**
  * Fluent Bit's `/api/v2/metrics/prometheus`. With a destination that refuses, `errors_total` stays 0
- * and only retries tell, so all three are errors. A plugin without alias is named `type.N`. What a full
+ * and only retries show it, so all three are errors. A plugin without alias is named `type.N`. What a full
  * ring buffer loses is counted in bytes, which are no events: it shows as blocked.
  */
 export const fluentBit = defineProfile({

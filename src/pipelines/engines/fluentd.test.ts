@@ -37,7 +37,7 @@ it('counts records and bytes of inputs from the first page on', async () => {
   });
 });
 
-it('tells no bytes where Fluentd does not measure them', async () => {
+it('reports no bytes where Fluentd does not measure them', async () => {
   const bench = await read(
     changed('in_tcp_app', { emit_size: 0 }),
     changed('in_tcp_app', { emit_records: 310, emit_size: 0 }),
@@ -45,7 +45,7 @@ it('tells no bytes where Fluentd does not measure them', async () => {
   expect(bench.status('in_tcp_app').metrics).toEqual({ in_events: 10 });
 });
 
-it('tells how full a buffer is, and calls one blocked that is nearly full', async () => {
+it('reports how full a buffer is, and calls one blocked that is nearly full', async () => {
   const bench = await read(page);
   expect(bench.status('out_fwd').metrics).toMatchObject({ queue_capacity: 100 });
   expect(bench.status('out_fwd').metrics.queue_size).toBeCloseTo(0.2);
@@ -95,7 +95,7 @@ describe('an output', () => {
     expect(bench.status('out_fwd').metrics.out_events).toBe(200);
   });
 
-  it('is known to fail by its rollbacks where the page does not tell of retries', async () => {
+  it('is known to fail by its rollbacks where the page does not show retries', async () => {
     const silent = changed('out_fwd', { retry: undefined });
     const bench = await read(
       silent,

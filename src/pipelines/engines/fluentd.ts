@@ -33,7 +33,7 @@ export const fluentd = defineProfile({
   ],
 });
 
-/** What is remembered of a plugin from one page to the next. */
+/** The state of a plugin, kept from one page to the next. */
 interface PluginState {
   readonly records: number;
   readonly size: number;
@@ -53,7 +53,7 @@ const INITIAL_STATE: PluginState = {
   deliveredSize: 0,
 };
 
-/** Reads the pages of one Fluentd process, one after the other. Throws `invalid-request` for a page that is none. */
+/** Reads the pages of one Fluentd process, one after the other. Throws `invalid-request` for any other page. */
 export function createFluentdReader(): (text: string) => Stats & { readonly restarted: boolean } {
   let states = new Map<string, PluginState>();
 
@@ -61,7 +61,7 @@ export function createFluentdReader(): (text: string) => Stats & { readonly rest
     const { plugins, bad } = readFluentd(text);
     // All counters are of one process, so when one fell all of them began anew.
     const restarted = plugins.some(one => hasReset(one, states.get(one.plugin_id)));
-    // What cannot be read now may be one that is known.
+    // A plugin that cannot be read now may be one that is known.
     const next = new Map(bad > 0 ? states : []);
     const stats: Stat[] = [];
     for (const one of plugins) {
@@ -144,7 +144,7 @@ const plugin = z.object({
   retry: z.object({ steps: count }).nullish(),
 });
 
-/** A plugin as the page tells of it. */
+/** A plugin as the page shows it. */
 export type FluentdPlugin = z.output<typeof plugin>;
 
 const page = z.object({ plugins: z.array(z.unknown()).max(MOST_PLUGINS) });
@@ -175,6 +175,6 @@ export function readFluentd(text: string): {
   return { plugins, bad };
 }
 
-/** The agent that serves the page is an input itself, which nobody waits for. */
+/** The agent that serves the page is an input itself, which is of no interest. */
 const counts = ({ plugin_category: category, type, emit_records: records }: FluentdPlugin): boolean =>
   (category === 'input' || category === 'output') && type !== 'monitor_agent' && typeof records === 'number';

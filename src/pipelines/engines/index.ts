@@ -23,7 +23,7 @@ const PROFILES = new Map<string, EngineProfile>(
   [...TEXT_PROFILES, ...JSON_PROFILES].map(profile => [profile.engine, profile]),
 );
 
-/** What a pipeline's settings say of how to read it. */
+/** The part of a pipeline's settings that selects its profile. */
 interface Profiled {
   readonly engine: string;
   /** Only of the engine `custom`. */

@@ -49,7 +49,7 @@ it('counts events from the first page on, and errors and what was dropped with t
   expect(bench.status('web/http_in').metrics).toMatchObject({ in_events: 0, blocked: 0 });
 });
 
-it('tells the queue of a pipeline of both its ends, and no queue that is in memory', async () => {
+it('counts the queue of a pipeline for both its ends, and no queue that is in memory', async () => {
   const bench = await read(page);
   for (const id of ['beats/beats_in', 'beats/es_main']) {
     expect(bench.status(id).metrics).toMatchObject({
@@ -103,7 +103,7 @@ it('counts anew when a pipeline was reloaded, though its counters are higher tha
   expect(bench.status('beats/beats_in').metrics.in_events).toBe(5215);
 });
 
-it('counts what a restarted process counted since, where pages tell no life', async () => {
+it('counts what a restarted process counted since, where pages show no incarnation', async () => {
   const plain = (text: string): string => text.replace(/,?\s*"ephemeral_id":\s*"[^"]*"/g, '');
   const bench = await read(plain(page), plain(changed({ [input]: 40 })));
   expect(bench.status('beats/beats_in').metrics.in_events).toBe(40);

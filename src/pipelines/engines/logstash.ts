@@ -11,7 +11,7 @@ const pluginRule = (kind: 'input' | 'output', place: string, meaning: Meaning): 
   meaning,
 });
 
-/** A pipeline has one queue, between its inputs and its outputs: it tells of both. */
+/** A pipeline has one queue, between its inputs and its outputs: it counts for both. */
 const queueRules = (kind: 'input' | 'output'): ProfileRule[] => [
   pluginRule(kind, 'queue\\.queue_size_in_bytes', gauge('queue_bytes', 'last')),
   pluginRule(kind, 'queue\\.max_queue_size_in_bytes', gauge('queue_capacity_bytes', 'last')),
@@ -74,9 +74,9 @@ const page = z.object({
 
 /**
  * Logstash's `/_node/stats` or `/_node/stats/pipelines`: `inputs.*` and `outputs.*` with the labels `pipeline`, `id` and
- * `name`, each named by its place in a plugin. A pipeline's queue and what its dead letter queue dropped are told of its
+ * `name`, each named by its place in a plugin. A pipeline's queue and what its dead letter queue dropped count for its
  * plugins, which have none of their own. A reloaded pipeline has another `ephemeral_id`, so its counters have another
- * life. Throws `invalid-request` for a page that is something else.
+ * incarnation. Throws `invalid-request` for a page that is something else.
  */
 export function readLogstash(text: string): Stats {
   const found = page.safeParse(readPage(text, EXPECTED));
@@ -90,7 +90,7 @@ export function readLogstash(text: string): Stats {
   for (const [id, value] of own) {
     const one = pipeline.safeParse(value);
     if (one.success)
-      bad += addPipeline(stats, { id, up, life: one.data.ephemeral_id ?? node ?? '' }, one.data);
+      bad += addPipeline(stats, { id, up, incarnation: one.data.ephemeral_id ?? node ?? '' }, one.data);
     else bad++;
     assertStatsFit(stats);
   }
@@ -105,11 +105,11 @@ const isPresent = (value: unknown): boolean =>
 interface PluginContext {
   readonly id: string;
   readonly up: number | undefined;
-  readonly life: string;
+  readonly incarnation: string;
 }
 
-/** Says how many plugins cannot be read. */
-function addPipeline(stats: Stat[], { id, up, life }: PluginContext, parsed: Pipeline): number {
+/** Returns how many plugins cannot be read. */
+function addPipeline(stats: Stat[], { id, up, incarnation }: PluginContext, parsed: Pipeline): number {
   let bad = 0;
   const each = (
     plugins: readonly unknown[],
@@ -126,7 +126,7 @@ function addPipeline(stats: Stat[], { id, up, life }: PluginContext, parsed: Pip
         ['id', one.data.id],
         ['name', one.data.name],
       ]);
-      add(one.data, { labels, incarnation: life });
+      add(one.data, { labels, incarnation });
     }
   };
   each(parsed.plugins.inputs ?? [], (one, of) => {
@@ -159,13 +159,13 @@ function addPipeline(stats: Stat[], { id, up, life }: PluginContext, parsed: Pip
   return bad;
 }
 
-/** What went in and did not come out: an output that is stuck holds a batch, and counts nothing else. */
+/** Events that went in and did not come out: an output that is stuck has a batch in it, and counts nothing else. */
 function pendingIn({ events }: Plugin): number | undefined {
   const { in: taken, out } = events ?? {};
   return typeof taken === 'number' && typeof out === 'number' ? Math.max(0, taken - out) : undefined;
 }
 
-/** A queue in memory tells no size, and says that its most is 0. */
+/** A queue in memory reports no size, and a maximum of 0. */
 function addQueue(
   stats: Stat[],
   kind: 'inputs' | 'outputs',

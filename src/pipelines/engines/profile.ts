@@ -3,7 +3,7 @@ import type { ComponentKind, Counter, Gauge } from '../metric.ts';
 import { LONGEST_NAME } from '../metric-pattern.ts';
 import type { JsonReader } from '../parsers/json-page.ts';
 
-/** Some engines bound one queue by events and another by bytes; the pair in bytes is kept apart until both are known. */
+/** Some engines bound one queue by events and another by bytes; the pair in bytes is kept separately until both are known. */
 export type RuleGauge = Gauge | 'queue_bytes' | 'queue_capacity_bytes';
 
 export type Fold = 'sum' | 'max' | 'last' | 'product';
@@ -25,7 +25,7 @@ interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'share'> {
 }
 
 /**
- * What the value of a series says.
+ * How to read the value of a series.
  * `counter`: it only grows, its increase counts. `amount`: it is an increase itself.
  * `level`: it goes up and down, and its change, scaled, is added to a counter.
  * `gauge`: it is what it says. `grew`: a gauge that is 1 when the counter grew. `share`: a gauge that is the share of
@@ -60,7 +60,7 @@ export const gauge = (
   offset: options.offset ?? 0,
 });
 
-/** Which series says it, and of which component. */
+/** Maps a series, by its name and labels, to a metric of a component. */
 export interface ProfileRule {
   readonly match: RegExp;
   /** Labels and the values they must have. */
@@ -83,7 +83,7 @@ export interface EngineProfile<Name extends string = string> {
   readonly rules: readonly ProfileRule[];
   /** The type inside an id, for engines whose ids hold it. */
   readonly typeOf?: (id: string) => string | undefined;
-  /** Ids of what the engine counts and nobody configured. */
+  /** Ids that the engine makes for its own use, which are no inputs and outputs of the user. */
   readonly ignores?: RegExp;
   /** Path of the metrics, where it is not `/metrics`. */
   readonly metricsPath?: string;
@@ -95,7 +95,7 @@ export interface EngineProfile<Name extends string = string> {
 export const defineProfile = <const Name extends string>(profile: EngineProfile<Name>): EngineProfile<Name> =>
   profile;
 
-/** One thing a series says. */
+/** One thing that a series says of a component. */
 export interface SeriesMapping {
   readonly kind: ComponentKind;
   /** Undefined joins whichever component of this kind and id exists. */
@@ -104,12 +104,12 @@ export interface SeriesMapping {
   readonly meaning: Meaning;
 }
 
-/** Names whose rules are remembered; a sender with more pays for each series. */
+/** Names whose rules are remembered; with more of them, rules are searched for each series. */
 const MAX_NAMES = 10_000;
 
 /**
- * Finds the rules that could say something about a series of a name, for one who asks about the same names again and
- * again. Long names match nothing: patterns were judged for short ones.
+ * Finds the rules that may apply to a series of a name, and remembers them: the same names come again and again. Long
+ * names match nothing, as patterns were checked for short ones.
  */
 export function ruleLookup(profile: EngineProfile): (name: string) => readonly ProfileRule[] {
   const remembered = new Map<string, readonly ProfileRule[]>();
@@ -123,7 +123,7 @@ export function ruleLookup(profile: EngineProfile): (name: string) => readonly P
   };
 }
 
-/** What a series says under the given rules of the profile. */
+/** Maps a series to components by the given rules of the profile. */
 export function mapSeries(
   profile: EngineProfile,
   rules: readonly ProfileRule[],

@@ -29,7 +29,7 @@ describe('createRsyslogReader', () => {
     expect(known).toBe(7);
   });
 
-  it('tells the type of an action nobody named', () => {
+  it('finds the type of an action without a name', () => {
     const object = { name: 'action-3-builtin:omfwd', origin: 'core.action', values: { processed: 1 } };
     expect(createRsyslogReader().read([object], NONE).stats[0]?.mappings[0]?.type).toBe('omfwd');
   });
@@ -53,13 +53,13 @@ describe('createRsyslogReader', () => {
     expect(series([action(7)], reader)).toEqual(['core.action out processed']);
   });
 
-  it('knows the capacity of a queue only where it was told', () => {
-    const told = (capacities: ReadonlyMap<string, number>): number[] =>
+  it('knows the capacity of a queue only where it is configured', () => {
+    const capacitiesRead = (capacities: ReadonlyMap<string, number>): number[] =>
       createRsyslogReader()
         .read([action(5), queue(5)], capacities)
         .stats.filter(({ mappings }) => mappings.some(({ meaning }) => meaning.metric === 'queue_capacity'))
         .map(({ value }) => value);
-    expect(told(new Map([['out', 100]]))).toEqual([100]);
-    expect(told(new Map([['other', 100]]))).toEqual([]);
+    expect(capacitiesRead(new Map([['out', 100]]))).toEqual([100]);
+    expect(capacitiesRead(new Map([['other', 100]]))).toEqual([]);
   });
 });

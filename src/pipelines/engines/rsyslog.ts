@@ -24,7 +24,7 @@ const QUEUE: Meanings = {
   'discarded.nf': DROPPED,
 };
 
-/** Not among the statistics: whoever configured the queue knows it. */
+/** Not among the statistics: it comes from the settings. */
 const CAPACITY = gauge('queue_capacity', 'last');
 
 const FORWARD: Meanings = { 'bytes.sent': [counter('out_bytes')] };
@@ -38,7 +38,7 @@ interface RsyslogStat {
 }
 
 /**
- * Turns the objects one rsyslog sends into stats. It holds an action back until its queues of the
+ * Turns the objects one rsyslog sends into stats. It buffers an action until its queues of the
  * same round have come too, because only together they say what was delivered; how many there are it
  * learns from the rounds before. So statistics may come in any portions, down to one line each.
  */
@@ -64,7 +64,7 @@ interface Reading {
 
 interface Round {
   readonly parts: Map<Part, StatsObject>;
-  /** A part came that no round before had: the rest of this round has been let go already, or is here. */
+  /** A part came that no round before had: the rest of this round has been released already, or is here. */
   learnt: boolean;
 }
 
@@ -85,7 +85,7 @@ export function createRsyslogReader(): RsyslogReader {
       });
   }
 
-  /** An action that speaks again before its queues did has lost them: what came before stands alone. */
+  /** An action that comes again before its queues did has lost them: what came before is complete. */
   function buffer(action: string, part: Part, object: StatsObject, reading: Reading): void {
     const before = pending.get(action);
     if (before?.parts.has(part)) {
@@ -136,7 +136,7 @@ function placeOf({ origin, name }: StatsObject): { action: string; part: Part } 
   return undefined;
 }
 
-/** An action without a name is called after its module; one with a name does not tell it. */
+/** An action without a name is called after its module; one with a name does not show its module. */
 function actionIdentity(action: string): Omit<SeriesMapping, 'meaning'> {
   const module = /^action-\d+-(?:builtin:)?(\w+)$/.exec(action)?.[1];
   return { kind: 'output', type: module ?? 'core.action', engineId: action };
@@ -154,10 +154,10 @@ function statsOf(
   meanings: Meanings,
   identity: Omit<SeriesMapping, 'meaning'>,
 ): RsyslogStat[] {
-  return Object.entries(meanings).flatMap(([key, meaning]) => {
+  return Object.entries(meanings).flatMap(([key, found]) => {
     const value = object.values[key];
     if (value === undefined) return [];
-    const mappings = meaning.map(meaning => ({ ...identity, meaning: meaning }));
+    const mappings = found.map(meaning => ({ ...identity, meaning }));
     return [{ series: `${object.origin}\n${object.name}\n${key}`, mappings, value }];
   });
 }

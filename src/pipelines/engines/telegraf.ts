@@ -1,6 +1,6 @@
 import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
-/** Of several plugins of one type only those with an alias are told apart. */
+/** Several plugins of one type are distinguished only by an alias. */
 const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
   match: new RegExp(`^internal_${name}$`),
   kind,
@@ -11,8 +11,8 @@ const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): Profi
 
 /**
  * Telegraf's `inputs.internal`, shown by its `outputs.prometheus_client`. Metrics count as events; there are no bytes.
- * What overflows its buffer Telegraf drops without an error. `errors` tells of every plugin; `gather_errors` and
- * `write_errors`, since 1.39, of the same trouble once more, so they are left out.
+ * Telegraf drops what overflows its buffer without an error. `errors` counts for every plugin; `gather_errors` and
+ * `write_errors`, since 1.39, the same failures once more, so they are omitted.
  */
 export const telegraf = defineProfile({
   engine: 'telegraf',

@@ -30,7 +30,7 @@ it('counts the last of two records of one minute', () => {
   expect([...decodeMinutes(text)]).toEqual([[7, { in_events: 4 }]]);
 });
 
-it('takes little room: an idle input 8 characters a minute, a busy one not 30', () => {
+it('is short: an idle input 8 characters a minute, a busy one not 30', () => {
   expect(encodeMinute(17, { health: 0, in_events: 0, in_bytes: 0 })).toBe('h,7,,,;');
   const busy = { health: 0, in_events: 120_000, in_bytes: 48_000_000, errors: 0 };
   expect(encodeMinute(59, busy).length).toBeLessThan(30);

@@ -1,14 +1,14 @@
 import type { ComponentHealth } from '../components/component.ts';
 import { METRICS } from '../metric.ts';
 
-/** What is recorded of a component each minute; only ever appended to, as records name them by their place. */
+/** Metrics recorded of a component each minute; only ever appended to, as records name them by their place. */
 export const MINUTE_METRICS = ['health', ...METRICS] as const;
 export type MinuteMetric = (typeof MINUTE_METRICS)[number];
 
 /** Increases of counters within the minute, gauges as they were at its end, health as 0 Green, 1 Yellow and 2 Red. */
 export type MinuteValues = Partial<Record<MinuteMetric, number>>;
 
-/** As the family numbers it; what is unknown has no number. */
+/** As Cribl-compatible clients number health; Unknown has no number. */
 export const HEALTH_NUMBERS: Readonly<Record<ComponentHealth, number | undefined>> = {
   Green: 0,
   Yellow: 1,
@@ -47,7 +47,7 @@ const decodeNumber = (text: string): number => {
   return text.startsWith('~') ? Number(text.slice(1)) : Number.parseInt(text, BASE);
 };
 
-/** The minutes of an hour by their number; of one that was written twice the last. What cannot be read is left out. */
+/** The minutes of an hour by their number; of one that was written twice the last. Records that cannot be read are skipped. */
 export function decodeMinutes(text: string): ReadonlyMap<number, MinuteValues> {
   const minutes = new Map<number, MinuteValues>();
   for (const record of text.split(';')) {

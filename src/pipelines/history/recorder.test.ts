@@ -10,18 +10,18 @@ import { createMinuteRecorder, minutesId } from './recorder.ts';
 const HOUR = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 
-/** What an engine's counters and gauges say, and what is recorded of it. */
+/** Sets the counters and gauges of an engine, and shows what is recorded. */
 function bench({ most = 1000, start = HOUR }: { most?: number; start?: number } = {}) {
   const clock: TestClock = testClock(start);
   const known = testComponents(clock);
-  const told = new Map<Component, Partial<ComponentStatus>>();
+  const reported = new Map<Component, Partial<ComponentStatus>>();
   const written: MinutesRow[][] = [];
   const limit = { most };
   const fault = { isThere: false };
   const recorder = createMinuteRecorder({
     components: {
       all: known.all,
-      status: component => ({ ...known.status(component), ...told.get(component) }),
+      status: component => ({ ...known.status(component), ...reported.get(component) }),
     },
     clock,
     logger: silentLogger,
@@ -40,7 +40,7 @@ function bench({ most = 1000, start = HOUR }: { most?: number; start?: number } 
     component: Component,
     metrics: Record<string, number>,
     facts: Partial<ComponentStatus> = {},
-  ) => void told.set(component, { metrics, timestamp: clock.now(), ...facts });
+  ) => void reported.set(component, { metrics, timestamp: clock.now(), ...facts });
   return { clock, known, recorder, written, limit, fault, minutesOf, tell };
 }
 
@@ -82,7 +82,7 @@ it('counts in full what appears later, and anew what began anew', async () => {
   await recorder.stop();
 });
 
-it('leaves what nobody told in a minute to the one in which somebody does', async () => {
+it('adds increases that no reading showed in a minute to the minute in which a reading does', async () => {
   const { clock, known, recorder, minutesOf, tell } = bench();
   const app = known.add('app');
   tell(app, { in_events: 10 });

@@ -10,7 +10,7 @@ import { encodeMinute, HEALTH_NUMBERS, type MinuteValues } from './minute-codec.
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-/** What is written in one transaction, while nothing else is written. */
+/** Rows that are written in one transaction, while nothing else is written. */
 const BATCH = 250;
 /** Between two batches, for others that wait for the writer or the processor. */
 const PAUSE_MS = 50;
@@ -40,7 +40,7 @@ export interface MinuteRecorderOptions {
   readonly components: Pick<Components, 'all' | 'status'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** With more components than this nothing is recorded; asked each minute. */
+  /** With more components than this nothing is recorded; called each minute. */
   readonly maxComponents: () => number;
   /** Each row is new, or is appended to the one of its id. */
   readonly append: (rows: readonly MinutesRow[]) => Promise<void>;
@@ -49,7 +49,7 @@ export interface MinuteRecorderOptions {
 export const createMinuteRecorder = (options: MinuteRecorderOptions): MinuteRecorder =>
   new BatchRecorder(options);
 
-/** What the next minute is compared with. */
+/** The values that the next minute is compared with. */
 interface Baseline {
   /** By counter, when it was last recorded. */
   readonly totals: Readonly<Record<string, number>>;
@@ -136,7 +136,7 @@ class BatchRecorder implements MinuteRecorder {
     this.#faults.recovered();
   }
 
-  /** What was counted before the recording began belongs to no minute. */
+  /** Begins to record: what was counted before belongs to no minute. */
   #takeBaselines(all: readonly Component[]): void {
     const { components } = this.#options;
     this.#baselines = new WeakMap(
@@ -144,7 +144,7 @@ class BatchRecorder implements MinuteRecorder {
     );
   }
 
-  /** What a component did in the minute; undefined when nothing is known of it. */
+  /** The values of the minute; undefined when nothing is known of the component. */
   #measure(component: Component, startedAt: number): MinuteValues | undefined {
     const { health, timestamp, metrics } = this.#options.components.status(component);
     const before = this.#baselines?.get(component)?.totals ?? {};

@@ -30,13 +30,13 @@ const emptyAccumulator = (): Accumulator => ({
   isFromSnapshot: false,
 });
 
-/** Of a replica that the reading did not name. */
+/** For a replica that the reading did not name. */
 const NO_DATA: Readonly<Accumulator> = emptyAccumulator();
 
-/** Those that no reading uses now: as many as the largest page needs, in the place of new ones for each that the heap would fill with. */
+/** Free ones to use again: as many as the largest page needs, where new ones for each page would fill the heap. */
 const pool: Accumulator[] = [];
 
-/** What the present reading brought, to be added to. */
+/** The accumulator of the present reading. */
 export function accumulatorOf(replica: Replica): Accumulator {
   replica.accumulator ??= pool.pop() ?? emptyAccumulator();
   return replica.accumulator;
@@ -69,7 +69,7 @@ export function addIncrease(
   }
 }
 
-/** Before the second reading there is no time to take a share of. */
+/** Before the second reading there is no stretch of time to take a share of. */
 function addRatio(
   replica: Replica,
   { metric, fold: by }: Extract<Meaning, { reads: 'share' }>,
@@ -104,16 +104,16 @@ function folded(fold: Fold, before: number, value: number): number {
 
 /**
  * Ends a reading for a replica: its increases go to the component, its health is judged anew.
- * `partial`: a gauge that did not come keeps its value, as a push need not hold everything.
+ * `partial`: a gauge that did not come keeps its value, as a push need not have everything.
  */
 export function commitReplica(replica: Replica, now: number, monotonic: number, partial: boolean): void {
   const { state } = replica;
   replica.committedAt = monotonic;
   if (replica.accumulator !== undefined) deductOvercount(replica, replica.accumulator);
   const accumulator = replica.accumulator ?? NO_DATA;
-  const { sums, isFromSnapshot: quiet } = accumulator;
+  const { sums, isFromSnapshot } = accumulator;
   for (let at = 0; at < sums.length; at++) state.totals[at] = (state.totals[at] ?? 0) + (sums[at] ?? 0);
-  if (!quiet && moved(sums, state.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
+  if (!isFromSnapshot && moved(sums, state.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
     state.lastDataAt = now;
     state.silentSince = monotonic;
   }
@@ -124,8 +124,8 @@ export function commitReplica(replica: Replica, now: number, monotonic: number, 
   }
   const evidence = evidenceOf(replica, sums, queueBefore);
   judge(replica, evidence, monotonic);
-  // What a reading brings from before the start is volume, but nobody is told of it.
-  if (!quiet) recordIncreases(state, sums, monotonic);
+  // Increases from before the start are volume, but conditions do not see them.
+  if (!isFromSnapshot) recordIncreases(state, sums, monotonic);
   const isRed = replica.finding?.health === 'Red';
   recordTime(
     replica,
@@ -143,7 +143,7 @@ const moved = (sums: readonly number[], counters: readonly number[]): boolean =>
 
 /**
  * `out_events` may be made of what went in, less what came back or still waits, and these are not
- * counted at one instant: it can run ahead. What it ran ahead is taken off later, never counted twice.
+ * counted at one instant: it can run ahead. The surplus is deducted later, never counted twice.
  */
 function deductOvercount(replica: Replica, { sums, level, restarted }: Accumulator): void {
   const sent = sums[COUNTER_AT.out_events] ?? 0;
@@ -152,16 +152,16 @@ function deductOvercount(replica: Replica, { sums, level, restarted }: Accumulat
   replica.overcount = Math.min(0, net);
 }
 
-/** A reading of the feed failed: whatever it feeds is Red until the next one. */
+/** A scrape failed: all components of the source are Red until the next one. */
 export function commitFailedScrape(instances: Iterable<Instance>, monotonic: number): void {
   for (const { replicas } of instances)
     for (const replica of replicas.values()) recordTime(replica, { red: 1, blocked: 0 }, monotonic);
 }
 
-/** More than that between two readings is not known to have been as the later one found it. */
+/** Of a longer time between two readings no more than this counts as what the later one found. */
 const LONGEST_SPAN_MS = 15 * 60_000;
 
-/** Books how the time since the last reading was spent, as shares of it; a component's replicas share the time. */
+/** Records how the time since the last reading was spent, as shares of it; a component's replicas divide the time. */
 function recordTime(
   replica: Replica,
   { red, blocked }: { readonly red: number; readonly blocked: number },
@@ -183,7 +183,7 @@ function judge(replica: Replica, evidence: Evidence, monotonic: number): void {
   replica.finding = finding;
 }
 
-/** Bytes tell more than events where both are known: attempts are counted as events, and bytes only when they left. */
+/** Bytes are the better sign where both are known: attempts are counted as events, and bytes only when they left. */
 function evidenceOf(replica: Replica, sums: readonly number[], queueBefore: number): Evidence {
   const { kind } = replica.state.component;
   const { size, capacity } = queueOf(replica);

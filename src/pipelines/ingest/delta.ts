@@ -12,7 +12,7 @@ export function delta(previous: number, value: number, reborn: boolean): number 
 }
 
 /**
- * Increase of a series never seen before. On an instance whose earlier readings lacked it, it was born
+ * Increase of a series never seen before. On an instance whose earlier readings lacked it, it began
  * in between and counts in full; on an instance met for the first time it is where counting begins.
  */
 export function firstDelta(value: number, instanceWasRead: boolean): number {

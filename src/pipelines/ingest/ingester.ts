@@ -9,14 +9,14 @@ import { accumulatorOf, addIncrease, addValue, commitReplica } from './accumulat
 import { delta, firstDelta, isLate } from './delta.ts';
 import { createInstance, type RestoredSample, type ScrapeSource } from './source.ts';
 
-/** What a series turned out to say. */
+/** How the profile reads a series. */
 export interface SeriesDescription {
   /** The instance its labels name; undefined for the source's own. */
   readonly instance: string | undefined;
   readonly mappings: readonly SeriesMapping[];
 }
 
-/** `refused`: a limit leaves no room for one series more. */
+/** `refused`: a limit was reached. */
 type AppendResult = 'taken' | 'refused' | 'malformed';
 
 /** Takes the readings of scrape sources one after the other: begin, append each value, commit. */
@@ -44,7 +44,7 @@ interface Options {
   readonly store: SeriesStore;
 }
 
-/** Longer texts of series are not kept: a million of them must have room. */
+/** Longer texts of series are not kept: a million of them must fit in memory. */
 const LONGEST_SERIES = 16 * 1024;
 
 export const createIngester = (options: Options): Ingester => new DeltaIngester(options);
@@ -187,7 +187,7 @@ class DeltaIngester implements Ingester {
     return this.#store.count >= this.#store.limit ? 'everywhere' : undefined;
   }
 
-  /** The component a series tells of, which is added when it is new; undefined when there is no room for it. */
+  /** The component a series belongs to, which is added when it is new; undefined when a limit was reached. */
   #componentOf(
     { pipeline, limit }: ScrapeSource,
     { kind, type, engineId }: Omit<SeriesMapping, 'meaning'>,
@@ -268,7 +268,7 @@ class DeltaIngester implements Ingester {
     addIncrease(replica, meaning, increase, this.#monotonic);
   }
 
-  /** What an instance did not show counts as 0. Series from before the start that none showed are gone. */
+  /** Counts series that an instance did not show as 0. Series from before the start that no instance showed are gone. */
   #commitInstances(source: ScrapeSource, isWhole: boolean): void {
     let isUnread = false;
     for (const instance of source.instances.values()) {
@@ -280,7 +280,7 @@ class DeltaIngester implements Ingester {
     if (!isUnread && isWhole) source.restored.clear();
   }
 
-  /** What could not be read may have been any of what was not seen: none of it has vanished. */
+  /** Lines that could not be read may have been any series that was not seen: none of these has vanished. */
   #carryOverUnseen(source: ScrapeSource): void {
     const store = this.#store;
     for (const firstEntry of source.series.firstEntries())
@@ -297,7 +297,7 @@ interface FirstValue {
   readonly meaning: Meaning;
   readonly value: number;
   readonly time: number;
-  /** What a snapshot says of the series. */
+  /** The value in the snapshot, if it has the series. */
   readonly restored: RestoredSample | undefined;
 }
 

@@ -20,7 +20,7 @@ const counterAt = (value: number, more: Partial<Point> = {}): Point => ({
 
 const push = (bench: Bench, ...points: Point[]) => bench.monitor.ingestPoints('edge', undefined, points);
 
-it('finds inputs and outputs by the profile of the engine, and leaves out what tells nothing of them', async () => {
+it('finds inputs and outputs by the profile of the engine, and drops points that belong to none', async () => {
   const bench = await startBench(pushing('otelcol'));
   const points = readOtlpJson(JSON.parse(sample('otlp-http-json-cumulative.json')));
   expect(bench.monitor.ingestPoints('edge', undefined, [...points, counterAt(1, { name: 'other' })])).toEqual(
@@ -36,7 +36,7 @@ it('finds inputs and outputs by the profile of the engine, and leaves out what t
   expect(bench.status('otlp/prod').metrics.queue_size).toBe(100);
 });
 
-it('begins to count with the first push, counts what is born later in full, and a life that began anew', async () => {
+it('begins to count with the first push, counts series that begin later in full, and a counter that began anew', async () => {
   const bench = await startBench(pushing('otelcol'));
   push(bench, counterAt(100));
   push(bench, counterAt(130));
@@ -55,7 +55,7 @@ it('adds increases that were sent as such', async () => {
   expect(bench.status('syslog/app').metrics.in_events).toBe(11);
 });
 
-it('keeps senders apart, by what they call themselves', async () => {
+it('keeps senders separate by their names', async () => {
   const bench = await startBench(pushing('otelcol'));
   for (const value of [100, 110]) push(bench, counterAt(value), counterAt(value * 2, { instance: 'i-2' }));
   expect(bench.status('syslog/app')).toMatchObject({ replicas: 2, metrics: { in_events: 30 } });

@@ -105,7 +105,7 @@ describe('ingestSamples', () => {
     expect(bench.status('a')).toMatchObject({ metrics: { in_events: 7 }, lastDataAt: bench.clock.now() });
   });
 
-  it('keeps instances apart as replicas, each with its own beginning', async () => {
+  it('keeps instances separate as replicas, each with its own beginning', async () => {
     const bench = await startBench(custom);
     const push = (instance: string, value: number): void => {
       bench.monitor.ingestSamples('own', {

@@ -14,10 +14,10 @@ import type { PushedSamples } from '../parsers/samples.ts';
 import type { PipelineSettings } from '../settings.ts';
 import type { SeriesDescription } from './ingester.ts';
 
-/** One value that was pushed, under a text that names its series within its sender. */
+/** A value that was pushed; `series` names its series within its sender. */
 export interface PushedValue {
   readonly series: string;
-  /** Asked once for each series. */
+  /** Called once for each series. */
   readonly describe: () => SeriesDescription;
   readonly value: number;
   /** Epoch ms, or NaN. */
@@ -26,7 +26,7 @@ export interface PushedValue {
 
 type PushedSample = PushedSamples['samples'][number];
 
-/** Samples as they were pushed, with the engine's name where one has no type. */
+/** The values of pushed samples; a sample without a type has the engine's name as its type. */
 export function pushedValuesOf(pushed: PushedSamples, engine: string): PushedValue[] {
   return pushed.samples.map(sample => ({
     // A series that changes its temporality is another one: its values do not compare.
@@ -52,10 +52,10 @@ function meaningOf({ metric }: PushedSample, temporality: PushedSamples['tempora
   return counter(metric, temporality === 'delta' ? { reads: 'amount' } : {});
 }
 
-/** Labels that say which process a series is of, where the sender does not say it apart. */
+/** Labels that name the process a series belongs to, where the sender does not name it otherwise. */
 const INSTANCE_LABELS = ['instance', 'host', 'hostname'] as const;
 
-/** Reads points by the profile of their pipeline's engine; what tells nothing of an input or output is left out. */
+/** Reads points by the profile of their pipeline's engine; points of no input or output are dropped. */
 export function createPointReader(settings: PipelineSettings): (points: readonly Point[]) => PushedValue[] {
   if (settings.engine === 'rsyslog') return () => [];
   const profile = profileOf(settings);
@@ -86,13 +86,13 @@ export function createPointReader(settings: PipelineSettings): (points: readonly
     });
 }
 
-/** All that tells it from other series of the same sender. */
-function seriesOf({ name, labels, instance = '', temporality, incarnation: life }: Point): string {
-  const own = [temporality, life, instance, name].join('\n');
+/** All that makes it different from other series of the same sender. */
+function seriesOf({ name, labels, instance = '', temporality, incarnation }: Point): string {
+  const own = [temporality, incarnation, instance, name].join('\n');
   return `${own}{${[...labels].flat().join('\n')}`;
 }
 
-/** An increase that was sent as one. How a gauge grew is not told by increases. */
+/** Reads an increase that was sent as one. Increases do not show how a gauge grew. */
 function deltaMappings(mapping: SeriesMapping): SeriesMapping[] {
   const { meaning } = mapping;
   if (meaning.reads === 'grew' || meaning.reads === 'share') return [];

@@ -41,7 +41,7 @@ function bench(limits: { components?: number; series?: number } = {}) {
   };
 }
 
-describe('sweepFeed', () => {
+describe('sweepScrapeSource', () => {
   it('lets go of series that were gone for a day, of use or not, and keeps the others', async () => {
     const { clock, store, source, read } = bench();
     read(line('a', 'old') + line('a', 'new') + line('b', 'x', 'out'));

@@ -31,7 +31,7 @@ export interface ScrapeSource extends ScrapeSourceState {
   restarted: boolean;
 }
 
-/** What all sources of a pipeline have in common. */
+/** The parts that all sources of a pipeline have in common. */
 export type ScrapeSourceParts = Pick<ScrapeSource, 'pipeline' | 'limit' | 'partial'>;
 
 export const createScrapeSource = (
@@ -66,7 +66,7 @@ export const createInstance = (name: string, source: ScrapeSourceState): Instanc
   replicas: new Map(),
 });
 
-/** What has been silent that long is forgotten: series, instances and components alike. */
+/** After so long in silence series, instances and components are forgotten. */
 export const FORGET_MS = 24 * 3_600_000;
 export const SWEEP_MS = 600_000;
 const OLDEST_AGE = FORGET_MS / SWEEP_MS;
@@ -108,7 +108,7 @@ export function sweepScrapeSource(
   if (source.instances.size === 0 || source.restoredAge > OLDEST_AGE) source.restored.clear();
 }
 
-/** Gives back all a source holds; the components stay. */
+/** Releases all series and instances of a source; the components stay. */
 export function dropScrapeSource(source: ScrapeSource, store: SeriesStore): void {
   for (const firstEntry of source.series.firstEntries()) store.release(firstEntry);
   for (const instance of source.instances.values())

@@ -6,11 +6,11 @@ export interface Stat {
   readonly name: string;
   readonly labels: ReadonlyMap<string, string>;
   readonly value: number;
-  /** Tells one life of its counter from the next, where the engine says so; else ''. */
+  /** Differs each time its counter begins anew, where the engine shows that; else ''. */
   readonly incarnation: string;
 }
 
-/** What a page of JSON holds. */
+/** The numbers of a page of JSON. */
 export interface Stats {
   readonly stats: readonly Stat[];
   /** Entries that cannot be read and are skipped. */
@@ -20,7 +20,7 @@ export interface Stats {
 /** Reads the pages of one process, one after the other; `restarted` when its counters began anew. */
 export type JsonReader = (text: string) => Stats & { readonly restarted?: boolean };
 
-/** As many one page may hold. */
+/** Numbers that one page may hold. */
 const MOST_STATS = 200_000;
 
 /** The value of a page. Throws `invalid-request`, which says what the page should be. */
@@ -36,13 +36,13 @@ export function readPage(text: string, expected: string): unknown {
 export const notThat = (expected: string, why: string): AppError =>
   new AppError('invalid-request', `not ${expected}: ${why}`);
 
-/** Throws `invalid-request` when there is no room for more. */
+/** Throws `invalid-request` when there are too many. */
 export function assertStatsFit(stats: readonly Stat[]): void {
   if (stats.length > MOST_STATS)
     throw new AppError('invalid-request', `the page has more than ${MOST_STATS} values`);
 }
 
-/** Adds a value that the page tells; what it leaves out, or says to be null, adds nothing. */
+/** Adds a value of the page; one that is missing or null adds nothing. */
 export function addStat(
   stats: Stat[],
   name: string,

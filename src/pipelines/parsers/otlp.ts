@@ -3,7 +3,7 @@ import { AppError } from '../../lib/errors.ts';
 import { assertFewLabels, assertMorePointsFit, type Point } from './point.ts';
 import { assertWire, type ByteRange, FIXED64, type Field, FieldReader, LENGTH, textOf } from './protobuf.ts';
 
-/** What a metric of OpenTelemetry is (opentelemetry-proto, metrics.proto). */
+/** The description of a metric (opentelemetry-proto, metrics.proto). */
 interface OtlpMetric {
   readonly name: string;
   readonly kind: 'gauge' | 'sum';
@@ -25,7 +25,7 @@ const NS_PER_MS = 1_000_000;
 const DELTA = 1;
 const INSTANCE = ['service.instance.id', 'host.name', 'host.id'] as const;
 
-/** Who a resource says it is: the first of its attributes that tell processes apart. */
+/** The instance of a resource: the first of its attributes that differ between processes. */
 const instanceOf = (resource: ReadonlyMap<string, string>): string | undefined =>
   INSTANCE.map(name => resource.get(name)).find(value => value !== undefined && value !== '');
 
@@ -47,7 +47,7 @@ function addPoint(points: Point[], metric: OtlpMetric, point: OtlpPoint, instanc
   });
 }
 
-/** By name, as nobody promises their order, and a series is known by its labels in order. */
+/** Sorted by name: senders do not promise an order, and a series is identified by its labels in order. */
 function prometheusLabels(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   let last = '';
   let isAsItShouldBe = true;
@@ -67,18 +67,18 @@ const prometheusName = (name: string): string => name.replace(/[^a-zA-Z0-9_:]/g,
 const byName = ([one]: readonly [string, string], [other]: readonly [string, string]): number =>
   one < other ? -1 : Number(one > other);
 
-/** Whole numbers of 64 bits travel as texts; some senders write numbers. */
+/** Whole numbers of 64 bits are written as strings; some senders write numbers. */
 const whole = z.union([z.string().regex(/^-?\d{1,20}$/), z.number()]);
 
-/** What is no number travels as a text (ProtoJSON), or as null where a sender leaves it to JavaScript. */
+/** NaN and infinities are written as strings (ProtoJSON), or as null where a sender leaves it to JavaScript. */
 const double = z.union([
   z.number(),
   z.enum(['NaN', 'Infinity', '-Infinity']).transform(Number),
   z.null().transform(() => Number.NaN),
 ]);
 
-// A request has a hundred thousand of these: what is left out or written in two ways is seen to after validation, which
-// takes half as long without.
+// A request has a hundred thousand of these: fields that are missing or written in two ways are handled after validation,
+// which takes half as long without.
 const attributes = z
   .array(
     z.object({
@@ -125,7 +125,7 @@ const metric = z.object({
     .optional(),
 });
 
-/** An ExportMetricsServiceRequest as JSON (OTLP 1.x, section JSON Protobuf encoding); what is unknown is left alone. */
+/** An ExportMetricsServiceRequest as JSON (OTLP 1.x, section JSON Protobuf encoding); unknown fields are ignored. */
 const otlpSchema = z.object({
   resourceMetrics: z
     .array(
@@ -206,8 +206,8 @@ function add(
 const NO_VALUE = 1;
 
 /**
- * The points of an ExportMetricsServiceRequest. Gauges and sums; histograms and summaries tell nothing of inputs and
- * outputs. Throws `invalid-request` for what is none.
+ * The points of an ExportMetricsServiceRequest. Gauges and sums; histograms and summaries say nothing about inputs and
+ * outputs. Throws `invalid-request` for anything else.
  */
 export function readOtlpProtobuf(bytes: Buffer): Point[] {
   const points: Point[] = [];
@@ -222,7 +222,7 @@ export function readOtlpProtobuf(bytes: Buffer): Point[] {
   return points;
 }
 
-/** The messages that stand in the fields of this number. */
+/** Calls `take` with each message in the fields of this number. */
 function inside(bytes: Buffer, span: ByteRange, number: number, take: (message: ByteRange) => void): void {
   const fields = new FieldReader(bytes, span);
   while (fields.next())
@@ -315,7 +315,7 @@ function addAttribute(bytes: Buffer, span: Field, into: Map<string, string>): vo
   into.set(key, value);
 }
 
-/** A text, a truth, a whole or another number as text; lists and maps tell nobody apart, and are ''. */
+/** A string, boolean, whole or other number as text; lists and maps identify nothing, and are ''. */
 function anyValue(bytes: Buffer, span: ByteRange): string {
   let text = '';
   const fields = new FieldReader(bytes, span);

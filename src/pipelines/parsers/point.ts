@@ -5,23 +5,23 @@ export interface Point {
   /** As Prometheus would call it. */
   readonly name: string;
   readonly labels: ReadonlyMap<string, string>;
-  /** The process it tells of, where the sender names it apart from the labels. */
+  /** The process it belongs to, where the sender names it outside the labels. */
   readonly instance: string | undefined;
   readonly value: number;
   /** Epoch ms, or NaN. */
   readonly time: number;
   /** A `delta` is an increase itself. */
   readonly temporality: 'cumulative' | 'delta';
-  /** Tells one life of a counter from the next, where the sender says when it began; else ''. */
+  /** When its counter began, where the sender says so; else ''. A counter that begins anew is another series. */
   readonly incarnation: string;
 }
 
-/** As many points one request may hold. */
+/** Points that one request may hold. */
 const MAX_POINTS = 200_000;
-/** And so many labels one series. */
+/** Labels that one series may have. */
 const MAX_LABELS = 64;
 
-/** Throws `invalid-request` when there is no room for one more. */
+/** Throws `invalid-request` when there are too many for one more. */
 export function assertMorePointsFit(points: readonly Point[]): void {
   if (points.length >= MAX_POINTS)
     throw new AppError(

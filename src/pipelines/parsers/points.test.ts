@@ -39,8 +39,8 @@ it('takes a value that is not sent for 0', () => {
 it('reads the same of OTLP as JSON and as protobuf', () => {
   const json = plain(readOtlpJson(JSON.parse(sample('otlp-http-json-cumulative.json'))));
   const protobuf = plain(readOtlpProtobuf(sampleBytes('otlp-http-protobuf-cumulative.bin')));
-  const told = (points: typeof json) => points.map(({ time: _, incarnation: __, ...rest }) => rest);
-  expect(told(protobuf)).toEqual(told(json));
+  const comparable = (points: typeof json) => points.map(({ time: _, incarnation: __, ...rest }) => rest);
+  expect(comparable(protobuf)).toEqual(comparable(json));
   expect(json).toHaveLength(3);
   expect(json[0]).toMatchObject({
     name: 'otelcol_receiver_accepted_log_records',

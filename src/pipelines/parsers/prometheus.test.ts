@@ -151,7 +151,7 @@ describe('readPrometheus', () => {
     );
   });
 
-  it('reads a page that is taken apart as if it were one text', () => {
+  it('reads a page in pieces as if it were one text', () => {
     const lengths = fc.array(fc.oneof(fc.nat(50), fc.nat(5000), fc.constant(33_000)), { maxLength: 40 });
     fc.assert(
       fc.property(lengths, fc.boolean(), (sizes, isEnded) => {

@@ -13,7 +13,7 @@ const SAFE_DIGITS = 15;
 /** Series the present page may lack one after the other without losing its place. */
 const LOOK_AHEAD = 4;
 
-/** What is read at a time. */
+/** Bytes that are read at a time. */
 const PIECE_BYTES = 32 * 1024;
 
 const LINE_FEED = 10;
@@ -27,7 +27,7 @@ const OPEN = 123;
 const CLOSE = 125;
 
 export interface PageVisitor {
-  /** Asked once for each run of lines with the same bare name; a name in quotes is always wanted. */
+  /** Called once for each run of lines with the same bare name; a name in quotes is always wanted. */
   wants(name: string): boolean;
   /**
    * `time` is epoch ms, NaN when the line has none. `expectedAt` is where in `expected` the series stands, and `series`
@@ -41,21 +41,21 @@ export interface PageVisitor {
   readonly expected?: Expected;
 }
 
-/** Series by their place in a page. */
+/** Series in the order of a page. */
 interface Expected {
   readonly count: number;
   /** How long the text of the one at `at` is when the page goes on with it at `from`, or -1. */
   lengthAt(at: number, page: string, from: number): number;
 }
 
-/** Whether the series' own text could be read. */
+/** `malformed`: the series' own text cannot be read. */
 type SampleResult = 'taken' | 'malformed';
 
 export interface PageResult {
   /** Lines that hold a sample, wanted or not. */
   readonly samples: number;
   readonly bad: number;
-  /** What is wrong with the page as a whole, if it cannot be trusted. */
+  /** The fault of the page as a whole, if it cannot be trusted. */
   readonly error: string | undefined;
 }
 
@@ -85,7 +85,7 @@ class PageScan {
   /** The bare name of the line before, and whether its series are wanted. */
   #name = '';
   #wanted = false;
-  /** What follows the series of the present line. */
+  /** The value and the time of the present line. */
   #value = 0;
   #time = Number.NaN;
 

@@ -10,7 +10,7 @@ export interface ByteRange {
 export interface Field extends ByteRange {
   readonly number: number;
   readonly wire: number;
-  /** What a varint says, as a signed number; 0 for other fields. Over 2^53 the last digits are lost. */
+  /** The value of a varint, as a signed number; 0 for other fields. Over 2^53 the last digits are lost. */
   readonly varint: number;
 }
 
@@ -25,7 +25,7 @@ const SIGN_LIMIT = 2 ** 63;
 const FIXED_BYTES = { [FIXED64]: 8, [FIXED32]: 4 } as const;
 
 /**
- * Reads a message field by field: `while (fields.next())`, and then the field is what it says. Throws `invalid-request`
+ * Reads a message field by field: `while (fields.next())`, after which it is the field that was read. Throws `invalid-request`
  * where the bytes are none. A million points have several messages each, so it makes nothing but itself.
  */
 export class FieldReader implements Field {

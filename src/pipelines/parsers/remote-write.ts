@@ -4,7 +4,7 @@ import { assertWire, type ByteRange, FIXED64, FieldReader, LENGTH, textOf, VARIN
 
 /**
  * The points of a WriteRequest of Prometheus remote write 1.0 (prometheus.io/docs/specs/prw/remote_write_spec), unpacked.
- * Markers of staleness are NaN, and left out. Throws `invalid-request` for what is none.
+ * Staleness markers are NaN, and skipped. Throws `invalid-request` for anything else.
  */
 export function readWriteRequest(bytes: Buffer): Point[] {
   const points: Point[] = [];
@@ -59,7 +59,7 @@ function addLabel(bytes: Buffer, span: ByteRange, labels: Map<string, string>): 
   labels.set(name, value);
 }
 
-/** What is 0 is not sent at all. */
+/** Protocol buffers leave out a field that is 0. */
 function sampleOf(bytes: Buffer, span: ByteRange): { readonly value: number; readonly time: number } {
   let value = 0;
   let time = 0;

@@ -13,7 +13,7 @@ interface Format {
   readonly at: (count: number | string, time?: string) => string;
   /** Id of that input. */
   readonly input: string;
-  /** Whether a page that was cut is known for it. */
+  /** True when a page that was cut is recognised. */
   readonly knowsCut: boolean;
 }
 

@@ -36,7 +36,7 @@ it.each([
   expect(listed([{ targets: ['a:1'] }], engine).instances).toEqual([{ url, name: 'a:1' }]);
 });
 
-it('reads each address once, and tells instances of one name apart by where they are', () => {
+it('reads each address once, and distinguishes instances of one name by their addresses', () => {
   const { instances } = listed([
     { targets: ['a:1', 'a:1'] },
     { targets: ['a:1'], labels: { __metrics_path__: '/second' } },

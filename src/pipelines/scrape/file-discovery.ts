@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { metricsPathOf } from '../engines/index.ts';
 import type { DataFile, PullSettings } from '../settings.ts';
 
-/** One page to read, and what the instance behind it is called. */
+/** A page to read, and the name of the instance behind it. */
 export interface DiscoveredInstance {
   readonly url: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface DiscoveredInstance {
 export const MAX_INSTANCES = 5000;
 const LONGEST_NAME = 256;
 
-/** What Prometheus reads by `file_sd_configs` (prometheus.io/docs, configuration, file_sd_config). */
+/** The format of Prometheus' `file_sd_configs` (prometheus.io/docs, configuration, file_sd_config). */
 const groups = z
   .array(
     z.strictObject({
@@ -24,7 +24,7 @@ const groups = z
 
 export interface DiscoveredInstances {
   readonly instances: readonly DiscoveredInstance[];
-  /** What is wrong with the files. */
+  /** Reasons why files cannot be used as a whole. */
   readonly faults: readonly string[];
 }
 
@@ -89,7 +89,7 @@ function urlOf(
   return url.href;
 }
 
-/** Each url once. Two that would have one name are called by where they are. */
+/** Each url once. A second one of the same name is named by its address. */
 function withNames(instances: readonly DiscoveredInstance[]): DiscoveredInstance[] {
   const byUrl = new Map(instances.map(one => [one.url, one]));
   const names = new Set<string>();

@@ -48,11 +48,11 @@ it('counts each series as its own, whatever becomes of the order of the page', (
   const source = feedOf('order');
   const orders = [['a', 'b', 'c'], ['a', 'b', 'c'], ['c', 'a', 'b'], ['b'], ['b', 'd', 'a', 'c']];
   for (const [at, ids] of orders.entries()) read(source, page(100 + at, ...ids), false);
-  // What was missing from a page counted from 0 when it came back, and what came late was born.
+  // What was missing from a page counted from 0 when it came back, and one that came late began in between.
   expect(['a', 'b', 'c', 'd'].map(id => eventsOf('order', id))).toEqual([2 + 104, 4, 2 + 104, 104]);
 });
 
-it("takes no slot for its own that was given back and is another feed's by now", () => {
+it("uses no entry that was released and is another source's by now", () => {
   const read = createTextPageReader({ profile: vector, rulesOf: ruleLookup(vector), ingester });
   const [former, other] = [feedOf('former'), feedOf('other')];
   read(former, page(10, 'a'), false);

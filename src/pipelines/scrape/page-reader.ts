@@ -7,21 +7,21 @@ import { parseSeries, readPrometheus } from '../parsers/prometheus.ts';
 
 interface PageReading {
   readonly bad: number;
-  /** Why the page is no reading; nothing of it was taken. */
+  /** Why the page cannot be used; nothing of it was taken. */
   readonly error: string | undefined;
 }
 
-/** Takes a page of Prometheus text, or whatever else the engine shows, in UTF-8. */
+/** Takes a page in UTF-8, as text of Prometheus or in the engine's own format. */
 export type PageReader = (source: ScrapeSource, page: Buffer, openMetrics: boolean) => PageReading;
 
-/** What readers of one pipeline have in common. */
+/** The parts that readers of one pipeline have in common. */
 export interface PageReaderContext {
   readonly profile: EngineProfile;
   readonly rulesOf: (name: string) => readonly ProfileRule[];
   readonly ingester: Ingester;
 }
 
-/** Reads pages of one url into its feed, by its engine's profile. */
+/** Reads pages of Prometheus text into their source, by the engine's profile. */
 export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderContext): PageReader {
   function describe(text: string): SeriesDescription | undefined {
     const series = parseSeries(text);
@@ -41,7 +41,7 @@ export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderC
     const { bad, error } = readPrometheus(page, openMetrics, {
       wants(name) {
         ingester.enterOwnInstance(source);
-        // There it tells when a counter began (OpenMetrics 1.0), whatever a rule that is not anchored says.
+        // In OpenMetrics 1.0 such a series is the time a counter began, even if a rule that is not anchored matches.
         return !(openMetrics && name.endsWith('_created')) && rulesOf(name).length > 0;
       },
       expected: {
@@ -68,14 +68,14 @@ export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderC
   };
 }
 
-/** First slots of the wanted series of a page, in its order. */
+/** First entries of the wanted series of a page, in its order. */
 interface Order {
   readonly entries: Int32Array;
-  /** That of the feed's series when they were noted. */
+  /** The epoch of the source's series when they were noted. */
   readonly epoch: number;
 }
 
-/** Finds out the order of a page. Most have that of the page before, and then nothing is made anew. */
+/** Notes the order of a page. Most have that of the page before, and then nothing new is allocated. */
 function followOrder(before: Int32Array) {
   let count = 0;
   let own: number[] | undefined;
@@ -97,7 +97,7 @@ function followOrder(before: Int32Array) {
 const START = 'process_start_time_seconds';
 const START_LINE = /^(?:[a-z]+_)?process_start_time_seconds(?:\{.*\})?[ \t]+(\S+)/;
 
-/** Several start times are several processes, and tell nothing about this one. */
+/** Several start times belong to several processes, and say nothing about this one. */
 function noteStart(source: ScrapeSource, page: Buffer): void {
   const [only, another] = startTimes(page);
   const start = another === undefined ? (only ?? Number.NaN) : Number.NaN;
@@ -118,7 +118,7 @@ function startTimes(page: Buffer): number[] {
   return times;
 }
 
-/** Reads pages of JSON of one process into its feed, by its engine's profile. */
+/** Reads pages of JSON of one process into its source, by the engine's profile. */
 export function createJsonPageReader(
   read: JsonReader,
   { profile, rulesOf, ingester }: PageReaderContext,
@@ -151,6 +151,6 @@ function attempt(read: JsonReader, text: string): ReturnType<JsonReader> | { rea
   }
 }
 
-/** All that tells it from other values of the page. */
-const seriesOf = ({ name, labels, incarnation: life }: Stat): string =>
-  [life, name, ...labels.values()].join('\n');
+/** All that makes it different from other values of the page. */
+const seriesOf = ({ name, labels, incarnation }: Stat): string =>
+  [incarnation, name, ...labels.values()].join('\n');

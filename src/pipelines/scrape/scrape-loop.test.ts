@@ -130,7 +130,7 @@ describe('startScraping over real HTTP', () => {
 describe('startScraping over https', () => {
   const read = (path: string) => readFileSync(path, 'utf8');
 
-  /** A page that is shown to whom the authority vouches for. */
+  /** A page that is shown to clients with a certificate of the authority. */
   async function guarded() {
     const authority = certificateAuthority();
     const { cert, key } = authority.issue('engine');
@@ -156,14 +156,14 @@ describe('startScraping over https', () => {
   const withTls = (url: string, tls: ClientTls, settings: object = {}): Promise<ScrapeResult> =>
     pageOf(url, { tls: settings, timeout: '5s' }, { ...NO_FILES, tls: () => ({ tls, fault: undefined }) });
 
-  it('shows its certificate, with a key that is encrypted, and trusts whom it was told to', async () => {
+  it('shows its certificate, with a key that is encrypted, and trusts the configured authority', async () => {
     const { url, authority, ca } = await guarded();
     const { cert, key } = authority.issue('reader', 'open sesame');
     const tls = { cert: read(cert), key: read(key), passphrase: 'open sesame', ca, fingerprint: '1' };
     expect(await withTls(url, tls)).toEqual({ body: Buffer.from('a_total 1\n'), openMetrics: false });
   });
 
-  it('is refused without a certificate, and refuses whom nobody vouches for', async () => {
+  it('is refused without a certificate, and refuses a certificate without a trusted authority', async () => {
     const { url, authority, ca } = await guarded();
     const { cert, key } = authority.issue('reader');
     const pair = { cert: read(cert), key: read(key) };

@@ -8,7 +8,7 @@ import type { OperatorFiles, PullSettings } from '../settings.ts';
 /** Why there is nothing to read: no answer, an answer that is no page, one that is too large, or files of `tls` that cannot be used. */
 export type ScrapeFailure = HttpFailureReason | 'status' | 'too-large' | 'files' | 'format';
 
-/** What one try to read a pipeline brought. An error names scheme and host only: the rest of a url may be a secret. */
+/** The result of one scrape. An error names scheme and host only: the rest of a url may be a secret. */
 export type ScrapeResult =
   | { readonly body: Buffer; readonly openMetrics: boolean }
   | { readonly error: string; readonly failure: ScrapeFailure };

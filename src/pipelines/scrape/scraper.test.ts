@@ -10,7 +10,7 @@ const list = (...targets: string[]): DataFile => ({ value: [{ targets }] });
 
 interface Listed {
   readonly bench: Bench;
-  /** What the file holds from now on. */
+  /** The content of the file from now on. */
   change(file: DataFile): void;
   serve(host: string, answer: string | HttpFailure): void;
   pass(): Promise<void>;
@@ -115,7 +115,7 @@ describe('a pipeline whose instances a file lists', () => {
     expect(state(listed)).toMatchObject({ state: 'reachable', unreachableSince: null, error: null });
   });
 
-  it('is reachable while one of its instances is, and tells how many are not', async () => {
+  it('is reachable while one of its instances is, and reports how many are not', async () => {
     const down = new HttpFailure('refused', 'connection refused');
     const listed = await listing(list('a:1', 'b:1'));
     listed.serve('a:1', page(1));

@@ -12,12 +12,12 @@ import { createFileDiscovery, type DiscoveredInstance } from './file-discovery.t
 import { createJsonPageReader, createTextPageReader, type PageReader } from './page-reader.ts';
 import { type ScrapeFailure, type ScrapeResult, startScraping } from './scrape-loop.ts';
 
-/** How reading goes, over all urls of a pipeline. */
+/** The state of reading, over all urls of a pipeline. */
 interface ScraperState {
   readonly state: 'waiting' | 'reachable' | 'unreachable';
   readonly lastAt: number | null;
   readonly unreachableSince: number | null;
-  /** What is wrong, also where some of it can be read. */
+  /** Reasons why it cannot be read, or not as a whole. */
   readonly errors: readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface Options {
   readonly keepOnly: (names: ReadonlySet<string>) => void;
 }
 
-/** A url that is read, and how that goes. */
+/** A url that is read, with its state. */
 interface ScrapeLoop {
   readonly instance: DiscoveredInstance;
   readonly stop: Cancel;
@@ -56,7 +56,7 @@ class PipelineScraper implements Scraper {
   readonly #loops = new Map<string, ScrapeLoop>();
   #lastAt: number | null = null;
   #unwatch: Cancel = () => {};
-  /** What is wrong with the files that list instances, and since when. */
+  /** Faults of the files that list instances, and since when there are any. */
   #listFaults: readonly string[] = [];
   #listFaultsSince: number | null = null;
 
@@ -230,7 +230,7 @@ function readerFactory(settings: PullSettings, { ingester }: PipelineContext): (
     : () => createJsonPageReader(createReader(), reading);
 }
 
-/** How often one pipeline was read, or sent, and for how long it was not. */
+/** Counts how often one pipeline was read, or pushed, and for how long it was not. */
 export interface ScrapeStatus {
   /** Something of it was read, or pushed. `at` is on the monotonic clock, before what came was taken in. */
   succeeded(at: number): void;

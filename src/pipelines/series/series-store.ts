@@ -3,18 +3,18 @@ import type { Meaning } from '../engines/profile.ts';
 
 /**
  * The last value of every series of all pipelines. A series has an entry for each thing it says; its first entry stands
- * for the series, and the others are chained to it.
+ * for the series, and the others are linked to it.
  */
 export interface SeriesStore {
   /** Entries in use, and how many there may be. */
   readonly count: number;
   readonly limit: number;
   /**
-   * Adds an entry before `next`, an entry of the same series or -1; gives -1 when there is no room. `replica` and
+   * Adds an entry before `next`, an entry of the same series or -1; gives -1 when the store is full. `replica` and
    * `meaning` are undefined for a series the profile has no use for.
    */
   allocate(replica: Replica | undefined, meaning: Meaning | undefined, next: number): number;
-  /** Gives back an entry and all that are chained to it. */
+  /** Frees an entry and all that are linked to it. */
   release(firstEntry: number): void;
   /** The next entry of the same series, or -1. */
   nextOf(entry: number): number;

@@ -14,7 +14,7 @@ const command = fc.oneof(
 const contentOf = (table: SeriesTable): Map<string, number> =>
   new Map([...table.firstEntries()].map(entry => [table.textOf(entry), entry]));
 
-it('says what a map of texts would, whatever comes and goes', () => {
+it('finds what a map of texts would, whatever is added and removed', () => {
   fc.assert(
     fc.property(fc.array(command, { maxLength: 200 }), commands => {
       const store = createSeriesStore(1000);
@@ -46,7 +46,7 @@ it('says what a map of texts would, whatever comes and goes', () => {
   );
 });
 
-it('keeps two feeds apart that share slots', () => {
+it('keeps the series of two sources separate in one store', () => {
   const store = createSeriesStore(10);
   const [one, other] = [createSeriesTable(store), createSeriesTable(store)];
   one.add('a{x="1"}', store.allocate(undefined, undefined, -1));

@@ -4,7 +4,7 @@ import type { SeriesStore } from './series-store.ts';
 /** The series of one scrape source, by the text that names each. */
 export interface SeriesTable {
   readonly size: number;
-  /** Grows when entries are given back, which may be another series' from then on. */
+  /** Grows when entries are released, which may be another series' from then on. */
   readonly epoch: number;
   /** The first entry of a series, or -1. */
   get(text: string): number;

@@ -11,7 +11,10 @@ import {
 import type { SeriesStore } from '../series/series-store.ts';
 import type { PipelineRecord } from './file.ts';
 
-/** A pipeline as the snapshot keeps it, of which parts change with the pipeline: it is written at once. Silence is kept as its length, so that time while nothing ran is never counted. */
+/**
+ * A pipeline as the snapshot keeps it. Parts of it change with the pipeline, so it must be written at once. Silence is
+ * kept as its length, so that time while nothing ran is never counted.
+ */
 export function encodePipeline(
   identity: ScrapeSource['pipeline'],
   parts: {
@@ -77,13 +80,13 @@ function encodeSource(source: ScrapeSource, store: SeriesStore): PipelineRecord[
   return record;
 }
 
-/** A series the last reading lacked would be born again, so its value is no longer one to compare with. */
+/** A series that the last reading lacked would begin again, so its value must not be compared with. */
 function isCurrent(source: ScrapeSource, firstEntry: number, store: SeriesStore): boolean {
   const instance = store.replicaOf(firstEntry)?.instance;
   return instance !== undefined && (source.partial || store.readingOf(firstEntry) === instance.readings);
 }
 
-/** Brings back the components of a record. */
+/** Restores the components of a record. */
 export function restoreComponents(record: PipelineRecord, registry: ComponentRegistry, clock: Clock): void {
   const { pipeline, group, engine } = record;
   const monotonic = clock.monotonic();
@@ -107,7 +110,7 @@ export function restoreComponents(record: PipelineRecord, registry: ComponentReg
   }
 }
 
-/** Brings back what a feed last read. Its series are compared with that when they come again. */
+/** Restores the last values of a source. Its series are compared with them when they come again. */
 export function restoreScrapeSource(
   record: PipelineRecord['feeds'][number],
   parts: ScrapeSourceParts,

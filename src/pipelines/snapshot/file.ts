@@ -129,7 +129,7 @@ function header(length: number, checksum: number): Buffer {
   return bytes;
 }
 
-/** The records of a snapshot; none when there is no file. Throws for a file that is not whole or not ours. */
+/** The records of a snapshot; none when there is no file. Throws for a file that is not whole or of another format. */
 async function readSnapshot(path: string): Promise<PipelineRecord[]> {
   const bytes = await bytesOf(path);
   if (bytes === undefined) return [];

@@ -11,7 +11,7 @@ interface Reading {
   /** Seconds of processor time for each second. */
   readonly cpu: number;
   readonly peakMb: number;
-  /** Of the process that serves the pages, in the same time. */
+  /** The same for the process that serves the pages. */
   readonly worldCpu: number;
 }
 
@@ -43,7 +43,7 @@ const column = (readings: readonly Reading[], of: keyof Reading, digits: number)
   );
 
 /** All systems read the same pages, one after the other. */
-export async function intake(bench: Bench): Promise<void> {
+export async function ingest(bench: Bench): Promise<void> {
   const lazy = findPrometheus(LAZY_SEC);
   const prompt = findPrometheus(PROMPT_SEC);
   const peers = [lazy, prompt].filter(kind => kind !== undefined);

@@ -221,7 +221,10 @@ export function meteredIdentity(identity: Identity, metrics: Metrics): Identity 
     login: request => counted(identity.login(request)),
     signIn: request => counted(identity.signIn(request)),
     sso: {
-      ...identity.sso,
+      name: () => identity.sso.name(),
+      probe: () => identity.sso.probe(),
+      begin: returnTo => identity.sso.begin(returnTo),
+      logoutUrl: idToken => identity.sso.logoutUrl(idToken),
       async finish(answer) {
         try {
           const finished = await identity.sso.finish(answer);

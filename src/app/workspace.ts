@@ -50,7 +50,7 @@ export async function startWorkspace(
   const lease = `engine:${workspace}`;
   const teardown = createTeardown(logger);
   let leader: Leader | undefined;
-  teardown.add('ingest tokens', ingestTokens.stop);
+  teardown.add('ingest tokens', () => ingestTokens.stop());
 
   const election = createLeaderElection({
     storage,

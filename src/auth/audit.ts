@@ -7,30 +7,30 @@ import type { Storage } from '../storage/storage.ts';
 import type { AuditRow } from '../storage/stores/audit.ts';
 import { organizationKey } from './tenant-name.ts';
 
-/** What somebody did, or was refused. Nothing in it may be a secret. */
+/** An action, done or refused. It must hold no secret. */
 export interface AuditEntry {
-  /** Name of whoever did it; '' when nobody knows. */
+  /** Name of the caller; '' when it is not known. */
   readonly actor: string;
   /** The operation, as in `users.update`. */
   readonly action: string;
-  /** Id or name of what it was done to. */
+  /** Id or name of the object. */
   readonly target?: string;
-  /** What was changed, or why it was refused. */
+  /** The changed fields, or the reason of the refusal. */
   readonly reason?: string;
   readonly address: string;
   readonly requestId?: string;
 }
 
-/** Who did what. */
+/** The record of actions. */
 export interface Audit {
   /** On disk when it resolves. While the store cannot write, entries are kept in memory and written later. */
   record(entry: AuditEntry): Promise<void>;
   /**
-   * The first of its kind from an address is written at once, what follows within the minute as one entry with its
-   * count: a flood of refusals is no flood of writes.
+   * Writes the first of its kind from an address at once, and those that follow within the minute as one entry with
+   * their count: a flood of refusals is no flood of writes.
    */
   refused(entry: AuditEntry & { readonly reason: string }): void;
-  /** Writes what has been counted. */
+  /** Writes the entries that are still counted or waiting. */
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ const WINDOW_MS = 60_000;
 const MOST_COUNTED = 1000;
 const MOST_WAITING = 10_000;
 const RETRY_MS = 5000;
-/** Bounds of what an entry holds, in characters. */
+/** Most characters of a field. */
 const LONGEST_TEXT = 512;
 const OTHER_ADDRESSES = 'other addresses';
 
@@ -61,7 +61,7 @@ export function createAudit({ storage, workspace, clock, ids, logger }: Dependen
   const counted = createRefusalCounter(
     clock,
     ({ target: _, ...entry }, count) =>
-      // What they were about may have differed.
+      // Their objects may have differed.
       void write(rowOf(entry, 'refused', count)),
   );
   let cancel: (() => void) | undefined;
@@ -113,12 +113,12 @@ export function createAudit({ storage, workspace, clock, ids, logger }: Dependen
 
 type RefusedEntry = AuditEntry & { readonly reason: string };
 
-/** Counts what is alike for a minute; `tell` gets what came after the first. */
+/** Counts equal refusals for a minute; `report` gets the number of those after the first. */
 function createRefusalCounter(clock: Clock, report: (entry: RefusedEntry, count: number) => void) {
   const entries = new Map<string, { readonly entry: RefusedEntry; count: number }>();
   let cancel = (): void => {};
 
-  /** Who was quiet for a whole span is forgotten; of who goes on, the next entry is again a span away. */
+  /** Forgets a caller without refusals in a whole window; one with more is reported again after the next window. */
   function flush(): void {
     for (const [key, one] of entries) {
       if (one.count === 0) entries.delete(key);
@@ -128,7 +128,7 @@ function createRefusalCounter(clock: Clock, report: (entry: RefusedEntry, count:
     if (entries.size > 0) cancel = clock.after(WINDOW_MS, flush);
   }
 
-  /** Once there are too many callers, they are told apart by what they were refused only. */
+  /** Too many callers are counted together, by action and reason only. */
   function bucketOf(entry: RefusedEntry): RefusedEntry {
     const { action, reason } = entry;
     if (entries.has(keyOf(entry)) || entries.size < MOST_COUNTED) return entry;
@@ -159,11 +159,11 @@ function createRefusalCounter(clock: Clock, report: (entry: RefusedEntry, count:
 const keyOf = ({ action, reason, actor, address }: RefusedEntry): string =>
   [action, reason, actor, addressPrefix(address)].join('\n');
 
-/** The audit of each organization, and of what concerns none. */
+/** The audits of organizations, and the one of actions that concern none. */
 export interface OrganizationAudits {
-  /** Undefined for what cannot be told to be about one. */
+  /** Undefined for an action that is about no known organization. */
   forOrganization(organization: string | undefined): Audit;
-  /** Writes what has been counted. */
+  /** Writes the entries that are still counted or waiting. */
   stop(): Promise<void>;
 }
 

@@ -7,46 +7,46 @@ import { createRepeat } from '../lib/repeat.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { CommittedChange } from '../storage/types.ts';
 
-/** How long a process trusts what it remembers after it last asked the store whether something has changed. */
+/** How long a process uses its caches after it last polled the store for changes. */
 const MAX_STALENESS_MS = 2000;
 const POLL_INTERVAL_MS = 500;
 const MAX_CACHED = 10_000;
 
-/** Something that is remembered by id. */
+/** Values cached by id. */
 interface EntityCache<Value> {
-  /** Throws `unavailable` when the store has not said for 2 seconds whether something changed. */
+  /** Throws `unavailable` when the store has not answered for 2 seconds whether something changed. */
   get(id: string): Promise<Value>;
-  /** What is remembered, without asking the store. Throws as `get` does. */
+  /** Returns the cached value without reading the store. Throws as `get` does. */
   peek(id: string): { readonly value: Value } | undefined;
 }
 
 interface EntityCacheOptions<Value> {
-  /** An id of these facts is an id here; a fact of the others may be about any. */
+  /** A change of this noun invalidates the entry of its id; one of `alsoInvalidatedBy` invalidates all entries. */
   readonly keyedBy: CommittedChange['resource'];
   readonly alsoInvalidatedBy?: readonly CommittedChange['resource'][];
   readonly read: (id: string) => Promise<Value>;
-  /** False for what is asked of the store each time. All is kept when left out. */
+  /** False for a value that is read from the store each time. Everything is cached when left out. */
   readonly isCacheable?: (value: Value) => boolean;
 }
 
 /**
- * What every request needs to know of who may come in, remembered from the store. What this process commits it forgets in
- * the same moment; what others commit it hears of, and besides it asks every half second.
+ * Caches of users, tokens, sessions and organizations, which every request needs. A commit of this process invalidates
+ * them in the same moment; commits of others are notified, and polled for every half second besides.
  */
 export interface ChangeFeed {
   cache<Value>(options: EntityCacheOptions<Value>): EntityCache<Value>;
-  /** Resolves once no process can act on what was remembered before the call. */
+  /** Resolves once no process can act on what it cached before the call. */
   waitForPropagation(): Promise<void>;
   stop(): void;
 }
 
 export interface FeedOptions {
   readonly storage: Pick<Storage, 'subscribe'> & { readonly users: Pick<Storage['users'], 'changes'> };
-  /** Whether other processes have the same store. */
+  /** Other processes use the same store. */
   readonly isShared: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when another process may have changed something; nothing that was known before counts until it resolves. */
+  /** Called when another process may have changed something; nothing is answered from caches until it resolves. */
   readonly changed: () => Promise<void>;
 }
 
@@ -55,8 +55,8 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
   const listeners: ((noun: CommittedChange['resource'] | '*', id: string) => void)[] = [];
   const faults = createCountedLog(logger, {
     fields: {},
-    message: 'whether users have changed cannot be read, so nobody is let in',
-    over: 'whether users have changed can be read again',
+    message: 'changes of users cannot be read, so nobody is let in',
+    over: 'changes of users can be read again',
   });
   let changes = -1;
   let polledAt = clock.monotonic();
@@ -66,7 +66,7 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
     for (const listener of listeners) listener(noun, id);
   });
 
-  /** Counted from before the question: what is committed after the store has read is not in its answer. */
+  /** Timed from before the query: a commit after the store has read is not in its answer. */
   async function poll(): Promise<void> {
     const begun = clock.monotonic();
     const now = await storage.users.changes();
@@ -117,7 +117,7 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
   };
 }
 
-/** What was read, by id. An answer that was on its way while something changed is used once and not remembered. */
+/** Values by id. One that was being read while something changed is used once and not cached. */
 function createCache<Value>(read: (id: string) => Promise<Value>, isCacheable: (value: Value) => boolean) {
   let known: Lru<string, { readonly value: Value }> = createLru(MAX_CACHED);
   let generation = 0;

@@ -8,14 +8,14 @@ import type { Storage } from '../storage/storage.ts';
 import type { Audit } from './audit.ts';
 import { type ChangeFeed, openChangeFeed } from './change-feed.ts';
 import type { BackOffPolicy } from './limits/failure-limits.ts';
-import { createLoginLimits } from './limits/login-limits.ts';
+import { createLoginLimits, type LoginLimits } from './limits/login-limits.ts';
 import { type Authenticate, createAuthenticate, createUserDirectory } from './sessions/authenticate.ts';
 import { type BrowserSession, type BrowserSessions, createBrowserSessions } from './sessions/sessions.ts';
 import { type AccountLinking, createUserProvisioning } from './sso/account-linking.ts';
 import { createLocalLogin, type LocalLogin } from './sso/local-login.ts';
 import { createSingleSignOn, type SingleSignOn, type SsoSettings } from './sso/single-sign-on.ts';
 import { type KeyRotation, openKeyRotation } from './tokens/key-rotation.ts';
-import { createSessionTokens } from './tokens/session-tokens.ts';
+import { createSessionTokens, type SessionTokens } from './tokens/session-tokens.ts';
 import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './users/first-admin.ts';
 import {
   createLogin,
@@ -30,7 +30,7 @@ import { createUsers, type Users } from './users/users.ts';
 export interface IdentitySettings extends SsoSettings {
   /** Seconds; counts for new tokens. */
   readonly authTokenTTL: number;
-  /** Seconds without anybody doing anything, after which a browser's session is over. */
+  /** Seconds without activity after which a browser's session ends. */
   readonly idleSessionTTL: number;
   readonly loginBackOff: BackOffPolicy;
 }
@@ -38,7 +38,7 @@ export interface IdentitySettings extends SsoSettings {
 const LOCAL_LOGIN_STAYS_ON =
   'auth.fallback is false, and local login stays on until an admin has signed in by the identity provider';
 
-/** Who may come in: the face of this room. */
+/** Authentication of users and programs: the face of this room. */
 export interface Identity {
   readonly login: PasswordLogin;
   readonly authenticate: Authenticate;
@@ -52,93 +52,106 @@ export interface Identity {
   readonly users: Users;
   readonly passwords: Passwords;
   readonly keys: Pick<KeyRotation, 'tokenKeys' | 'rotatesAt' | 'published' | 'list' | 'rotate' | 'start'>;
-  /** Says what has changed of whoever may come in. */
+  /** Reports changes of users, tokens and sessions. */
   readonly feed: ChangeFeed;
-  /** Says in the log what of the settings cannot count as they are. Never rejects. */
+  /** Logs settings that cannot take effect as they are. Never rejects. */
   checkSettings(): Promise<void>;
   ensureFirstAdmin(request: FirstAdminRequest): Promise<GeneratedPassword | undefined>;
-  /** Asks the store for no more changes of users, and turns no more keys. */
+  /** Stops polling for changes and rotating keys. */
   stop(): Promise<void>;
 }
 
+interface IdentityOptions {
+  readonly storage: Storage;
+  readonly keyRing: KeyRing;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly audit: Audit;
+  readonly logger: Logger;
+  /** Other processes use the same store. */
+  readonly isShared: boolean;
+  /** Read at each call. */
+  readonly settings: () => IdentitySettings;
+  /** Finds the users of identities of the provider; adds users of this server when left out. */
+  readonly accountLinking?: (feed: ChangeFeed, logger: Logger) => AccountLinking;
+}
+
 /**
- * Opens the signing keys, making them in a new store, and wires the rest. `settings` is asked at each call.
- * Throws `internal` when the key ring lacks a key the store needs, naming its id.
+ * Opens the signing keys, making them in a new store, and wires the rest. Throws `internal` when the key ring lacks a
+ * key that the store needs, naming its id.
  */
-export async function createIdentity(options: {
-  storage: Storage;
-  keyRing: KeyRing;
-  http: HttpClient;
-  clock: Clock;
-  ids: Ids;
-  audit: Audit;
-  logger: Logger;
-  /** Whether other processes have the same store. */
-  isShared: boolean;
-  settings: () => IdentitySettings;
-  /** Who those are that the identity provider sends; users of this server when left out. */
-  accountLinking?: (feed: ChangeFeed, logger: Logger) => AccountLinking;
-}): Promise<Identity> {
-  const { storage, keyRing, http, clock, ids, audit, isShared, settings } = options;
-  const { users } = storage;
-  const logger = options.logger.child({ component: 'auth' });
-  let waitForPropagation = async (): Promise<void> => {};
-  const keys = await openKeyRotation({
-    storage,
-    keyRing,
-    clock,
-    logger,
-    audit,
-    isShared,
-    settings: () => {
-      const { signingAlgorithm, keyLifetime } = settings().auth;
-      return { signingAlgorithm, keyLifetimeMs: keyLifetime.ms };
-    },
-    waitForPropagation: () => waitForPropagation(),
-  });
+export async function createIdentity(given: IdentityOptions): Promise<Identity> {
+  const options = { ...given, logger: given.logger.child({ component: 'auth' }) };
+  const { storage, clock, ids, audit, logger, settings } = options;
+  const { keys, feed } = await openKeysAndFeed(options);
   const tokens = createSessionTokens({ keys: keys.tokenKeys, clock, ids });
-  const passwords = createPasswords();
-  const feed = await openChangeFeed({ storage, isShared, clock, logger, changed: keys.reload });
-  waitForPropagation = feed.waitForPropagation;
   const directory = createUserDirectory(feed, storage);
+  const passwords = createPasswords();
   const limits = createLoginLimits({
     clock,
     limit: () => settings().loginRateLimit,
     backOff: () => settings().loginBackOff,
   });
   const tokenTtl = (): number => settings().authTokenTTL;
-  const check = createPasswordCheck({
-    users,
-    transaction: storage.transaction,
+  return {
+    ...createSignIns({ ...options, feed, tokens, passwords, limits, tokenTtl }),
+    authenticate: createAuthenticate({ tokens, directory }),
+    users: createUsers({ storage, passwords, tokens, limits, feed, clock, ids, tokenTtl }),
     passwords,
-    limits,
+    keys,
+    feed,
+    async stop() {
+      feed.stop();
+      await keys.stop();
+    },
+    ensureFirstAdmin: request => ensureFirstAdmin({ storage, passwords, clock, ids, audit, logger }, request),
+  };
+}
+
+/** The feed reloads the keys, and the rotation of compromised keys waits for the feed. */
+async function openKeysAndFeed(
+  options: Pick<
+    IdentityOptions,
+    'storage' | 'keyRing' | 'clock' | 'logger' | 'audit' | 'isShared' | 'settings'
+  >,
+): Promise<{ readonly keys: KeyRotation; readonly feed: ChangeFeed }> {
+  let waitForPropagation = async (): Promise<void> => {};
+  const keys = await openKeyRotation({
+    ...options,
+    settings: () => {
+      const { signingAlgorithm, keyLifetime } = options.settings().auth;
+      return { signingAlgorithm, keyLifetimeMs: keyLifetime.ms };
+    },
+    waitForPropagation: () => waitForPropagation(),
+  });
+  const feed = await openChangeFeed({ ...options, changed: () => keys.reload() });
+  waitForPropagation = feed.waitForPropagation;
+  return { keys, feed };
+}
+
+/** The ways to log in: with a password for a token or a session, and by the identity provider. */
+function createSignIns(
+  options: IdentityOptions & {
+    readonly feed: ChangeFeed;
+    readonly tokens: SessionTokens;
+    readonly passwords: Passwords;
+    readonly limits: LoginLimits;
+    readonly tokenTtl: () => number;
+  },
+): Pick<Identity, 'login' | 'signIn' | 'sessions' | 'sso' | 'localLogin' | 'checkSettings'> {
+  const { storage, clock, logger, settings, feed, tokens, tokenTtl } = options;
+  const check = createPasswordCheck({
+    ...options,
+    users: storage.users,
+    transaction: storage.transaction,
     log: createLoginLog({ clock, logger }),
-    audit,
-    logger,
   });
-  const sessions = createBrowserSessions({
-    storage,
-    keyRing,
-    tokens,
-    clock,
-    idleSeconds: () => settings().idleSessionTTL,
-  });
+  const sessions = createBrowserSessions({ ...options, idleSeconds: () => settings().idleSessionTTL });
   const localLogin = createLocalLogin({ storage, settings: () => settings().auth });
   const login = createLogin({ check, tokens, tokenTtl });
-  const sso = createSingleSignOn({
-    storage,
-    sessions,
-    accountLinking:
-      options.accountLinking?.(feed, logger) ??
-      createUserProvisioning({ storage, feed, clock, ids, audit, logger }),
-    localLogin,
-    keyRing,
-    http,
-    clock,
-    audit,
-    logger,
-    settings,
-  });
+  const accountLinking = options.accountLinking?.(feed, logger) ?? createUserProvisioning(options);
+  const sso = createSingleSignOn({ ...options, sessions, accountLinking, localLogin });
   return {
     async login(request) {
       await localLogin.assertAllowed();
@@ -160,15 +173,5 @@ export async function createIdentity(options: {
         logger.warn({ reason: reasonOf(error) }, 'the settings of sign-ins cannot be checked just now');
       }
     },
-    authenticate: createAuthenticate({ tokens, directory }),
-    users: createUsers({ storage, passwords, tokens, limits, feed, clock, ids, tokenTtl }),
-    passwords,
-    keys,
-    feed,
-    async stop() {
-      feed.stop();
-      await keys.stop();
-    },
-    ensureFirstAdmin: request => ensureFirstAdmin({ storage, passwords, clock, ids, audit, logger }, request),
   };
 }

@@ -8,15 +8,15 @@ const keySettings = {
   signingAlgorithm: z
     .enum(ALGORITHMS)
     .default('RS256')
-    .describe('What new keys sign tokens with; the present one signs on until it is turned.'),
+    .describe('The algorithm of new keys; the active key signs until it is rotated.'),
   keyLifetime: duration({ min: '1d', max: '400d' })
     .prefault('90d')
-    .describe('How long a key signs before the next one takes its place.'),
+    .describe('How long a key signs before it is rotated.'),
 };
 
 const ON_THIS_MACHINE = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** What comes from the provider is believed, so nobody may be able to speak in its place. */
+/** The provider is trusted, so nobody may be able to impersonate it. */
 const issuer = httpUrl.superRefine((text, context) => {
   if (!URL.canParse(text)) return;
   const { protocol, hostname, pathname, search, hash } = new URL(text);
@@ -31,13 +31,11 @@ const issuer = httpUrl.superRefine((text, context) => {
 const role = z.enum(ROLES);
 
 const groups = z.strictObject({
-  default: role.default('user').describe('The role of whoever is in no group of `mapping`.'),
+  default: role.default('user').describe('The role of users in no group of `mapping`.'),
   mapping: z
     .record(z.string().min(1), z.array(role).min(1))
     .default({})
-    .describe(
-      'Roles of each group, whose names count as they are written; the highest of all that fit holds.',
-    ),
+    .describe("Roles of each group, by its exact name; the highest role of all the user's groups counts."),
 });
 
 const openid = z.strictObject({
@@ -46,11 +44,11 @@ const openid = z.strictObject({
     .min(1)
     .max(64)
     .default('single sign-on')
-    .describe('How the provider is called where people sign in.'),
+    .describe("The provider's name on the sign-in page."),
   issuer: issuer
     .meta({ destination: true })
-    .describe('The address by which the provider calls itself; the rest is discovered from it.'),
-  client_id: z.string().min(1).max(512).describe('As which client Headgate is registered there.'),
+    .describe("The provider's issuer address; the rest is discovered from it."),
+  client_id: z.string().min(1).max(512).describe('The client id under which Headgate is registered there.'),
   client_secret: secretText
     .optional()
     .describe('The secret of that client; without it the client is a public one.'),
@@ -58,15 +56,15 @@ const openid = z.strictObject({
     .string()
     .refine(text => text.split(' ').includes('openid'), "must hold 'openid'")
     .default('openid profile email')
-    .describe('What is asked for; many providers want `groups` as well.'),
-  audience: z.string().min(1).optional().describe('Sent along where a provider asks for it.'),
+    .describe('The requested scope; many providers need `groups` as well.'),
+  audience: z.string().min(1).optional().describe('Sent along where a provider requires it.'),
   groupField: z.string().min(1).default('groups').describe('The claim that holds the groups of the user.'),
-  groups: groups.prefault({}).describe('Which role whose groups give.'),
+  groups: groups.prefault({}).describe('The roles that groups give.'),
   mode: z
     .enum(['sync', 'seed'])
     .default('sync')
-    .describe('`sync`: each sign-in sets the role anew; `seed`: only the first one does.'),
-  strict: z.boolean().default(false).describe('Whether those are refused who are in no group of `mapping`.'),
+    .describe('`sync`: each sign-in sets the role; `seed`: only the first one does.'),
+  strict: z.boolean().default(false).describe('Refuse users in no group of `mapping`.'),
 });
 
 /** How people come in. */
@@ -79,14 +77,14 @@ export const authSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Allow login as Local User: whether passwords of this server count beside the provider. They go on to count ' +
+      'Allow login as Local User: accept passwords of this server beside the provider. They stay accepted ' +
         'until an admin has signed in with it, or with `hosted` an owner or admin of an organization.',
     ),
   openid: openid
     .optional()
     .describe(
-      'The provider, for `type: openid`. With `hosted` it is the members’ at the login service, and what is said here ' +
-        'of groups and roles counts for nothing.',
+      'The provider, for `type: openid`. With `hosted` members sign in with it at the login service, and settings ' +
+        'of groups and roles are ignored.',
     ),
   ...keySettings,
 });

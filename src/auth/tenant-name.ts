@@ -1,4 +1,4 @@
-/** How an organization and one of its workspaces are called together: in the Host of requests and as a key of the store. */
+/** A workspace and its organization, named together in the Host of requests and as a key of the store. */
 export interface TenantName {
   readonly workspace: string;
   readonly organization: string;
@@ -17,11 +17,11 @@ export const isOrganizationId = (text: string): boolean => ORGANIZATION.test(tex
 /** The label `<workspace>-<organization>`, which is also the workspace's key in the store. */
 export const labelOf = ({ workspace, organization }: TenantName): string => `${workspace}-${organization}`;
 
-/** The key in the store of what an organization as a whole has, or the installation: no label is like it. */
+/** The key in the store for rows of an organization as a whole, or of the installation: no label equals it. */
 export const organizationKey = (organization: string | undefined): string =>
   organization === undefined ? 'default' : `@${organization}`;
 
-/** The tenant of a label; undefined when it is none that `labelOf` makes of ids that are allowed. */
+/** Undefined for a text that `labelOf` does not make of valid ids. */
 export function parseLabel(label: string): TenantName | undefined {
   const dash = label.indexOf('-');
   if (dash < 0 || label.length > LONGEST_LABEL) return undefined;
@@ -31,7 +31,7 @@ export function parseLabel(label: string): TenantName | undefined {
 
 /**
  * The tenant that a Host header or `:authority` names below `cloudDomain`; undefined for every other host. Case, port and
- * one trailing dot count for nothing.
+ * one trailing dot are ignored.
  */
 export function parseTenantHost(host: string, cloudDomain: string): TenantName | undefined {
   const name = normalizedHost(host);

@@ -29,7 +29,7 @@ export const roleOption = (): Option =>
   new Option('--role <role>', 'the role in the organization').choices(ORGANIZATION_ROLES);
 
 export const workspaceOption = (): Option =>
-  new Option('--workspace <id=role>', 'what the role user may do in a workspace; may be given again')
+  new Option('--workspace <id=role>', 'role of a `user` in a workspace; repeat it for more')
     .argParser(parseGrant)
     .default([], 'none');
 
@@ -50,7 +50,7 @@ export function rolesIn({ role, workspace }: RoleFlags) {
   throw new AppError('invalid-request', '--workspace needs --role as well: all roles are replaced together');
 }
 
-/** What lists show of roles. */
+/** The roles that lists show. */
 export const shownRolesSchema = z.looseObject({
   organizationRole: z.string(),
   workspaces: z.array(
@@ -77,7 +77,7 @@ type OperationId = (typeof OPERATIONS)[number]['id'];
 /** Most rows of one answer. */
 const PAGE = 1000;
 
-/** Flags of every command that asks the login service about an organization. */
+/** Flags of every command that calls the login service for an organization. */
 export interface OrganizationFlags extends ServerFlags {
   readonly org?: string;
 }
@@ -88,11 +88,11 @@ interface CallInput {
   readonly body?: object;
 }
 
-/** An organization as the login service lets its owners and admins manage it. All throw as a client's operations. */
+/** Calls operations of an organization at the login service. All throw as a client's operations. */
 export interface OrganizationClient {
-  /** Answers what came back, an object without keys when nothing did. */
+  /** Returns the answer, an object without keys when it has no body. */
   call(operation: OperationId, said?: CallInput): Promise<Record<string, unknown>>;
-  /** Every row of a list, as far as `row` describes it and beyond. */
+  /** Reads all pages of a list. */
   list<Row extends object>(operation: OperationId, row: z.ZodType<Row>): Promise<readonly Row[]>;
 }
 
@@ -149,7 +149,7 @@ const remedy = (profile: string | undefined): string =>
 export const withOrganizationOptions = (command: Command): Command =>
   withServerOptions(command).addOption(orgOption());
 
-/** Asks the login service about an organization and says what it answered, or what stood in the way. */
+/** Runs calls of an organization, and reports a failure. */
 export async function runOnOrganization(
   finish: Finish,
   flags: OrganizationFlags,
@@ -163,16 +163,16 @@ export async function runOnOrganization(
   }
 }
 
-/** What is deleted cannot be brought back, and others notice at once: nobody is to do it by a slip. */
-export const confirmOption = (): Option => new Option('--yes', 'that it is meant').makeOptionMandatory();
+/** A deletion cannot be undone and takes effect at once: it must not happen by a slip. */
+export const confirmOption = (): Option => new Option('--yes', 'confirm the deletion').makeOptionMandatory();
 
-/** Throws `invalid-request` when nothing stands in a change. */
+/** Throws `invalid-request` for an empty change. */
 export function assertChanges(body: object): void {
   if (Object.keys(body).length === 0)
     throw new AppError('invalid-request', 'name what is to be changed; --help lists the flags');
 }
 
-/** Shows a changed object as it is by now. Whoever changes what they are themselves has no token any more to ask with. */
+/** Shows the changed object. A caller who has changed their own roles has no valid token any more to read it with. */
 export async function printChanged(read: () => Promise<object>, flags: OrganizationFlags): Promise<void> {
   try {
     printItem(await read(), flags);

@@ -1805,20 +1805,20 @@ export interface components {
              */
             type: "local" | "openid";
             /**
-             * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it, or with `hosted` an owner or admin of an organization.
+             * @description Allow login as Local User: accept passwords of this server beside the provider. They stay accepted until an admin has signed in with it, or with `hosted` an owner or admin of an organization.
              * @default true
              */
             fallback: boolean;
-            /** @description The provider, for `type: openid`. With `hosted` it is the members’ at the login service, and what is said here of groups and roles counts for nothing. */
+            /** @description The provider, for `type: openid`. With `hosted` members sign in with it at the login service, and settings of groups and roles are ignored. */
             openid?: {
                 /**
-                 * @description How the provider is called where people sign in.
+                 * @description The provider's name on the sign-in page.
                  * @default single sign-on
                  */
                 name: string;
-                /** @description The address by which the provider calls itself; the rest is discovered from it. */
+                /** @description The provider's issuer address; the rest is discovered from it. */
                 issuer: string;
-                /** @description As which client Headgate is registered there. */
+                /** @description The client id under which Headgate is registered there. */
                 client_id: string;
                 /**
                  * Format: password
@@ -1826,11 +1826,11 @@ export interface components {
                  */
                 client_secret?: string;
                 /**
-                 * @description What is asked for; many providers want `groups` as well.
+                 * @description The requested scope; many providers need `groups` as well.
                  * @default openid profile email
                  */
                 scope: string;
-                /** @description Sent along where a provider asks for it. */
+                /** @description Sent along where a provider requires it. */
                 audience?: string;
                 /**
                  * @description The claim that holds the groups of the user.
@@ -1838,18 +1838,18 @@ export interface components {
                  */
                 groupField: string;
                 /**
-                 * @description Which role whose groups give.
+                 * @description The roles that groups give.
                  * @default {}
                  */
                 groups: {
                     /**
-                     * @description The role of whoever is in no group of `mapping`.
+                     * @description The role of users in no group of `mapping`.
                      * @default user
                      * @enum {string}
                      */
                     default: "admin" | "editor" | "notification_admin" | "reader" | "user";
                     /**
-                     * @description Roles of each group, whose names count as they are written; the highest of all that fit holds.
+                     * @description Roles of each group, by its exact name; the highest role of all the user's groups counts.
                      * @default {}
                      */
                     mapping: {
@@ -1857,25 +1857,25 @@ export interface components {
                     };
                 };
                 /**
-                 * @description `sync`: each sign-in sets the role anew; `seed`: only the first one does.
+                 * @description `sync`: each sign-in sets the role; `seed`: only the first one does.
                  * @default sync
                  * @enum {string}
                  */
                 mode: "sync" | "seed";
                 /**
-                 * @description Whether those are refused who are in no group of `mapping`.
+                 * @description Refuse users in no group of `mapping`.
                  * @default false
                  */
                 strict: boolean;
             };
             /**
-             * @description What new keys sign tokens with; the present one signs on until it is turned.
+             * @description The algorithm of new keys; the active key signs until it is rotated.
              * @default RS256
              * @enum {string}
              */
             signingAlgorithm: "RS256" | "ES256";
             /**
-             * @description How long a key signs before the next one takes its place.
+             * @description How long a key signs before it is rotated.
              * @default 90d
              * @example 30s
              */
@@ -4051,20 +4051,20 @@ export interface components {
                  */
                 type: "local" | "openid";
                 /**
-                 * @description Allow login as Local User: whether passwords of this server count beside the provider. They go on to count until an admin has signed in with it, or with `hosted` an owner or admin of an organization.
+                 * @description Allow login as Local User: accept passwords of this server beside the provider. They stay accepted until an admin has signed in with it, or with `hosted` an owner or admin of an organization.
                  * @default true
                  */
                 fallback: boolean;
-                /** @description The provider, for `type: openid`. With `hosted` it is the members’ at the login service, and what is said here of groups and roles counts for nothing. */
+                /** @description The provider, for `type: openid`. With `hosted` members sign in with it at the login service, and settings of groups and roles are ignored. */
                 openid?: {
                     /**
-                     * @description How the provider is called where people sign in.
+                     * @description The provider's name on the sign-in page.
                      * @default single sign-on
                      */
                     name: string;
-                    /** @description The address by which the provider calls itself; the rest is discovered from it. */
+                    /** @description The provider's issuer address; the rest is discovered from it. */
                     issuer: string;
-                    /** @description As which client Headgate is registered there. */
+                    /** @description The client id under which Headgate is registered there. */
                     client_id: string;
                     /**
                      * Format: password
@@ -4072,11 +4072,11 @@ export interface components {
                      */
                     client_secret?: string;
                     /**
-                     * @description What is asked for; many providers want `groups` as well.
+                     * @description The requested scope; many providers need `groups` as well.
                      * @default openid profile email
                      */
                     scope: string;
-                    /** @description Sent along where a provider asks for it. */
+                    /** @description Sent along where a provider requires it. */
                     audience?: string;
                     /**
                      * @description The claim that holds the groups of the user.
@@ -4084,18 +4084,18 @@ export interface components {
                      */
                     groupField: string;
                     /**
-                     * @description Which role whose groups give.
+                     * @description The roles that groups give.
                      * @default {}
                      */
                     groups: {
                         /**
-                         * @description The role of whoever is in no group of `mapping`.
+                         * @description The role of users in no group of `mapping`.
                          * @default user
                          * @enum {string}
                          */
                         default: "admin" | "editor" | "notification_admin" | "reader" | "user";
                         /**
-                         * @description Roles of each group, whose names count as they are written; the highest of all that fit holds.
+                         * @description Roles of each group, by its exact name; the highest role of all the user's groups counts.
                          * @default {}
                          */
                         mapping: {
@@ -4103,25 +4103,25 @@ export interface components {
                         };
                     };
                     /**
-                     * @description `sync`: each sign-in sets the role anew; `seed`: only the first one does.
+                     * @description `sync`: each sign-in sets the role; `seed`: only the first one does.
                      * @default sync
                      * @enum {string}
                      */
                     mode: "sync" | "seed";
                     /**
-                     * @description Whether those are refused who are in no group of `mapping`.
+                     * @description Refuse users in no group of `mapping`.
                      * @default false
                      */
                     strict: boolean;
                 };
                 /**
-                 * @description What new keys sign tokens with; the present one signs on until it is turned.
+                 * @description The algorithm of new keys; the active key signs until it is rotated.
                  * @default RS256
                  * @enum {string}
                  */
                 signingAlgorithm: "RS256" | "ES256";
                 /**
-                 * @description How long a key signs before the next one takes its place.
+                 * @description How long a key signs before it is rotated.
                  * @default 90d
                  * @example 30s
                  */

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { createLru } from '../../lib/lru.ts';
 
-/** How a key stands, going by its failures alone. */
+/** The availability of a key by its failures alone. */
 interface Availability {
   /** Milliseconds until the next attempt may be made; 0 when one may now. */
   readonly waitMs: number;
@@ -11,34 +11,35 @@ interface Availability {
   readonly available: number;
 }
 
-/** What is known of failures, by key. */
+/** Failures by key. */
 interface FailureStore<Limit> {
   check(key: string, limit: Limit): Promise<Availability> | Availability;
-  /** Has booked the failure for whoever looks after the call, be it before it resolves. */
+  /** A `check` after the call sees the failure, also before the promise resolves. */
   record(key: string, limit: Limit): Promise<void> | void;
 }
 
 /**
- * Failures by key. An attempt is reserved before it is judged, so guesses made in parallel cannot pass the limit;
- * whoever comes while the reserved ones could still use it up waits for their outcome, as they may all be right.
+ * Limits failures by key. An attempt is reserved before it is checked, so guesses made in parallel cannot pass the
+ * limit; an attempt that comes while the reserved ones could still use it up waits for their outcome, as they may all
+ * be right.
  */
 export interface FailureLimiter<Limit> {
   /**
-   * Answers 0 when the attempt may go on, and must then be released; else the milliseconds to wait.
+   * Returns 0 when the attempt may go on, and must then be released; else the milliseconds to wait.
    * Throws `unavailable` when too many wait for the outcome of others.
    */
   reserve(key: string, limit: Limit): Promise<number>;
   release(key: string): void;
-  /** Called before `release`, in the same turn. */
+  /** Called before `release`, synchronously. */
   fail(key: string, limit: Limit): Promise<void>;
 }
 
-/** What is under way for one key. */
+/** The attempts of one key that are in progress. */
 interface KeyState {
-  /** Attempts in `reserve` or reserved: the gate is kept as long as there are any. */
+  /** Attempts in `reserve` or reserved: the state is kept as long as there are any. */
   users: number;
   reserved: number;
-  /** How many were ever released, to see whether one was while the count was being read. */
+  /** Counts releases, to notice one while the failures were being read. */
   releases: number;
   waiting: (() => void)[];
 }
@@ -46,7 +47,7 @@ interface KeyState {
 const MOST_WAITING = 256;
 const RETRY_AFTER_SECONDS = 2;
 
-/** The limit comes with each call, so that a changed setting counts at once. */
+/** The limit is an argument of each call, so that a changed setting takes effect at once. */
 function createFailureLimiter<Limit>(
   failures: FailureStore<Limit>,
   mostWaiting = MOST_WAITING,
@@ -76,12 +77,12 @@ function createFailureLimiter<Limit>(
     waiting -= 1;
   }
 
-  /** Milliseconds to wait; 0 once a place is taken. */
+  /** Returns milliseconds to wait; 0 once a place is taken. */
   async function takePlace(state: KeyState, key: string, limit: Limit): Promise<number> {
     for (;;) {
       const { releases } = state;
       const { waitMs, available } = await failures.check(key, limit);
-      // A failure booked meanwhile is not in what was read.
+      // A failure recorded meanwhile is not in what was read.
       if (state.releases !== releases) continue;
       if (waitMs > 0) return waitMs;
       if (state.reserved < available) {
@@ -124,7 +125,7 @@ export interface RateLimit {
 
 export function createFailureWindow(mostKeys: number, mostWaiting?: number): FailureLimiter<RateLimit> {
   const limiter = new RateLimiterMemory({ points: 1, duration: 1 });
-  /** The limiter's keys, to bound them: whoever has most addresses only pushes out the oldest counts. */
+  /** Bounds the limiter's keys: many addresses only push out the oldest counts. */
   const counted = createLru<string, true>(mostKeys);
   return createFailureLimiter(
     {
@@ -153,9 +154,9 @@ export interface BackOffPolicy {
 }
 
 export interface FailureBackOff extends FailureLimiter<BackOffPolicy> {
-  /** Whether its failures make the key wait by now. */
+  /** True once the failures of the key make it wait. */
   isSlowed(key: string, limit: BackOffPolicy): boolean;
-  /** As if the key had never failed. */
+  /** Forgets the failures of the key. */
   forgive(key: string): void;
 }
 

@@ -13,10 +13,10 @@ import {
 const MOST_KEYS = 10_000;
 const RECENT_MS = 24 * 3_600_000;
 const REFUSED = 'Too many failed logins; try again shortly';
-/** A name waits after so many times more failures than one address under that name: so many addresses have to try. */
+/** A name waits after this many times the failures of one address under that name: so many addresses have to try. */
 const ADDRESSES_PER_NAME = 4;
 
-/** A reserved attempt. One of the three is called, once. */
+/** A reserved attempt. The caller calls one of the three, once. */
 export interface LoginAttempt {
   failed(): Promise<void>;
   succeeded(): void;
@@ -27,18 +27,18 @@ export interface LoginAttempt {
 export interface LoginLimits {
   /**
    * Throws `rate-limited` when the address or the name has failed too often, `unavailable` when too many wait for the
-   * outcome of others. Whether there is such a user makes no difference.
+   * outcome of others. An unknown user makes no difference.
    */
   reserve(address: string, username: string): Promise<LoginAttempt>;
 }
 
-/** Something of an attempt that failures are counted by. */
+/** A key by which failures of an attempt are counted. */
 interface CountedKey {
-  /** Answers the milliseconds to wait; 0 when the attempt is reserved. */
+  /** Returns the milliseconds to wait; 0 when the attempt is reserved. */
   reserve(): Promise<number>;
   release(): void;
   fail(): Promise<void>;
-  /** The longest wait a caller is told, in seconds. */
+  /** The longest wait that an answer names. */
   readonly maxRetrySeconds: number;
 }
 
@@ -57,9 +57,9 @@ function countedKey<Limit>(
 }
 
 /**
- * Counts failures by address, by name, and by both. Whoever tries one name from one address waits longer each time, and
- * from then on does not count for the name, so one address cannot make others wait for long. Whoever logged in under a
- * name from an address within a day is not held up by what others try on that name at all: nobody can lock a victim out.
+ * Counts failures by address, by name, and by both. Attempts on one name from one address wait longer each time, and
+ * from then on do not count for the name, so one address cannot make others wait for long. A user who logged in from
+ * an address within a day is not delayed there by attempts of others on that name: nobody can lock a victim out.
  */
 export function createLoginLimits(options: {
   clock: Clock;
@@ -78,7 +78,7 @@ export function createLoginLimits(options: {
     return at !== undefined && clock.monotonic() - at < RECENT_MS;
   }
 
-  /** Always the address first: two attempts never wait for each other. */
+  /** The address always comes first, so that two attempts never wait for each other. */
   function countedKeys(prefix: string, username: string): CountedKey[] {
     const limit = options.limit();
     const backOff = options.backOff();

@@ -7,30 +7,30 @@ import { type BackOffPolicy, createFailureBackOff, createFailureWindow } from '.
 const MOST_KEYS = 10_000;
 /** After an hour all programs of a site may ask for a token at the same moment: nearly all of them are right. */
 const MOST_WAITING = 2000;
-/** Whoever makes client ids up costs a look into the store each time. */
+/** Each made-up client id costs a read of the store. */
 const FAILURES_OF_ADDRESS = { count: 50, perMs: 1000 };
 const NO_LIMIT = { ...FAILURES_OF_ADDRESS, count: Number.POSITIVE_INFINITY };
 const REFUSED = 'Too many requests for tokens; try again shortly';
 
-/** A reserved attempt to show who one is. One of the three is called, once. */
+/** A reserved attempt of a client to authenticate. The caller calls one of the three, once. */
 interface TokenAttempt {
-  /** Throws `rate-limited` when the client asks too often, wherever from. */
+  /** Throws `rate-limited` when the client asks too often, from all addresses together. */
   succeeded(): void;
   failed(): Promise<void>;
-  /** Nothing was compared. */
+  /** The secret was not compared. */
   abandoned(): void;
 }
 
 export interface TokenLimits {
   /**
    * Throws `rate-limited` when the client asks too often or fails too often, from this address, or the address fails too
-   * often, and `unavailable` when too many wait for the outcome of others. Whether there is such a client makes no
-   * difference, and what others do elsewhere in a client's name does not hold it up.
+   * often, and `unavailable` when too many wait for the outcome of others. An unknown client makes no difference, and
+   * attempts from other addresses in a client's name do not delay it.
    */
   reserve(address: string, clientId: string): Promise<TokenAttempt>;
 }
 
-/** Settings are asked at each call; 0 per second switches the limit of requests off. */
+/** Settings are read at each call; 0 per second switches the limit of requests off. */
 export function createTokenLimits(options: {
   readonly clock: Clock;
   readonly size: () => BucketSize;

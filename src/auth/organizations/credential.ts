@@ -13,7 +13,7 @@ import { createIssuedSecrets, type IssuedSecrets } from '../tokens/issued-secret
 import { invalidField } from '../users/user.ts';
 import { canGrant, isReduced, type RoleAssignments } from './roles.ts';
 
-/** What may be told of a credential; never a secret or its hash. Times are epoch ms. */
+/** A credential without its secrets and their hashes. Times are epoch ms. */
 export interface CredentialDetails {
   readonly clientId: string;
   readonly organization: string;
@@ -78,7 +78,7 @@ const text = z
 
 const role = z.strictObject({ workspace: z.string(), role: z.enum(ROLES) });
 
-/** What is said of a credential; what is left out stays, or has its default in a new one. */
+/** The fields of a credential; one that is left out stays, or has its default in a new credential. */
 export const credentialFields = z.strictObject({
   name: text.regex(/\S/, 'must not be empty').optional(),
   description: text.optional(),
@@ -118,7 +118,7 @@ export async function assertWorkspacesExist(
       throw invalidField(`workspaces[${index}].workspace`, `names no workspace of '${organization}'`);
 }
 
-/** The roles in workspaces that count beside a role in the organization. */
+/** Roles in workspaces count for the role `user` only. */
 export const assignmentsOf = (
   role: OrganizationRole,
   roles: readonly WorkspaceRoleRow[],
@@ -147,9 +147,9 @@ function isWiderAllowlist(after: CredentialRow, before: CredentialRow): boolean 
   return then.length > 0 && (now.length === 0 || !now.every(address => then.includes(address)));
 }
 
-/** How the secrets of credentials begin. */
+/** The prefix of credential secrets. */
 const SECRET_PREFIX = 'hgs';
-/** The one that is new, and the one it replaces. */
+/** The new one, and the one it replaces. */
 const MOST_SECRETS = 2;
 
 export const createCredentialSecrets = (pepper: Secret): IssuedSecrets =>
@@ -180,7 +180,7 @@ export function newCredentialSecret(made: {
   };
 }
 
-/** What becomes of the secrets of a credential, oldest first, that gets another one. */
+/** Decides which of the present secrets, oldest first, are removed or end when a credential gets another one. */
 export function planRotation(
   present: readonly CredentialSecretRow[],
   { now, graceMs }: { readonly now: number; readonly graceMs: number },
@@ -204,10 +204,10 @@ export const isSecretLive = ({ not_after }: Pick<CredentialSecretRow, 'not_after
 
 const storedAddresses = z.array(z.string());
 
-/** The addresses and ranges of a list as the store has it, in JSON. */
+/** The store keeps addresses and ranges in JSON. */
 const parseAllowlist = (stored: string): readonly string[] => storedAddresses.parse(JSON.parse(stored));
 
-/** Whether somebody may come in from the address; from nowhere by a list when nobody knows the address. */
+/** An empty list allows every address; any other allows no unknown address. */
 export function isAllowedFrom(stored: string, address: string | undefined): boolean {
   const addresses = parseAllowlist(stored);
   if (addresses.length === 0) return true;

@@ -4,7 +4,7 @@ import type { OrganizationRow, WorkspaceRoleRow } from '../../storage/stores/org
 import type { OrganizationRole } from '../../storage/tables.ts';
 import type { ChangeFeed } from '../change-feed.ts';
 
-/** A credential with all that a request needs to know of it. */
+/** A credential with its secrets and roles. */
 export interface CredentialRecord {
   readonly row: CredentialRow;
   /** Oldest first. */
@@ -12,20 +12,20 @@ export interface CredentialRecord {
   readonly roles: readonly WorkspaceRoleRow[];
 }
 
-/** What a user is in one organization. */
+/** The roles of a user in one organization. */
 interface Membership {
   readonly organization: string;
   readonly role: OrganizationRole;
   readonly roles: readonly WorkspaceRoleRow[];
 }
 
-/** Organizations, credentials and members as every request needs them; all throw as `Memory.get` does. */
+/** Caches organizations, credentials and members, which every request needs; all throw as `EntityCache.get` does. */
 export interface TenantDirectory {
   organization(id: string): Promise<OrganizationRow | undefined>;
   credential(clientId: string): Promise<CredentialRecord | undefined>;
-  /** Whether `credential` would answer without asking the store; never so for one that is not there. */
+  /** True when `credential` would not read the store; always false for an unknown one. */
   isCached(clientId: string): boolean;
-  /** Asks the store as `credential` does, whatever is remembered. */
+  /** Reads the store as `credential` does, also for a cached one. */
   readCredential(clientId: string): Promise<CredentialRecord | undefined>;
   memberships(userId: string): Promise<readonly Membership[]>;
 }
@@ -34,7 +34,7 @@ export function createTenantDirectory(
   feed: Pick<ChangeFeed, 'cache'>,
   storage: Pick<Storage, 'organizations' | 'credentials'>,
 ): TenantDirectory {
-  /** All at once, whether it is there or not: how long it takes must not tell. */
+  /** Reads all at once, also for an unknown credential: the time it takes must not reveal which exist. */
   async function readCredential(clientId: string): Promise<CredentialRecord | undefined> {
     const [row, secrets, roles] = await Promise.all([
       storage.credentials.get(clientId),
@@ -58,10 +58,10 @@ export function createTenantDirectory(
   const organizations = feed.cache({ keyedBy: 'organizations', read: id => storage.organizations.get(id) });
   const credentials = feed.cache({
     keyedBy: 'credentials',
-    // With a workspace the roles go that were in it.
+    // A removed workspace removes the roles in it.
     alsoInvalidatedBy: ['organizations'],
     read: readCredential,
-    // Whoever makes ids up must not push out those that are in use.
+    // Made-up ids must not push out those in use.
     isCacheable: credential => credential !== undefined,
   });
   const members = feed.cache({

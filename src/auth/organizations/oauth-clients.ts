@@ -14,7 +14,7 @@ import { assignmentsOf, isAllowedFrom, isSecretLive } from './credential.ts';
 import type { CredentialRecord, TenantDirectory } from './directory.ts';
 import { effectiveAssignments, formatScope, parseScope, permissionsGrantedBy } from './roles.ts';
 
-/** What a program says of itself to the login service. */
+/** The credentials of a client, as it presents them. */
 interface ClientRequest {
   readonly clientId: string;
   readonly clientSecret: Secret;
@@ -22,11 +22,11 @@ interface ClientRequest {
   readonly requestId: string;
 }
 
-/** Programs that ask the login service for something. */
+/** Authenticates clients of the login service. */
 export interface ClientAuthentication {
   /**
-   * The credential whose secret was shown; undefined for one that is unknown, wrong, disabled, deleted or expired, or that
-   * may not come from there: all cost the same work. Throws `rate-limited`, and `unavailable` while the store does not
+   * Returns the credential of the presented secret; undefined for one that is unknown, wrong, disabled, deleted or
+   * expired, or not allowed from that address: all cost the same work. Throws `rate-limited`, and `unavailable` while the store does not
    * answer.
    */
   authenticate(request: ClientRequest): Promise<CredentialRecord | undefined>;
@@ -37,13 +37,13 @@ interface ClientDependencies {
   readonly secrets: IssuedSecrets;
   readonly limits: TokenLimits;
   readonly lastUsed: Pick<LastUsed, 'record'>;
-  /** Of an organization, or of none that is known. */
+  /** Undefined stands for no known organization. */
   readonly auditOf: (organization: string | undefined) => Pick<Audit, 'refused'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
 const ACTION = 'tokens.issue';
-/** As client ids are made; what is asked with anything else has the store asked for nobody. */
+/** The form of client ids; anything else is looked up as an unknown one. */
 const CLIENT_ID = /^[0-9A-Za-z]{32}$/;
 
 const DUMMY_SECRET: CredentialSecretRow = {
@@ -64,7 +64,7 @@ export function createClientAuthentication(dependencies: ClientDependencies): Cl
     address: string,
   ): { readonly secret: CredentialSecretRow } | { readonly refused: string } {
     const now = clock.now();
-    // Whoever has no secret is compared with one that nobody has.
+    // A client without secrets is compared with a dummy one.
     const candidates = known === undefined || known.secrets.length === 0 ? [DUMMY_SECRET] : known.secrets;
     const [secret] = candidates.filter(({ hash }) => isSameHash(hash, digest));
     if (known === undefined) return { refused: 'unknown client' };
@@ -87,7 +87,7 @@ export function createClientAuthentication(dependencies: ClientDependencies): Cl
         const isRemembered = directory.isCached(clientId);
         known = await directory.credential(clientId);
         verdict = checkSecret(known, secrets.digestOf(clientSecret.reveal()), address);
-        // Of an unknown one the store was asked just now: a known one must not be refused faster.
+        // An unknown one was just read from the store: a known one must not be refused faster.
         if ('refused' in verdict && isRemembered) await directory.readCredential(clientId);
       } catch (error) {
         attempt.abandoned();
@@ -117,11 +117,11 @@ const isSameHash = (hash: string, digest: string): boolean =>
 interface GrantRequest extends ClientRequest {
   /** Undefined when it was not named. */
   readonly audience: string | undefined;
-  /** What is asked for, as `user:<action>:<resource>`; everything the client has when left out. */
+  /** The requested permissions, as `user:<action>:<resource>`; all of the client's when left out. */
   readonly scope: string | undefined;
 }
 
-/** What a program is given for its secret (RFC 6749, section 4.4). */
+/** The result of the client credentials grant (RFC 6749, section 4.4). */
 type Grant =
   | {
       readonly kind: 'granted';
@@ -134,7 +134,7 @@ type Grant =
       readonly reason: 'client' | 'audience-missing' | 'audience-unknown' | 'scope';
     };
 
-/** Throws as `Clients.authenticate` does. */
+/** Throws as `ClientAuthentication.authenticate` does. */
 export type GrantToken = (request: GrantRequest) => Promise<Grant>;
 
 interface GrantDependencies {
@@ -142,7 +142,6 @@ interface GrantDependencies {
   readonly directory: Pick<TenantDirectory, 'organization'>;
   readonly tokens: Pick<AccessTokens, 'issue'>;
   readonly audience: readonly string[];
-  /** Of an organization. */
   readonly auditOf: (organization: string) => Pick<Audit, 'record' | 'refused'>;
 }
 
@@ -186,7 +185,7 @@ export function createClientGrant(dependencies: GrantDependencies): GrantToken {
   };
 }
 
-/** Less than is held is fine, more never; undefined for more. */
+/** Narrows the permitted permissions to the requested ones; undefined when more is requested. */
 function narrowScope(
   permitted: ReadonlySet<Permission>,
   scope: string | undefined,
@@ -203,8 +202,8 @@ const refused = (reason: Extract<Grant, { kind: 'refused' }>['reason']): Grant =
 });
 
 /**
- * Ends one access token of the client that asks, in all processes before it resolves; what is no token of ours has ended
- * already. Throws as `Clients.authenticate` does.
+ * Revokes an access token of the client, in all processes before it resolves; a text that is no token counts as ended.
+ * Throws as `ClientAuthentication.authenticate` does.
  */
 export type RevokeToken = (
   request: ClientRequest & { readonly token: string },
@@ -216,7 +215,6 @@ interface RevocationDependencies {
   readonly storage: Pick<Storage, 'transaction'>;
   readonly feed: Pick<ChangeFeed, 'waitForPropagation'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Of an organization. */
   readonly auditOf: (organization: string) => Pick<Audit, 'record'>;
 }
 

@@ -16,7 +16,7 @@ interface Dependencies {
   readonly passwords: Pick<Passwords, 'hash'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Ids;
-  /** Whoever asks, as rows name them. */
+  /** Recorded in the rows as their creator. */
   readonly actor: string;
 }
 
@@ -31,14 +31,14 @@ interface CreatedOrganization {
   readonly organization: OrganizationRow;
   readonly owner: UserRow;
   /**
-   * The owner's, to be changed at the first sign-in, in the place of any they had before, which whoever added them
-   * elsewhere may know; undefined for somebody whom an identity provider signs in.
+   * The owner's, to be changed at the first sign-in. It replaces a former one, which another organization may know;
+   * undefined for an owner whom an identity provider signs in.
    */
   readonly password: Secret | undefined;
 }
 
 /**
- * An organization with its first workspace and its owner. Throws `invalid-request` for ids and addresses that are not
+ * Creates an organization with its first workspace and its owner. Throws `invalid-request` for ids and addresses that are not
  * allowed, `conflict` when the organization exists.
  */
 export async function createOrganization(
@@ -71,7 +71,7 @@ export async function createOrganization(
   });
 }
 
-/** Answers it as it is now. Throws `not-found`. */
+/** Returns the changed organization. Throws `not-found`. */
 export async function setRoleSelector(
   { storage, clock }: Pick<Dependencies, 'storage' | 'clock'>,
   id: string,

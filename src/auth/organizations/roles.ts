@@ -2,7 +2,7 @@ import type { OrganizationRow, WorkspaceRoleRow } from '../../storage/stores/org
 import type { OrganizationRole } from '../../storage/tables.ts';
 import { isRole, type Permission, permissionsOf, RESOURCES, type Role } from '../permissions.ts';
 
-/** How somebody stands to an organization, and to its workspaces one by one. */
+/** A role in an organization, and roles in single workspaces. */
 export interface RoleAssignments {
   readonly role: OrganizationRole;
   readonly roles: readonly WorkspaceRoleRow[];
@@ -10,24 +10,24 @@ export interface RoleAssignments {
 
 const RANKS: Readonly<Record<OrganizationRole, number>> = { user: 0, admin: 1, owner: 2 };
 
-/** Whether who holds `own` may give `given` to others. */
+/** An actor may give roles up to its own. */
 export const canGrant = (grantor: OrganizationRole, granted: OrganizationRole): boolean =>
   RANKS[grantor] >= RANKS[granted];
 
-/** Where the plan has no role selector every token of a credential is Admin, whatever the credential says. */
+/** Where the plan has no role selector every token of a credential is Admin, whatever its roles. */
 export const effectiveAssignments = (
   organization: Pick<OrganizationRow, 'role_selector'>,
   assignments: RoleAssignments,
 ): RoleAssignments => (organization.role_selector === 1 ? assignments : { role: 'admin', roles: [] });
 
-/** What it comes to in a workspace, by its id in the organization; undefined for no access. */
+/** The resulting role in a workspace, by its id in the organization; undefined for no access. */
 export function roleInWorkspace({ role, roles }: RoleAssignments, workspace: string): Role | undefined {
   if (role !== 'user') return 'admin';
   const found = roles.find(row => row.workspace === workspace)?.role;
   return found !== undefined && isRole(found) ? found : undefined;
 }
 
-/** What it comes to in all workspaces together. */
+/** The permissions in all workspaces together. */
 export function permissionsGrantedBy({ role, roles }: RoleAssignments): ReadonlySet<Permission> {
   if (role !== 'user') return permissionsOf('admin');
   const granted = new Set<Permission>();
@@ -36,7 +36,7 @@ export function permissionsGrantedBy({ role, roles }: RoleAssignments): Readonly
   return granted;
 }
 
-/** Whether anything of `before` is missing in `after`. */
+/** True when `before` grants something that `after` does not. */
 export function isReduced(after: RoleAssignments, before: RoleAssignments): boolean {
   if (RANKS[after.role] < RANKS[before.role]) return true;
   if (before.role !== 'user' || after.role !== 'user') return false;
@@ -68,7 +68,7 @@ const PERMISSIONS: ReadonlyMap<string, Permission> = new Map(
   ALL.map(permission => [asScope(permission), permission]),
 );
 
-/** What a scope asks for; undefined when it names something that nobody has. */
+/** The permissions of a scope; undefined when it names an unknown one. */
 export function parseScope(scope: string): ReadonlySet<Permission> | undefined {
   const found = new Set<Permission>();
   for (const word of scope.split(' ')) {

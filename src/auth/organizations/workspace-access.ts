@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
-import { AppError, notFound } from '../../lib/errors.ts';
+import { notFound } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { OrganizationRole } from '../../storage/tables.ts';
@@ -9,30 +9,30 @@ import type { ChangeFeed } from '../change-feed.ts';
 import { type Authenticate, createUserDirectory, type UserDirectory } from '../sessions/authenticate.ts';
 import { parseLabel } from '../tenant-name.ts';
 import { type AccessClaims, createAccessTokens, subjectKindOf } from '../tokens/access-tokens.ts';
-import { bearerToken } from '../tokens/jwt.ts';
+import { bearerToken, unauthenticated, verifyBearer } from '../tokens/jwt.ts';
 import type { TokenKeys } from '../tokens/keys.ts';
 import { isAllowedFrom } from './credential.ts';
 import { createTenantDirectory, type TenantDirectory } from './directory.ts';
 import { effectiveAssignments, parseScope, type RoleAssignments, roleInWorkspace } from './roles.ts';
 
-/** Who may come in to a workspace, and who manages an organization. */
+/** Authenticates the callers of workspaces and of organizations. */
 export interface WorkspaceAccess {
-  /** Throws `not-found` for whoever has no part in the workspace: nobody learns that it is there. */
+  /** Throws `not-found` for a caller without a role in the workspace, who must not learn that it exists. */
   authenticateIn(workspace: string): Authenticate;
-  /** Who calls in the name of the organization. Throws `not-found` for whoever has no part in it. */
+  /** Throws `not-found` for a caller without a role in the organization. */
   organizationActorOf(
     organization: string,
     authorization: string | undefined,
     address: string,
   ): Promise<OrganizationActor>;
-  /** Whether a user of the login service has a role in the workspace. */
+  /** True when a user of the login service has a role in the workspace. */
   hasAccess(workspace: string, userId: string): Promise<boolean>;
 }
 
 interface WorkspaceAccessDependencies {
-  /** Of tokens that the login service has issued. */
+  /** Verifies access tokens of the login service. */
   readonly tenants: Pick<TenantIdentity, 'authenticate'>;
-  /** Of tokens for sessions of browsers. */
+  /** Verifies tokens of browser sessions. */
   readonly sessions: Authenticate;
   readonly directory: Pick<TenantDirectory, 'memberships'>;
 }
@@ -82,7 +82,7 @@ export function createWorkspaceAccess({
   };
 }
 
-/** Which of the two has issued a token: each refuses what the other has. */
+/** Selects the issuer of a token by its type: each refuses tokens of the other. */
 function isSessionToken(authorization: string | undefined): boolean {
   const token = authorization === undefined ? undefined : bearerToken(authorization);
   try {
@@ -92,13 +92,13 @@ function isSessionToken(authorization: string | undefined): boolean {
   }
 }
 
-/** `hosted` of the settings, as far as tokens go. */
+/** The part of `hosted` that is about tokens. */
 interface AccessSettings {
   readonly authUrl: string;
   readonly audience: readonly string[];
 }
 
-/** Whoever has shown an access token, as the store knows them at this moment. */
+/** The subject of an access token, as the store knows it at this moment. */
 interface Principal {
   readonly kind: 'credential' | 'member';
   /** Client id or user id. */
@@ -107,20 +107,20 @@ interface Principal {
   readonly organization: string;
   /** In the organization. */
   readonly role: OrganizationRole;
-  /** What was shown to prove it. */
+  /** The token that was presented. */
   readonly token: NonNullable<Actor['token']>;
-  /** What it was asked for, when that was less than everything. */
+  /** The permissions that it was requested for, when these are less than everything. */
   readonly tokenScope: Actor['tokenScope'];
-  /** The same as an actor in a workspace, by its key; undefined where there is no access. */
+  /** The actor in a workspace, by its key; undefined without access. */
   actorIn(workspace: string): Actor | undefined;
 }
 
-/** Who calls a hosted installation: the face of this room there. */
+/** Authenticates callers of a hosted installation by access token. */
 export interface TenantIdentity {
   /**
-   * By the value of the Authorization header; `address` is where the call comes from. Everything is looked up for each
-   * call, so what is disabled, deleted, expired or lowered counts at once. Throws `unauthenticated`, and `unavailable`
-   * while the store does not answer.
+   * Takes the value of the Authorization header and the address of the caller. Everything is looked up for each call,
+   * so disabling, deleting, expiring and lowering take effect at once. Throws `unauthenticated`, and `unavailable` while
+   * the store does not answer.
    */
   authenticate(authorization: string | undefined, address: string | undefined): Promise<Principal>;
 }
@@ -131,11 +131,11 @@ interface TenantIdentityDependencies {
   readonly keys: TokenKeys;
   readonly clock: Pick<Clock, 'now'>;
   readonly ids: Ids;
-  /** They count from the start on. */
+  /** Read once, at the start. */
   readonly settings: AccessSettings;
 }
 
-/** Somebody who is there and may come in. */
+/** A subject that exists and is allowed in. */
 interface AuthenticatedSubject {
   readonly name: string;
   readonly assignments: RoleAssignments;
@@ -150,21 +150,7 @@ export function createTenantIdentity(dependencies: TenantIdentityDependencies): 
 
   return {
     async authenticate(authorization, address) {
-      if (authorization === undefined)
-        throw unauthenticated(
-          'No token was sent; ask the login service for one and send "Authorization: Bearer <token>"',
-        );
-      const token = bearerToken(authorization);
-      if (token === undefined)
-        throw unauthenticated('The Authorization header is not of the form "Bearer <token>"');
-      const verified = await tokens.verify(token);
-      if (verified.kind === 'refused')
-        throw unauthenticated(
-          verified.reason === 'expired'
-            ? 'The token has expired; ask the login service for another one'
-            : NOT_VALID,
-        );
-      const { claims } = verified;
+      const claims = await verifyBearer(authorization, tokens, REMEDIES);
       const [organization, found, isRevoked] = await Promise.all([
         tenants.organization(claims.org),
         lookups[subjectKindOf(claims)](claims, address),
@@ -181,7 +167,11 @@ export function createTenantIdentity(dependencies: TenantIdentityDependencies): 
   };
 }
 
-const NOT_VALID = 'The token is not valid here; ask the login service for another one';
+const REMEDIES = {
+  missing: 'ask the login service for one',
+  invalid: 'ask the login service for another one',
+};
+const NOT_VALID = `The token is not valid here; ${REMEDIES.invalid}`;
 
 function principalOf(claims: AccessClaims, { name, assignments }: AuthenticatedSubject): Principal {
   const { sub: id, org: organization, jti, exp, narrow, scope } = claims;
@@ -232,5 +222,3 @@ const memberLookup =
     if (user.disabled === 1 || user.version !== cv || user.force_password_change === 1) return undefined;
     return { name: user.username, assignments: membership };
   };
-
-const unauthenticated = (message: string): AppError => new AppError('unauthenticated', message);

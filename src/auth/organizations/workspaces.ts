@@ -9,7 +9,7 @@ import { invalidField } from '../users/user.ts';
 
 const MOST_WORKSPACES = 100;
 
-/** What is said of a workspace; what is left out of a change stays. */
+/** The fields of a workspace; those left out of a change stay. */
 interface WorkspaceFields {
   readonly alias?: string | undefined;
   readonly description?: string | undefined;
@@ -17,14 +17,14 @@ interface WorkspaceFields {
   readonly tags?: readonly string[] | undefined;
 }
 
-/** What a manager sees and does of the organization's workspaces. All throw `not-found` for one that is not there. */
+/** The workspaces of organizations. All throw `not-found` for an unknown one. */
 export interface Workspaces {
   list(organization: string): Promise<readonly WorkspaceTable[]>;
   get(organization: string, id: string): Promise<WorkspaceTable>;
-  /** It runs in every process within seconds. Throws `invalid-request` for its id, and `conflict` when it is taken. */
+  /** Every process runs it within seconds. Throws `invalid-request` for its id, and `conflict` when it is taken. */
   create(actor: OrganizationActor, id: string, fields: WorkspaceFields): Promise<WorkspaceTable>;
   update(actor: OrganizationActor, id: string, fields: WorkspaceFields): Promise<WorkspaceTable>;
-  /** Nobody reaches it any more; what it has kept stays in the store, for one of the same name. */
+  /** It can no longer be reached; its data stays in the store, for a workspace of the same id. */
   remove(actor: OrganizationActor, id: string): Promise<void>;
 }
 

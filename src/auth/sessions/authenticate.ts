@@ -1,21 +1,22 @@
-import { AppError } from '../../lib/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { UserRow } from '../../storage/stores/users.ts';
 import type { Actor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
-import { bearerToken } from '../tokens/jwt.ts';
+import { unauthenticated, verifyBearer } from '../tokens/jwt.ts';
 import type { SessionTokens } from '../tokens/session-tokens.ts';
 import { roleOf } from '../users/user.ts';
 
 /**
- * Who calls, by the value of the Authorization header. The user is looked at for each call, so a change of role or a
- * removed user counts at once. Throws `unauthenticated`, and `unavailable` while the store does not answer.
+ * Finds the caller by the value of the Authorization header. The user is looked up for each call, so a changed role or
+ * a removed user takes effect at once. Throws `unauthenticated`, and `unavailable` while the store does not answer.
  */
 export type Authenticate = (
   authorization: string | undefined,
-  /** Where the call comes from; some may call from certain places only. */
+  /** Address of the caller: some may call from certain addresses only. */
   address?: string,
 ) => Promise<Actor>;
+
+const REMEDIES = { missing: 'log in', invalid: 'log in again' };
 
 export function createAuthenticate(options: {
   tokens: SessionTokens;
@@ -23,19 +24,7 @@ export function createAuthenticate(options: {
 }): Authenticate {
   const { tokens, directory } = options;
   return async authorization => {
-    if (authorization === undefined)
-      throw unauthenticated('No token was sent; log in and send "Authorization: Bearer <token>"');
-    const token = bearerToken(authorization);
-    if (token === undefined)
-      throw unauthenticated('The Authorization header is not of the form "Bearer <token>"');
-    const verified = await tokens.verify(token);
-    if (verified.kind === 'refused')
-      throw unauthenticated(
-        verified.reason === 'expired'
-          ? 'The token has expired; log in again'
-          : 'The token is not valid here; log in again',
-      );
-    const { sub, ver, jti, exp, sid } = verified.claims;
+    const { sub, ver, jti, exp, sid } = await verifyBearer(authorization, tokens, REMEDIES);
     const user = await directory.find(sub);
     if (user === undefined || user.disabled === 1 || user.version !== ver)
       throw unauthenticated('The token is not valid here; log in again');
@@ -53,15 +42,13 @@ export function createAuthenticate(options: {
   };
 }
 
-const unauthenticated = (message: string): AppError => new AppError('unauthenticated', message);
-
-/** Users, given-back tokens and ended sessions as every request needs them. */
+/** Caches users, revoked tokens and sessions, which every request needs. */
 export interface UserDirectory {
-  /** Throws `unavailable` when the store has not said for 2 seconds whether something changed. */
+  /** Throws `unavailable` when the store has not answered for 2 seconds whether something changed. */
   find(id: string): Promise<UserRow | undefined>;
-  /** Whether the token was given back. Throws as `find` does. */
+  /** Throws as `find` does. */
   isRevoked(tokenId: string): Promise<boolean>;
-  /** Whether the browser's session is still there. Throws as `find` does. */
+  /** False once the browser's session has ended. Throws as `find` does. */
   hasSession(id: string): Promise<boolean>;
 }
 

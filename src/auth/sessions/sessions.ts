@@ -7,52 +7,52 @@ import type { SessionRow } from '../../storage/stores/sessions.ts';
 import type { UserRow } from '../../storage/stores/users.ts';
 import type { SessionTokens } from '../tokens/session-tokens.ts';
 
-/** Somebody has to sign in again after so long, whatever they do. */
+/** A session ends after this time, whatever its activity. */
 const LONGEST_MS = 12 * 3_600_000;
-/** What is older than this is written down again when it is used. */
+/** The least time between two writes of a session's last activity. */
 const TOUCH_INTERVAL_MS = 60_000;
 const MOST_PER_USER = 20;
 const TOKEN_SECONDS = 300;
 const SECRET_BYTES = 32;
-/** More than that is not worth its place for naming the user at a logout. */
+/** A longer one is not kept for the logout at the provider. */
 const LONGEST_ID_TOKEN = 16_384;
 
-/** A browser in which somebody is signed in. */
+/** The session of a signed-in browser. */
 export interface BrowserSession {
-  /** Follows from the secret, which it does not tell. */
+  /** Derived from the secret, which it does not reveal. */
   readonly id: string;
   readonly user: UserRow;
   readonly method: SessionRow['method'];
-  /** What scripts of our own page send along with a change, and no other page can know. */
+  /** Sent by scripts of our own page with each change; no other page can know it. */
   readonly csrfToken: string;
-  /** Epoch ms after which it is over whatever happens. */
+  /** Epoch ms at which it ends whatever happens. */
   readonly endsAt: number;
-  /** Epoch ms after which it is over unless somebody does something in it. */
+  /** Epoch ms at which it ends without activity. */
   readonly idleAt: number;
 }
 
 interface SessionStart {
   readonly user: UserRow;
   readonly method: SessionRow['method'];
-  /** What the identity provider said of the user; it is shown there again at the end. */
+  /** The identity provider's ID token of the user, which its logout needs. */
   readonly idToken?: string;
-  /** What the cookie of the browser holds; that session is over with the new one. */
+  /** Secret of the browser's present session, which the new one ends. */
   readonly former?: string | undefined;
 }
 
 /** Sessions of browsers, each known by a secret that only its cookie holds. */
 export interface BrowserSessions {
-  /** Answers the secret, a new one each time: one that somebody else has planted is worth nothing. */
+  /** Returns a new secret each time, so that a planted one is worth nothing. */
   begin(start: SessionStart): Promise<{ readonly secret: string; readonly session: BrowserSession }>;
-  /** Undefined when it is over, or when the user is not what they were at the sign-in. */
+  /** Undefined when it has ended, or when the user's tokens have ended since the sign-in. */
   find(secret: string): Promise<BrowserSession | undefined>;
-  /** Books that somebody does something in it, which its idle limit counts from. Answers as `find` does then. */
+  /** Records activity, from which the idle limit counts. Returns as `find` does then. */
   touch(secret: string): Promise<BrowserSession | undefined>;
-  /** A token of the session's user that lives for minutes, and ends with the session. */
+  /** Issues a token of the user that is valid for minutes, and ends with the session. */
   issueToken(session: BrowserSession): Promise<{ readonly token: string; readonly expiresIn: number }>;
-  /** Answers the ID token it began with, if there was one. */
+  /** Returns the ID token it began with, if there was one. */
   end(secret: string): Promise<{ readonly idToken: string | undefined }>;
-  /** Removes what is over. Answers how many these were. */
+  /** Removes ended sessions. Returns their number. */
   sweep(): Promise<number>;
 }
 
@@ -61,7 +61,7 @@ interface Dependencies {
   readonly keyRing: Pick<KeyRing, 'encrypt' | 'decrypt' | 'lacksKeyOf'>;
   readonly tokens: Pick<SessionTokens, 'issue'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Seconds without anybody doing anything; asked each time. */
+  /** Seconds without activity; read each time. */
   readonly idleSeconds: () => number;
 }
 
@@ -139,7 +139,7 @@ export function createBrowserSessions({
     async end(secret) {
       const row = await storage.transaction(tx => endIn(tx, secret));
       const sealed = row?.id_token ?? null;
-      // A key that is gone must keep nobody signed in: the provider is then not told who it is.
+      // A lost key must not keep anybody signed in: the logout at the provider then names no user.
       const isReadable = row !== undefined && sealed !== null && !keyRing.lacksKeyOf(sealed);
       return { idToken: isReadable ? keyRing.decrypt(sealed, placeOf(row.id)) : undefined };
     },
@@ -151,7 +151,7 @@ export function createBrowserSessions({
   };
 }
 
-/** Numbered as a change of users is, for processes that did not hear of it: tokens of the session are over. */
+/** Counted as a change of users, for processes that were not notified: the session's tokens end. */
 async function endIn(
   tx: Pick<Transaction, 'incrementUserChanges' | 'removeSession'>,
   secret: string,
@@ -164,7 +164,7 @@ const sessionId = (secret: string): string => createHash('sha256').update(secret
 
 const placeOf = (id: string): string => `sessions|id_token|${id}`;
 
-/** Follows from the secret, which it does not tell. */
+/** Derived from the secret, which it does not reveal. */
 const csrfTokenOf = (secret: string): string =>
   createHmac('sha256', secret).update('csrf').digest('base64url');
 

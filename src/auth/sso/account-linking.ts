@@ -13,23 +13,23 @@ import { newUserRow, parseUsername, roleOf } from '../users/user.ts';
 import type { ProviderClaims } from './provider.ts';
 import { type RefusalReason, SignInRefused } from './refusal.ts';
 
-/** Somebody as the provider knows them. */
+/** A person as the provider knows them. */
 interface ProviderIdentity {
   readonly issuer: string;
   readonly subject: string;
   readonly claims: ProviderClaims;
-  /** Of the browser that they came with. */
+  /** Address of the browser. */
   readonly address: string;
   readonly requestId: string;
 }
 
-/** Who of this server somebody of the provider is. */
+/** Finds the user of an identity of the provider. */
 export interface AccountLinking {
-  /** The claims by which that is decided. */
+  /** The claims that `resolveUser` needs. */
   requiredClaims(settings: OpenidSettings): readonly string[];
-  /** Throws `SignInRefused` for whoever may not come in. */
+  /** Throws `SignInRefused` for an identity that is not allowed in. */
   resolveUser(identity: ProviderIdentity, settings: OpenidSettings): Promise<UserRow>;
-  /** Whether passwords may end once this user has come in by the provider. */
+  /** True for a user whose sign-in by the provider allows to switch off passwords. */
   isAdmin(user: UserRow): Promise<boolean>;
 }
 
@@ -43,7 +43,7 @@ interface ProvisioningDependencies {
 }
 
 /**
- * Users are made at the first sign-in, with the role of their groups. A name that a local user has is never theirs.
+ * Provisions users at their first sign-in, with the role of their groups. They never get the name of a local user.
  */
 export function createUserProvisioning({
   storage,
@@ -66,7 +66,7 @@ export function createUserProvisioning({
   async function provision(identity: ProviderIdentity, settings: OpenidSettings): Promise<UserRow> {
     return storage.transaction(async tx => {
       const version = await tx.incrementUserChanges();
-      // Of two first sign-ins at the same moment one makes the user, and the other finds it then.
+      // Of two first sign-ins at the same moment one adds the user, and the other finds it.
       const known = await tx.userByIdentity(identity.issuer, identity.subject);
       if (known !== undefined) return known;
       const user = newUserRow({
@@ -129,7 +129,7 @@ export function createUserProvisioning({
   };
 }
 
-/** What the provider calls them, unless somebody else is called so here. */
+/** The first name of the provider's that no other user has, else one with a digest of the identity. */
 async function availableUsername(
   tx: Transaction,
   { issuer, subject, claims }: ProviderIdentity,
@@ -155,7 +155,6 @@ interface LinkingDependencies {
   readonly storage: Pick<Storage, 'transaction' | 'users' | 'organizations'>;
   readonly feed: Pick<ChangeFeed, 'waitForPropagation'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Of each organization. */
   readonly auditOf: OrganizationAudits['forOrganization'];
   readonly logger: Logger;
 }
@@ -163,8 +162,8 @@ interface LinkingDependencies {
 type UserReaders = Pick<Transaction, 'userByIdentity' | 'userByName' | 'membershipsOf'>;
 
 /**
- * Members of organizations. Somebody is found by the identity that was bound before, else by a verified address that is
- * a member's, whose user is then bound to that identity for good. Nobody is added, and no claim gives a role.
+ * Links identities to members of organizations. A member is found by the identity linked before, else by a verified
+ * address, whose user is then linked to that identity for good. No user is added, and no claim gives a role.
  */
 export function createMemberLinking({
   storage,
@@ -193,7 +192,7 @@ export function createMemberLinking({
     throw new SignInRefused(refused);
   }
 
-  /** Answers the user before and after; both are the same when another sign-in was faster. */
+  /** Returns the user before and after; both are the same when another sign-in was faster. */
   const linkIdentity = (
     identity: ProviderIdentity,
   ): Promise<{ readonly before: UserRow; readonly after: UserRow }> =>
@@ -238,10 +237,10 @@ export function createMemberLinking({
 
 type MemberLookup =
   | { readonly refused?: never; readonly user: UserRow }
-  /** `user` is the member whom it concerns. */
+  /** `user` is the member concerned. */
   | { readonly refused: RefusalReason; readonly user?: UserRow };
 
-/** The member, or why there is none to let in. */
+/** Finds the member, or the reason of the refusal. */
 async function lookUpMember(
   { userByIdentity, userByName, membershipsOf }: UserReaders,
   { issuer, subject, claims }: ProviderIdentity,
@@ -260,13 +259,13 @@ async function lookUpMember(
   return open(user);
 }
 
-/** Whether nothing is left to write at a sign-in. */
+/** True when a sign-in has nothing left to write. */
 const isLinked = (user: UserRow, { issuer, subject }: ProviderIdentity): boolean =>
   user.issuer === issuer && user.subject === subject && user.force_password_change === 0;
 
 /**
- * The user bound to the identity. Nobody who comes by the provider is asked for another password, so one that somebody
- * else has chosen is over, with the tokens it has given.
+ * The user linked to the identity. The provider's users are not asked for another password, so one that somebody else
+ * has chosen ends, with its tokens.
  */
 function linkedTo(
   user: UserRow,
@@ -278,13 +277,13 @@ function linkedTo(
   return { ...bound, version, password: '', force_password_change: 0 };
 }
 
-/** Some providers write every claim as a text. */
+/** Some providers send every claim as a text. */
 const verifiedEmail = ({ email, email_verified: verified }: ProviderClaims): string | undefined =>
   typeof email === 'string' && (verified === true || verified === 'true') ? email : undefined;
 
-/** The name of the user with that address, if one can have it. */
+/** The user name of that address; undefined for an invalid one. */
 function memberName(email: string): string | undefined {
-  // They would be spelled as an address that nobody has verified.
+  // Normalizing would turn them into an address that was not verified.
   if ([...email].some(becomesAscii)) return undefined;
   try {
     return parseEmail(email);
@@ -293,7 +292,7 @@ function memberName(email: string): string | undefined {
   }
 }
 
-/** As the Kelvin sign, which is a k in lower case. */
+/** Such as the Kelvin sign, which is a k in lower case. */
 const becomesAscii = (letter: string): boolean =>
   letter > '\x7f' && letter.normalize('NFC').toLowerCase() <= '\x7f';
 
@@ -301,7 +300,7 @@ type RoleSettings = Pick<OpenidSettings, 'groups' | 'mode' | 'strict'>;
 
 export type RoleDecision =
   | { readonly kind: 'role'; readonly role: Role }
-  /** The provider has told nothing of groups, so the role stays what it is. */
+  /** The provider sent no groups, so the role stays. */
   | { readonly kind: 'kept'; readonly role: Role }
   | { readonly kind: 'refused' };
 
@@ -311,7 +310,7 @@ export function groupsIn(claim: unknown): readonly string[] | undefined {
   return Array.isArray(claim) ? claim.filter(one => typeof one === 'string') : undefined;
 }
 
-/** Which role somebody has by their groups. `present` is the role so far, undefined at the first sign-in. */
+/** Decides the role by the groups. `present` is the role so far, undefined at the first sign-in. */
 export function decideRole(
   claim: readonly string[] | undefined,
   present: Role | undefined,
@@ -324,7 +323,7 @@ export function decideRole(
   return { kind: 'role', role: mapped ?? groups.default };
 }
 
-/** Each role may all that those after it may. */
+/** Each role includes those after it. */
 function highestRole(names: readonly string[], mapping: RoleSettings['groups']['mapping']): Role | undefined {
   const roles = names.flatMap(name => (Object.hasOwn(mapping, name) ? (mapping[name] ?? []) : []));
   return ROLES.find(role => roles.includes(role));

@@ -6,12 +6,12 @@ import type { KeyRing } from '../../lib/keyring.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { SignInRefused } from './refusal.ts';
 
-/** A sign-in that has gone to the provider and is awaited back, by the browser that holds it. */
+/** A sign-in that was sent to the provider, kept by the browser until it returns. */
 const requestSchema = z.strictObject({
   issuer: z.string(),
   state: z.string(),
   nonce: z.string(),
-  /** RFC 7636: what proves to the provider that whoever asks for the tokens has begun the sign-in. */
+  /** The PKCE code verifier (RFC 7636). */
   verifier: z.string(),
   returnTo: z.string(),
   /** Epoch ms. */
@@ -23,7 +23,7 @@ export const AUTHORIZATION_REQUEST_MS = 600_000;
 const RANDOM_BYTES = 32;
 const PLACE = 'cookie|sso';
 
-/** With values that nobody can guess. */
+/** Generates state, nonce and verifier. */
 export function newAuthorizationRequest(facts: {
   issuer: string;
   returnTo: string;
@@ -36,13 +36,13 @@ export function newAuthorizationRequest(facts: {
   return { issuer, state, nonce, verifier, returnTo, endsAt: now + AUTHORIZATION_REQUEST_MS };
 }
 
-/** What the browser holds meanwhile: nothing it can read, and nothing the store has to keep for strangers. */
+/** Seals it for the browser's cookie: the browser cannot read it, and the store keeps nothing for strangers. */
 export const sealAuthorizationRequest = (
   request: AuthorizationRequest,
   keyRing: Pick<KeyRing, 'encrypt'>,
 ): string => keyRing.encrypt(JSON.stringify(request), PLACE);
 
-/** Undefined for what this installation has not sealed. */
+/** Undefined for a text that this installation has not sealed. */
 function unsealAuthorizationRequest(
   sealed: string,
   keyRing: Pick<KeyRing, 'decrypt'>,
@@ -55,8 +55,8 @@ function unsealAuthorizationRequest(
 }
 
 /**
- * The sign-in that comes back in the browser that has begun it with the issuer: each counts once, in whichever process
- * it comes back. Throws `SignInRefused`.
+ * Opens the request that the browser brings back from the issuer. Each is accepted once, in whichever process it comes
+ * back. Throws `SignInRefused`.
  */
 export async function consumeAuthorizationRequest(
   given: { readonly search: string; readonly cookie: string | undefined; readonly issuer: string },
@@ -90,12 +90,12 @@ const LONGEST_PATH = 1024;
 /** Control characters, which browsers drop, and backslashes, which they read as slashes. */
 const MISREAD = /[\p{Cc}\\]/u;
 
-/** A path of this very server that was asked for, `/` for anything else: nobody may be led elsewhere by a sign-in. */
+/** A path of this server as it is, `/` for anything else: a sign-in must not redirect to another site. */
 export function returnPath(text: string | undefined): string {
   if (text === undefined || text.length > LONGEST_PATH || MISREAD.test(text)) return '/';
   if (!text.startsWith('/') || text.startsWith('//') || !URL.canParse(text, SENTINEL)) return '/';
   const url = new URL(text, SENTINEL);
   const path = url.pathname + url.search + url.hash;
-  // What the parser resolves may begin with two slashes again.
+  // The parsed path may begin with two slashes again.
   return url.origin === SENTINEL && !path.startsWith('//') ? path : '/';
 }

@@ -2,29 +2,29 @@ import { AppError } from '../../lib/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { AuthSettings } from '../settings.ts';
 
-/** The issuer by which an admin has signed in, as the last one did. */
+/** The issuer by which an admin signed in last. */
 const ADMIN_SIGN_IN_ISSUER = 'sso_proven_issuer';
 
-/** `kept`: on although the settings say off, as no admin has come in by the provider yet. */
+/** `kept`: on although the settings say off, as no admin has signed in by the provider yet. */
 export type LocalLoginState = 'on' | 'off' | 'kept';
 
 /**
- * Allow login as Local User: whether passwords of this server count. Nobody is to lock themselves out by a provider
- * that does not let them in, so an admin must have come in by it before they end.
+ * "Allow login as Local User": local passwords are accepted. They cannot be switched off before an admin has signed in
+ * by the provider, so that nobody is locked out by one that does not work.
  */
 export interface LocalLogin {
   state(): Promise<LocalLoginState>;
   /** Throws `local-login-disabled` while it is off. */
   assertAllowed(): Promise<void>;
-  /** Throws `conflict` when the next settings would switch it off and nobody has shown that there is another way. */
+  /** Throws `conflict` when the next settings would switch it off before an admin has signed in by the provider. */
   assertCanApply(next: AuthSettings, now: AuthSettings): Promise<void>;
-  /** Books that an admin has signed in by the provider. */
+  /** Records that an admin has signed in by the provider. */
   recordAdminSignIn(issuer: string): Promise<void>;
 }
 
 export function createLocalLogin(options: {
   readonly storage: Pick<Storage, 'instanceValue' | 'transaction'>;
-  /** Asked each time. */
+  /** Read each time. */
   readonly settings: () => AuthSettings;
 }): LocalLogin {
   const { storage, settings } = options;
@@ -64,5 +64,5 @@ export function createLocalLogin(options: {
   };
 }
 
-/** Without a provider there is nothing else to come in by. */
+/** Without a provider local login is the only way in. */
 const isDisabledIn = ({ type, fallback }: AuthSettings): boolean => type === 'openid' && !fallback;

@@ -16,7 +16,7 @@ import {
 import { SignInRefused } from './refusal.ts';
 import type { SingleSignOn } from './single-sign-on.ts';
 
-/** Who has signed in at the login service, for the page of one workspace, in the browser that has begun it there. */
+/** A user signed in at the login service, bound to one workspace and to the browser's authorization request. */
 const codeSchema = z.strictObject({
   userId: z.string(),
   userVersion: z.number(),
@@ -26,12 +26,12 @@ const codeSchema = z.strictObject({
   endsAt: z.number(),
 });
 
-/** The browser is on its way already. */
+/** The browser is being redirected already. */
 const LOGIN_CODE_MS = 60_000;
 const PLACE = 'code|sign-in';
 const ACTION = 'auth.handOver';
 
-/** What the browser takes to the page of a workspace; it counts once, as the state that it is bound to does. */
+/** The one-time code that the browser exchanges for a session at the page of a workspace; its state is accepted once. */
 export const issueLoginCode = (
   { user, workspace, state }: { readonly user: UserRow; readonly workspace: string; readonly state: string },
   { keyRing, clock }: { readonly keyRing: Pick<KeyRing, 'encrypt'>; readonly clock: Pick<Clock, 'now'> },
@@ -52,13 +52,13 @@ interface Dependencies {
   readonly keyRing: Pick<KeyRing, 'encrypt' | 'decrypt'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly audit: Pick<Audit, 'record' | 'refused'>;
-  /** As the store knows it. */
+  /** Its key in the store. */
   readonly workspace: string;
-  /** Where the login service is, without a slash at its end. */
+  /** Address of the login service, without a slash at its end. */
   readonly authUrl: () => string;
 }
 
-/** Signing in to the page of a workspace by way of the login service. */
+/** Signs in to the page of a workspace by way of the login service. */
 export function createLoginServiceSignOn(dependencies: Dependencies): SingleSignOn {
   const { storage, sessions, keyRing, clock, audit, workspace, authUrl } = dependencies;
 

@@ -1,4 +1,3 @@
-import type { CustomFetch } from 'openid-client';
 import * as openid from 'openid-client';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
@@ -7,12 +6,12 @@ import { HttpFailure } from '../../lib/http/failure.ts';
 import type { OpenidSettings } from '../settings.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 
-/** What the provider publishes of itself is asked for again after so long. */
+/** How long the provider's published configuration is used before it is discovered again. */
 const CACHE_MS = 3_600_000;
-/** Whoever cannot be reached is not asked again for each that would sign in. */
+/** An unreachable provider is not asked again for each sign-in. */
 const RETRY_AFTER_FAILURE_MS = 5000;
 
-/** Why the provider could not be used: it cannot be reached, it said no, or what it said does not hold. */
+/** The provider cannot be reached, denied the sign-in, or gave an invalid answer. */
 export class ProviderFailure extends Error {
   readonly kind: 'unreachable' | 'denied' | 'invalid';
 
@@ -30,8 +29,8 @@ interface RedeemedIdentity {
   readonly issuer: string;
   readonly subject: string;
   /**
-   * Of the ID token, with those of the userinfo endpoint where the token lacks one that was wanted; `email` and
-   * `email_verified` are of the same one.
+   * From the ID token, and from the userinfo endpoint where the token lacks a required one; `email` and
+   * `email_verified` come from the same of the two.
    */
   readonly claims: ProviderClaims;
 }
@@ -40,122 +39,136 @@ interface RedeemedIdentity {
 export interface Provider {
   /** Throws when it cannot be reached or calls itself by another name. */
   discover(): Promise<void>;
-  /** Where the browser goes. */
+  /** The address to redirect the browser to. */
   authorizationUrl(request: AuthorizationRequest, redirectUri: string): Promise<string>;
-  /** Changes the code of the answer for what the provider says of the user. */
+  /** Exchanges the code in the callback for the identity and the claims of the user. */
   redeem(
-    answer: URL,
+    callbackUrl: URL,
     request: AuthorizationRequest,
     requiredClaims: readonly string[],
   ): Promise<RedeemedIdentity>;
-  /** Where the browser goes to end the session there too; undefined when the provider has no such place. */
+  /** The address at which the browser ends the provider's session; undefined when the provider has none. */
   endSessionUrl(idToken: string, returnTo: string): Promise<string | undefined>;
 }
 
-interface CachedConfiguration {
-  readonly configuration: openid.Configuration;
-  readonly at: number;
+interface ProviderDependencies {
+  readonly http: HttpClient;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-export function createProvider(
-  settings: OpenidSettings,
-  { http, clock }: { readonly http: HttpClient; readonly clock: Pick<Clock, 'monotonic'> },
-): Provider {
-  let cached: CachedConfiguration | undefined;
-  let failed: { readonly failure: ProviderFailure; readonly at: number } | undefined;
-  let discovering: Promise<openid.Configuration> | undefined;
+export const createProvider = (settings: OpenidSettings, { http, clock }: ProviderDependencies): Provider =>
+  new OpenidProvider({ settings, http, clock });
 
-  async function discoverOnce(): Promise<openid.Configuration> {
+class OpenidProvider implements Provider {
+  #cached: { readonly configuration: openid.Configuration; readonly at: number } | undefined;
+  #failed: { readonly failure: ProviderFailure; readonly at: number } | undefined;
+  #discovering: Promise<openid.Configuration> | undefined;
+  readonly #settings: OpenidSettings;
+  readonly #http: HttpClient;
+  readonly #clock: ProviderDependencies['clock'];
+
+  constructor({ settings, http, clock }: ProviderDependencies & { readonly settings: OpenidSettings }) {
+    this.#settings = settings;
+    this.#http = http;
+    this.#clock = clock;
+  }
+
+  async discover(): Promise<void> {
+    await this.#configuration();
+  }
+
+  async authorizationUrl(
+    { state, nonce, verifier }: AuthorizationRequest,
+    redirectUri: string,
+  ): Promise<string> {
+    const configuration = await this.#configuration();
+    const { scope, audience } = this.#settings;
+    return openid.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope,
+      state,
+      nonce,
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(audience !== undefined && { audience }),
+    }).href;
+  }
+
+  async redeem(
+    callbackUrl: URL,
+    { state, nonce, verifier }: AuthorizationRequest,
+    requiredClaims: readonly string[],
+  ): Promise<RedeemedIdentity> {
+    const configuration = await this.#configuration();
     try {
-      const configuration = await discoverConfiguration(settings, http);
-      cached = { configuration, at: clock.monotonic() };
-      failed = undefined;
+      const tokens = await openid.authorizationCodeGrant(configuration, callbackUrl, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (claims === undefined || tokens.id_token === undefined)
+        throw new ProviderFailure('invalid', 'the provider sent no ID token');
+      const isLacking = requiredClaims.some(name => claims[name] === undefined);
+      const hasMore = isLacking && configuration.serverMetadata().userinfo_endpoint !== undefined;
+      const userInfo = hasMore
+        ? await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+        : {};
+      return {
+        idToken: tokens.id_token,
+        issuer: claims.iss,
+        subject: claims.sub,
+        claims: { ...userInfo, ...claims, ...emailClaims(claims, userInfo) },
+      };
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  async endSessionUrl(idToken: string, returnTo: string): Promise<string | undefined> {
+    const configuration = await this.#configuration();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    return openid.buildEndSessionUrl(configuration, {
+      id_token_hint: idToken,
+      post_logout_redirect_uri: returnTo,
+    }).href;
+  }
+
+  async #configuration(): Promise<openid.Configuration> {
+    const now = this.#clock.monotonic();
+    if (this.#cached !== undefined && now - this.#cached.at < CACHE_MS) return this.#cached.configuration;
+    if (this.#failed !== undefined && now - this.#failed.at < RETRY_AFTER_FAILURE_MS) {
+      if (this.#cached !== undefined) return this.#cached.configuration;
+      throw this.#failed.failure;
+    }
+    this.#discovering ??= this.#discoverOnce().finally(() => {
+      this.#discovering = undefined;
+    });
+    return this.#discovering;
+  }
+
+  async #discoverOnce(): Promise<openid.Configuration> {
+    try {
+      const configuration = await discoverConfiguration(this.#settings, this.#http);
+      this.#cached = { configuration, at: this.#clock.monotonic() };
+      this.#failed = undefined;
       return configuration;
     } catch (error) {
       const failure = failureOf(error);
-      failed = { failure, at: clock.monotonic() };
-      // What was known an hour ago is better than nobody coming in.
-      if (cached !== undefined && failure.kind === 'unreachable') return cached.configuration;
+      this.#failed = { failure, at: this.#clock.monotonic() };
+      // A configuration of an hour ago is better than letting nobody in.
+      if (this.#cached !== undefined && failure.kind === 'unreachable') return this.#cached.configuration;
       throw failure;
     }
   }
-
-  async function current(): Promise<openid.Configuration> {
-    const now = clock.monotonic();
-    if (cached !== undefined && now - cached.at < CACHE_MS) return cached.configuration;
-    if (failed !== undefined && now - failed.at < RETRY_AFTER_FAILURE_MS) {
-      if (cached !== undefined) return cached.configuration;
-      throw failed.failure;
-    }
-    discovering ??= discoverOnce().finally(() => {
-      discovering = undefined;
-    });
-    return discovering;
-  }
-
-  return {
-    async discover() {
-      await current();
-    },
-
-    async authorizationUrl({ state, nonce, verifier }, redirectUri) {
-      const configuration = await current();
-      const { scope, audience } = settings;
-      return openid.buildAuthorizationUrl(configuration, {
-        redirect_uri: redirectUri,
-        scope,
-        state,
-        nonce,
-        code_challenge: await openid.calculatePKCECodeChallenge(verifier),
-        code_challenge_method: 'S256',
-        ...(audience !== undefined && { audience }),
-      }).href;
-    },
-
-    async redeem(answer, { state, nonce, verifier }, requiredClaims) {
-      const configuration = await current();
-      try {
-        const tokens = await openid.authorizationCodeGrant(configuration, answer, {
-          expectedState: state,
-          expectedNonce: nonce,
-          pkceCodeVerifier: verifier,
-          idTokenExpected: true,
-        });
-        const claims = tokens.claims();
-        if (claims === undefined || tokens.id_token === undefined)
-          throw new ProviderFailure('invalid', 'the provider sent no ID token');
-        const isLacking = requiredClaims.some(name => claims[name] === undefined);
-        const isAsked = isLacking && configuration.serverMetadata().userinfo_endpoint !== undefined;
-        const userInfo = isAsked
-          ? await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)
-          : {};
-        return {
-          idToken: tokens.id_token,
-          issuer: claims.iss,
-          subject: claims.sub,
-          claims: { ...userInfo, ...claims, ...emailClaims(claims, userInfo) },
-        };
-      } catch (error) {
-        throw failureOf(error);
-      }
-    },
-
-    async endSessionUrl(idToken, returnTo) {
-      const configuration = await current();
-      if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
-      return openid.buildEndSessionUrl(configuration, {
-        id_token_hint: idToken,
-        post_logout_redirect_uri: returnTo,
-      }).href;
-    },
-  };
 }
 
-/** What is said of an address is said of the one beside it: an answer without a word does not borrow the other's. */
+/** `email_verified` is about the `email` beside it: an answer without it does not borrow the other's. */
 function emailClaims(token: ProviderClaims, userInfo: ProviderClaims): ProviderClaims {
-  const isTold =
+  const isComplete =
     token.email !== undefined && (token.email_verified !== undefined || token.email !== userInfo.email);
-  const { email, email_verified } = isTold ? token : userInfo;
+  const { email, email_verified } = isComplete ? token : userInfo;
   return { email, email_verified };
 }
 
@@ -180,12 +193,12 @@ async function discoverConfiguration(
   );
   configuration[openid.customFetch] = fetch;
   for (const apply of execute) apply(configuration);
-  // Without it a signature is believed unseen, as the token comes over a connection of ours.
+  // Without it the signature is not checked, as the token comes over a connection to the provider itself.
   openid.enableNonRepudiationChecks(configuration);
   return configuration;
 }
 
-/** OpenID Connect Discovery 1.0, section 3: who says nothing takes Basic. */
+/** OpenID Connect Discovery 1.0, section 3: a provider that names no method takes Basic. */
 function clientAuthentication(
   secret: string | undefined,
   methods: readonly string[] = ['client_secret_basic'],
@@ -220,7 +233,7 @@ function oauthErrorCode(error: unknown): string | undefined {
   return undefined;
 }
 
-/** The library says in the cause, at times as the bare answer, what it met. */
+/** The library puts the reason into the cause, at times as the bare response. */
 function causesOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [];
   for (let at = error; at !== undefined && chain.length < 5; at = at instanceof Error ? at.cause : undefined)
@@ -232,9 +245,9 @@ const TIMEOUT_MS = 10_000;
 const LARGEST_ANSWER = 1024 * 1024;
 const WITHOUT_BODY = [204, 205, 304];
 
-/** The one way out over HTTP, in the form of `fetch`: what may be connected to is judged there. */
+/** Our HTTP client, which guards the addresses that may be connected to, in the form of `fetch`. */
 const fetchOver =
-  (http: Pick<HttpClient, 'request'>): CustomFetch =>
+  (http: Pick<HttpClient, 'request'>): openid.CustomFetch =>
   async (url, { method, headers, body, signal }) => {
     const sent = body instanceof URLSearchParams ? body.toString() : body;
     const answer = await http.request({
@@ -253,7 +266,7 @@ const fetchOver =
     });
   };
 
-/** The body is decoded by now. */
+/** The body is already decoded. */
 const withoutEncoding = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(([name]) => !['content-encoding', 'content-length'].includes(name)),

@@ -1,4 +1,4 @@
-/** Why a sign-in with the provider came to nothing, as the page is told. */
+/** Reasons why a sign-in with the provider failed, as the page shows them. */
 const REFUSALS = {
   off: 'There is no provider, or no address of this server to come back to.',
   unreachable: 'The provider does not answer.',
@@ -16,7 +16,7 @@ export type RefusalReason = keyof typeof REFUSALS;
 
 export class SignInRefused extends Error {
   readonly reason: RefusalReason;
-  /** The path of this server that somebody was on the way to. */
+  /** The path of this server that the sign-in was to lead to. */
   readonly returnTo: string;
 
   constructor(reason: RefusalReason, cause?: unknown, returnTo = '/') {
@@ -27,7 +27,7 @@ export class SignInRefused extends Error {
   }
 }
 
-/** Answers as `work` does, and has its refusal say where somebody was on the way to. */
+/** Settles as `work` does, and adds the path to its refusal. */
 export async function withReturnTo<Result>(returnTo: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

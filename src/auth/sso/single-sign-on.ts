@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { addressPrefix } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createCountedLog } from '../../lib/counted-log.ts';
+import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
 import type { HttpClient } from '../../lib/http/client.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -23,20 +23,20 @@ import type { LocalLogin } from './local-login.ts';
 import { createProvider, type Provider, ProviderFailure } from './provider.ts';
 import { SignInRefused, withReturnTo } from './refusal.ts';
 
-/** How long a sign-out waits to learn where the provider's own ends. */
+/** How long a sign-out waits for the provider's end-session address. */
 const LOGOUT_MS = 3000;
 
 const MOST_ADDRESSES = 10_000;
-/** As the audit knows it. */
+/** The audit's name of a sign-in by the provider. */
 const ACTION = 'auth.sso';
 
-/** What comes back from the provider with the browser. */
+/** The browser's request that returns from the provider. */
 interface AuthorizationResponse {
   /** With its `?`. */
   readonly search: string;
-  /** What the browser was given at the start. */
+  /** The sealed authorization request that `begin` gave the browser. */
   readonly cookie: string | undefined;
-  /** The browser's session until now. */
+  /** Secret of the browser's session until now. */
   readonly former: string | undefined;
   readonly address: string;
   readonly requestId: string;
@@ -44,27 +44,27 @@ interface AuthorizationResponse {
 
 /** Signing in with an OpenID Connect provider. */
 export interface SingleSignOn {
-  /** How the provider is called; undefined when there is none. */
+  /** The provider's display name; undefined when there is none. */
   name(): string | undefined;
-  /** Says in the log whether the provider can be used, before somebody needs it. */
+  /** Logs a provider that cannot be used, before somebody needs it. */
   probe(): Promise<void>;
-  /** Where the browser goes, and what it holds meanwhile. Throws `SignInRefused`. */
+  /** The address to redirect the browser to, and its cookie meanwhile. Throws `SignInRefused`. */
   begin(
     returnTo: string | undefined,
   ): Promise<{ readonly location: string; readonly cookie: string; readonly seconds: number }>;
-  /** Begins a session. Throws `SignInRefused`; no answer can be used twice. */
-  finish(answer: AuthorizationResponse): Promise<{
+  /** Begins a session. Throws `SignInRefused`; no response can be used twice. */
+  finish(response: AuthorizationResponse): Promise<{
     readonly secret: string;
     readonly session: BrowserSession;
     readonly returnTo: string;
   }>;
-  /** Where a browser goes to end its session at the provider too, undefined when there is no such place just now. */
+  /** The address at which a browser ends the provider's session too; undefined when there is none just now. */
   logoutUrl(idToken: string): Promise<string | undefined>;
 }
 
 export interface SsoSettings {
   readonly auth: AuthSettings;
-  /** Where people reach this server. */
+  /** The address at which people reach this server. */
   readonly externalUrl: string | undefined;
   readonly loginRateLimit: RateLimit;
 }
@@ -79,28 +79,139 @@ interface Dependencies {
   readonly clock: Clock;
   readonly audit: Pick<Audit, 'record' | 'refused'>;
   readonly logger: Logger;
-  /** Asked each time. */
+  /** Read each time. */
   readonly settings: () => SsoSettings;
 }
 
-export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
-  const { sessions, accountLinking, localLogin, keyRing, clock, audit, logger, settings } = dependencies;
-  const providerFor = createProviderCache(dependencies);
-  const failures = createFailureWindow(MOST_ADDRESSES);
-  const faults = createCountedLog(logger, {
-    fields: {},
-    message: 'the identity provider cannot be used; local login goes on where it is allowed',
-    over: 'the identity provider can be used again',
-  });
+export const createSingleSignOn = (dependencies: Dependencies): SingleSignOn =>
+  new ProviderSignOn(dependencies);
 
-  /** Throws `SignInRefused` for what the provider does not do; `tell` tells the log why. */
-  async function callProvider<Result>(
+class ProviderSignOn implements SingleSignOn {
+  readonly #providerFor: (settings: OpenidSettings) => Provider;
+  readonly #failures = createFailureWindow(MOST_ADDRESSES);
+  readonly #faults: CountedLog;
+  readonly #dependencies: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#providerFor = createProviderCache(dependencies);
+    this.#faults = createCountedLog(dependencies.logger, {
+      fields: {},
+      message: 'the identity provider cannot be used; local login goes on where it is allowed',
+      over: 'the identity provider can be used again',
+    });
+  }
+
+  name(): string | undefined {
+    return relyingPartyOf(this.#dependencies.settings())?.openid.name;
+  }
+
+  async probe(): Promise<void> {
+    const found = relyingPartyOf(this.#dependencies.settings());
+    if (found === undefined) return;
+    await this.#discover(this.#providerFor(found.openid).discover()).catch((error: unknown) => {
+      if (!(error instanceof SignInRefused)) throw error;
+    });
+  }
+
+  async begin(returnTo: string | undefined): ReturnType<SingleSignOn['begin']> {
+    const { settings, keyRing, clock } = this.#dependencies;
+    const { openid, redirectUri } = requireRelyingParty(settings());
+    const request = newAuthorizationRequest({
+      issuer: openid.issuer,
+      returnTo: returnPath(returnTo),
+      now: clock.now(),
+    });
+    const location = await withReturnTo(request.returnTo, () =>
+      this.#discover(this.#providerFor(openid).authorizationUrl(request, redirectUri)),
+    );
+    return {
+      location,
+      cookie: sealAuthorizationRequest(request, keyRing),
+      seconds: AUTHORIZATION_REQUEST_MS / 1000,
+    };
+  }
+
+  async finish(response: AuthorizationResponse): ReturnType<SingleSignOn['finish']> {
+    const { audit, settings } = this.#dependencies;
+    const { address, requestId } = response;
+    const prefix = addressPrefix(address);
+    try {
+      await this.#assertNotLimited(prefix);
+      return await this.#consume(response);
+    } catch (error) {
+      if (!(error instanceof SignInRefused)) throw error;
+      audit.refused({ actor: '', action: ACTION, reason: error.reason, address, requestId });
+      // An unreachable provider is no failure of the address.
+      if (error.reason !== 'unreachable' && error.reason !== 'limited')
+        await this.#failures.fail(prefix, settings().loginRateLimit);
+      throw error;
+    }
+  }
+
+  async logoutUrl(idToken: string): Promise<string | undefined> {
+    const { settings, clock } = this.#dependencies;
+    const found = relyingPartyOf(settings());
+    if (found === undefined || !isIssuedBy(found.openid.issuer, idToken)) return undefined;
+    const url = this.#providerFor(found.openid).endSessionUrl(idToken, `${found.base}/`);
+    // The session here has ended by now, whether the provider answers or not.
+    const known = url.catch((error: unknown) => {
+      if (!(error instanceof ProviderFailure)) throw error;
+      return undefined;
+    });
+    return Promise.race([known, clock.sleep(LOGOUT_MS).then(() => undefined)]);
+  }
+
+  async #consume(response: AuthorizationResponse): ReturnType<SingleSignOn['finish']> {
+    const party = requireRelyingParty(this.#dependencies.settings());
+    const { search, cookie } = response;
+    const given = { search, cookie, issuer: party.openid.issuer };
+    const request = await consumeAuthorizationRequest(given, this.#dependencies);
+    return withReturnTo(request.returnTo, () => this.#signIn(response, request, party));
+  }
+
+  async #signIn(
+    { search, former, address, requestId }: AuthorizationResponse,
+    request: AuthorizationRequest,
+    { openid, redirectUri }: RelyingParty,
+  ): ReturnType<SingleSignOn['finish']> {
+    const { accountLinking, localLogin, sessions, audit, logger } = this.#dependencies;
+    const callbackUrl = new URL(search, redirectUri);
+    const requiredClaims = accountLinking.requiredClaims(openid);
+    const redeeming = this.#providerFor(openid).redeem(callbackUrl, request, requiredClaims);
+    const { idToken, ...identity } = await this.#redeem(redeeming, address);
+    const user = await accountLinking.resolveUser({ ...identity, address, requestId }, openid);
+    if (await accountLinking.isAdmin(user)) await localLogin.recordAdminSignIn(openid.issuer);
+    const { secret, session } = await sessions.begin({ user, method: 'sso', idToken, former });
+    logger.info({ user: user.username, address, provider: openid.name }, 'login succeeded');
+    await audit.record({ actor: user.username, action: ACTION, target: user.id, address, requestId });
+    return { secret, session, returnTo: request.returnTo };
+  }
+
+  #discover<Result>(work: Promise<Result>): Promise<Result> {
+    return this.#callProvider(work, this.#faults.failed);
+  }
+
+  /** A browser may send a made-up answer: that is no fault of the provider, and logged each time. */
+  #redeem<Result>(work: Promise<Result>, address: string): Promise<Result> {
+    return this.#callProvider(work, failure => {
+      if (failure.kind === 'unreachable') this.#faults.failed(failure);
+      else
+        this.#dependencies.logger.warn(
+          { address, reason: failure.message },
+          'the answer of the identity provider is not valid',
+        );
+    });
+  }
+
+  /** Throws `SignInRefused` for a failure of the provider, which `logFailure` logs. */
+  async #callProvider<Result>(
     work: Promise<Result>,
     logFailure: (failure: ProviderFailure) => void,
   ): Promise<Result> {
     try {
       const result = await work;
-      faults.recovered();
+      this.#faults.recovered();
       return result;
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
@@ -109,114 +220,17 @@ export function createSingleSignOn(dependencies: Dependencies): SingleSignOn {
     }
   }
 
-  const discover = <Result>(work: Promise<Result>): Promise<Result> => callProvider(work, faults.failed);
-
-  /** What comes back with a browser may be made up: it is no fault of the provider, and told each time. */
-  const redeemCode = <Result>(work: Promise<Result>, address: string): Promise<Result> =>
-    callProvider(work, failure => {
-      if (failure.kind === 'unreachable') return faults.failed(failure);
-      logger.warn({ address, reason: failure.message }, 'the answer of the identity provider does not hold');
-    });
-
   /** Only failures count, so that nobody has to wait for others behind the same address. */
-  async function assertNotLimited(place: string): Promise<void> {
-    const waitMs = await failures.reserve(place, settings().loginRateLimit);
+  async #assertNotLimited(prefix: string): Promise<void> {
+    const waitMs = await this.#failures.reserve(prefix, this.#dependencies.settings().loginRateLimit);
     if (waitMs > 0) throw new SignInRefused('limited');
-    failures.release(place);
+    this.#failures.release(prefix);
   }
-
-  async function finish(given: AuthorizationResponse): ReturnType<SingleSignOn['finish']> {
-    const place = requireRelyingParty(settings());
-    const { search, cookie } = given;
-    const request = await consumeAuthorizationRequest(
-      { search, cookie, issuer: place.openid.issuer },
-      dependencies,
-    );
-    return withReturnTo(request.returnTo, () => completeSignIn(given, request, place));
-  }
-
-  async function completeSignIn(
-    { search, former, address, requestId }: AuthorizationResponse,
-    request: AuthorizationRequest,
-    { openid, redirectUri }: RelyingParty,
-  ): ReturnType<SingleSignOn['finish']> {
-    const answer = new URL(search, redirectUri);
-    const requiredClaims = accountLinking.requiredClaims(openid);
-    const identity = await redeemCode(providerFor(openid).redeem(answer, request, requiredClaims), address);
-    const user = await accountLinking.resolveUser({ ...identity, address, requestId }, openid);
-    if (await accountLinking.isAdmin(user)) await localLogin.recordAdminSignIn(openid.issuer);
-    const { secret, session } = await sessions.begin({
-      user,
-      method: 'sso',
-      idToken: identity.idToken,
-      former,
-    });
-    logger.info({ user: user.username, address, provider: openid.name }, 'login succeeded');
-    await audit.record({ actor: user.username, action: ACTION, target: user.id, address, requestId });
-    return { secret, session, returnTo: request.returnTo };
-  }
-
-  return {
-    name: () => relyingPartyOf(settings())?.openid.name,
-
-    async probe() {
-      const found = relyingPartyOf(settings());
-      if (found === undefined) return;
-      await discover(providerFor(found.openid).discover()).catch((error: unknown) => {
-        if (!(error instanceof SignInRefused)) throw error;
-      });
-    },
-
-    async begin(returnTo) {
-      const { openid, redirectUri } = requireRelyingParty(settings());
-      const request = newAuthorizationRequest({
-        issuer: openid.issuer,
-        returnTo: returnPath(returnTo),
-        now: clock.now(),
-      });
-      const location = await withReturnTo(request.returnTo, () =>
-        discover(providerFor(openid).authorizationUrl(request, redirectUri)),
-      );
-      return {
-        location,
-        cookie: sealAuthorizationRequest(request, keyRing),
-        seconds: AUTHORIZATION_REQUEST_MS / 1000,
-      };
-    },
-
-    async finish(given) {
-      const { address, requestId } = given;
-      const place = addressPrefix(address);
-      try {
-        await assertNotLimited(place);
-        return await finish(given);
-      } catch (error) {
-        if (!(error instanceof SignInRefused)) throw error;
-        audit.refused({ actor: '', action: ACTION, reason: error.reason, address, requestId });
-        // A provider that is down is nobody's fault here.
-        if (error.reason !== 'unreachable' && error.reason !== 'limited')
-          await failures.fail(place, settings().loginRateLimit);
-        throw error;
-      }
-    },
-
-    async logoutUrl(idToken) {
-      const found = relyingPartyOf(settings());
-      if (found === undefined || !isIssuedBy(found.openid.issuer, idToken)) return undefined;
-      const url = providerFor(found.openid).endSessionUrl(idToken, `${found.base}/`);
-      // The session here is over by now, whether the provider answers or not.
-      const known = url.catch((error: unknown) => {
-        if (!(error instanceof ProviderFailure)) throw error;
-        return undefined;
-      });
-      return Promise.race([known, clock.sleep(LOGOUT_MS).then(() => undefined)]);
-    },
-  };
 }
 
 interface RelyingParty {
   readonly openid: OpenidSettings;
-  /** Of this server, without a slash at its end. */
+  /** Address of this server, without a slash at its end. */
   readonly base: string;
   /** Registered at the provider exactly like this (RFC 9700 section 2.1). */
   readonly redirectUri: string;
@@ -232,12 +246,12 @@ function relyingPartyOf({
 }
 
 function requireRelyingParty(settings: SsoSettings): RelyingParty {
-  const place = relyingPartyOf(settings);
-  if (place === undefined) throw new SignInRefused('off');
-  return place;
+  const party = relyingPartyOf(settings);
+  if (party === undefined) throw new SignInRefused('off');
+  return party;
 }
 
-/** One for the settings in force: others are another provider. */
+/** Keeps the provider of the present settings: changed settings are another provider. */
 function createProviderCache(dependencies: Pick<Dependencies, 'http' | 'clock'>) {
   let known: { readonly settings: OpenidSettings; readonly provider: Provider } | undefined;
   return (settings: OpenidSettings): Provider => {
@@ -246,7 +260,7 @@ function createProviderCache(dependencies: Pick<Dependencies, 'http' | 'clock'>)
   };
 }
 
-/** Whether an ID token, which was checked when it came, is of this provider: no other is shown it. */
+/** An ID token, whose signature was checked when it came, is sent to the provider that issued it only. */
 function isIssuedBy(issuer: string, idToken: string): boolean {
   const { iss = '' } = decodeJwt(idToken);
   return URL.canParse(iss) && new URL(iss).href === new URL(issuer).href;

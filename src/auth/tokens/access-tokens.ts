@@ -5,12 +5,12 @@ import { ORGANIZATION_ROLES, type OrganizationRole } from '../../storage/tables.
 import { createJwts, epochSeconds, type Verification } from './jwt.ts';
 import type { TokenKeys } from './keys.ts';
 
-/** How long a program may use an access token; the public contract of the hosted deployment says so. */
+/** The lifetime that the public contract of the hosted deployment promises. */
 export const ACCESS_TOKEN_SECONDS = 86_400;
-/** In place of a client id in the tokens of members, whom no program stands for. */
+/** The client id in tokens of members, who use no client of their own. */
 const NO_CLIENT = 'headgate';
 
-/** What an access token says (RFC 9068, section 2.2). What its bearer may do is looked up at each call. */
+/** The claims of an access token (RFC 9068, section 2.2). Permissions are looked up at each call. */
 export interface AccessClaims {
   /** `hosted.authUrl`. */
   readonly iss: string;
@@ -23,13 +23,13 @@ export interface AccessClaims {
   readonly iat: number;
   readonly exp: number;
   readonly jti: string;
-  /** What was granted then, as `user:<action>:<resource>`. */
+  /** The permissions granted at issue, as `user:<action>:<resource>`. */
   readonly scope: string;
   readonly org: string;
   readonly role: OrganizationRole;
-  /** The number of the change that last ended the subject's tokens: one of another number is over. */
+  /** The number of the change that last ended the subject's tokens: a token with another number has ended. */
   readonly cv: number;
-  /** Whether the scope is less than could have been had, and therefore holds whatever the subject may do by now. */
+  /** The scope is less than could have been granted, and therefore limits the token whatever roles change. */
   readonly narrow?: true | undefined;
 }
 
@@ -47,7 +47,7 @@ interface AccessTokenGrant {
   readonly ttlSeconds: number;
 }
 
-/** Tokens of programs and members of the hosted deployment, which the login service signs and every `serve` takes. */
+/** Tokens of programs and members of the hosted deployment, which the login service signs and every server accepts. */
 export interface AccessTokens {
   issue(grant: AccessTokenGrant): Promise<string>;
   /** Never throws for a bad token. */

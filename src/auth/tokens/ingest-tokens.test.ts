@@ -63,7 +63,7 @@ it('lets nobody in with one that is disabled, over, removed, mistyped or of nobo
     false,
     false,
   ]);
-  expect([secret, `${secret}x`, 'other'].map(tokens.isMalformed)).toEqual([false, true, false]);
+  expect([secret, `${secret}x`, 'other'].map(text => tokens.isMalformed(text))).toEqual([false, true, false]);
   await tokens.remove('one');
   expect(lets(secret)).toEqual([false]);
 });

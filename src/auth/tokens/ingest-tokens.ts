@@ -4,16 +4,16 @@ import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createMutex } from '../../lib/mutex.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { Storage } from '../../storage/storage.ts';
+import type { Storage, WorkspaceTransaction } from '../../storage/storage.ts';
 import type { IngestTokenRow } from '../../storage/stores/ingest-tokens.ts';
-import { createIssuedSecrets } from './issued-secrets.ts';
-import { createLastUsed } from './last-used.ts';
+import { createIssuedSecrets, type IssuedSecrets } from './issued-secrets.ts';
+import { createLastUsed, type LastUsed } from './last-used.ts';
 
 const PREFIX = 'hgi';
-/** All of them are in memory. */
+/** A bound, as all of them are in memory. */
 const MOST_TOKENS = 1000;
 
-/** What may be told of a token; never its secret. Times are epoch ms. */
+/** A token without its secret. Times are epoch ms. */
 export interface IngestTokenDetails {
   readonly id: string;
   readonly pipeline: string;
@@ -22,19 +22,19 @@ export interface IngestTokenDetails {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
-  /** When its secret was made. */
+  /** When its present secret was issued. */
   readonly issuedAt: number;
-  /** Until when the secret before counts; null when it does not. */
+  /** When the former secret ends; null when it has. */
   readonly formerEndsAt: number | null;
 }
 
-/** The only moment at which the secret is known. */
+/** Shows the secret, which is not kept, this once. */
 export interface IssuedIngestToken extends IngestTokenDetails {
   readonly secret: Secret;
 }
 
 interface NewIngestToken {
-  /** Left out, one is made. */
+  /** Generated when left out. */
   readonly id?: string | undefined;
   readonly pipeline: string;
   readonly description: string;
@@ -42,7 +42,7 @@ interface NewIngestToken {
   readonly expiresAt: number | null;
 }
 
-/** What is undefined stays. */
+/** Undefined fields stay as they are. */
 interface IngestTokenChange {
   readonly description?: string | undefined;
   readonly isEnabled?: boolean | undefined;
@@ -50,26 +50,26 @@ interface IngestTokenChange {
 }
 
 /**
- * The tokens that senders of metrics show, held in memory by their digests: no push waits for the store. What this
- * process changes counts when the change is answered; what others change is taken over by `reread`.
+ * The tokens that senders of metrics present, cached by their digests: no push waits for the store. A change made by
+ * this process takes effect before it is answered, one made by another process with the next `reload`.
  */
 export interface IngestTokens {
   /** By id. */
   list(): readonly IngestTokenDetails[];
-  /** Throws `not-found`, as all that name a token do. */
+  /** Throws `not-found`, as everything that takes an id does. */
   get(id: string): IngestTokenDetails;
   /** Rejects with `conflict` when the id is taken, or when there are 1,000 already. */
   create(token: NewIngestToken): Promise<IssuedIngestToken>;
   update(id: string, change: IngestTokenChange): Promise<IngestTokenDetails>;
-  /** Another secret; the present one counts for `graceMs` more, the one before it no more. */
+  /** Issues another secret; the present one stays valid for `graceMs`, the one before it ends. */
   rotate(id: string, graceMs: number): Promise<IssuedIngestToken>;
-  /** Answers what it removed. */
+  /** Returns the removed token. */
   remove(id: string): Promise<IngestTokenDetails>;
-  /** Id of the pipeline that the secret is for, and books its use; undefined for what counts nowhere, or no more. */
+  /** Returns the id of the secret's pipeline and records its use; undefined for a secret that is not valid. */
   pipelineOf(secret: string): string | undefined;
-  /** Whether it was meant to be such a secret and cannot be one. */
+  /** True for a text with the prefix of such secrets that is none, such as a mistyped one. */
   isMalformed(secret: string): boolean;
-  /** Takes over what other processes have changed. */
+  /** Reads what other processes have changed. */
   reload(): Promise<void>;
   /** Writes when tokens were last used. */
   stop(): Promise<void>;
@@ -85,102 +85,146 @@ export interface IngestTokensOptions {
 }
 
 export async function openIngestTokens(options: IngestTokensOptions): Promise<IngestTokens> {
-  const { storage, workspace, clock, ids } = options;
-  const logger = options.logger.child({ component: 'ingest-tokens' });
-  const secrets = createIssuedSecrets(PREFIX, options.pepper);
-  const lastUsed = createLastUsed({
-    clock,
-    logger,
-    write: uses => storage.transaction(tx => tx.in(workspace).recordIngestTokenUses(uses)),
-  });
+  const { storage, workspace } = options;
   const cache = await loadIngestTokenCache(storage.in(workspace).ingestTokens.list);
+  return new IngestTokenService({ ...options, cache });
+}
 
-  const detailsOf = (row: IngestTokenRow): IngestTokenDetails => ({
-    id: row.id,
-    pipeline: row.pipeline,
-    description: row.description,
-    isEnabled: row.enabled === 1,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: lastUsed.lastUsedAt(row.id) ?? row.last_used_at,
-    issuedAt: row.issued_at,
-    formerEndsAt: row.former_ends_at !== null && row.former_ends_at > clock.now() ? row.former_ends_at : null,
-  });
+class IngestTokenService implements IngestTokens {
+  readonly #cache: IngestTokenCache;
+  readonly #lastUsed: LastUsed;
+  readonly #secrets: IssuedSecrets;
+  readonly #storage: IngestTokensOptions['storage'];
+  readonly #workspace: string;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
 
-  const requireRow = (id: string, row: IngestTokenRow | undefined): IngestTokenRow => {
-    if (row === undefined) throw notFound('ingest token', id);
-    return row;
-  };
-
-  async function updateCache(id: string, row: IngestTokenRow | undefined): Promise<IngestTokenDetails> {
-    const found = requireRow(id, row);
-    await cache.apply(id, found);
-    return detailsOf(found);
+  constructor(options: IngestTokensOptions & { readonly cache: IngestTokenCache }) {
+    const { cache, storage, workspace, pepper, clock, ids, logger } = options;
+    this.#cache = cache;
+    this.#secrets = createIssuedSecrets(PREFIX, pepper);
+    this.#lastUsed = createLastUsed({
+      clock,
+      logger: logger.child({ component: 'ingest-tokens' }),
+      write: uses => storage.transaction(tx => tx.in(workspace).recordIngestTokenUses(uses)),
+    });
+    this.#storage = storage;
+    this.#workspace = workspace;
+    this.#clock = clock;
+    this.#ids = ids;
   }
 
-  const get = (id: string): IngestTokenDetails => detailsOf(requireRow(id, cache.get(id)));
+  list(): readonly IngestTokenDetails[] {
+    return this.#cache.all().map(row => this.#detailsOf(row));
+  }
 
-  return {
-    list: () => cache.all().map(detailsOf),
-    get,
-    async create({ id = ids.next(), pipeline, description, isEnabled, expiresAt }) {
-      const secret = secrets.make();
-      const row = newTokenRow({
-        id,
-        pipeline,
-        description,
-        enabled: isEnabled ? 1 : 0,
-        created_at: clock.now(),
-        expires_at: expiresAt,
-        digest: secrets.digestOf(secret.reveal()),
-      });
-      await storage.transaction(async tx => {
-        await tx.in(workspace).addIngestToken(row);
-        if ((await tx.in(workspace).countIngestTokens()) > MOST_TOKENS)
-          throw new AppError('conflict', `there are ${MOST_TOKENS} ingest tokens already; remove one first`);
-      });
-      return { ...(await updateCache(id, row)), secret };
-    },
-    async update(id, { description, isEnabled, expiresAt }) {
-      const change = {
-        ...(description !== undefined && { description }),
-        ...(isEnabled !== undefined && { enabled: isEnabled ? 1 : 0 }),
-        ...(expiresAt !== undefined && { expires_at: expiresAt }),
-      };
-      if (Object.keys(change).length === 0) return get(id);
-      const row = await storage.transaction(tx => tx.in(workspace).updateIngestToken(id, change));
-      return updateCache(id, row);
-    },
-    async rotate(id, graceMs) {
-      const secret = secrets.make();
-      const now = clock.now();
-      const rotation = {
-        digest: secrets.digestOf(secret.reveal()),
-        issued_at: now,
-        formerEndsAt: graceMs === 0 ? null : now + graceMs,
-      };
-      const row = await storage.transaction(tx => tx.in(workspace).rotateIngestToken(id, rotation));
-      return { ...(await updateCache(id, row)), secret };
-    },
-    async remove(id) {
-      const row = await storage.transaction(tx => tx.in(workspace).removeIngestToken(id));
-      const details = detailsOf(requireRow(id, row));
-      await cache.apply(id, undefined);
-      lastUsed.forget(id);
-      return details;
-    },
-    pipelineOf(secret) {
-      if (secrets.isMalformed(secret)) return undefined;
-      const digest = secrets.digestOf(secret);
-      const row = cache.byDigest(digest);
-      if (row === undefined || !isValidNow(row, digest, clock.now())) return undefined;
-      lastUsed.record(row.id);
-      return row.pipeline;
-    },
-    isMalformed: secrets.isMalformed,
-    reload: cache.reload,
-    stop: lastUsed.stop,
-  };
+  get(id: string): IngestTokenDetails {
+    return this.#detailsOf(requireRow(id, this.#cache.get(id)));
+  }
+
+  async create(token: NewIngestToken): Promise<IssuedIngestToken> {
+    const { id = this.#ids.next(), pipeline, description, isEnabled, expiresAt } = token;
+    const secret = this.#secrets.make();
+    const row = newTokenRow({
+      id,
+      pipeline,
+      description,
+      enabled: isEnabled ? 1 : 0,
+      created_at: this.#clock.now(),
+      expires_at: expiresAt,
+      digest: this.#secrets.digestOf(secret.reveal()),
+    });
+    await this.#change(async tx => {
+      await tx.addIngestToken(row);
+      if ((await tx.countIngestTokens()) > MOST_TOKENS)
+        throw new AppError('conflict', `there are ${MOST_TOKENS} ingest tokens already; remove one first`);
+    });
+    return { ...(await this.#updateCache(id, row)), secret };
+  }
+
+  async update(
+    id: string,
+    { description, isEnabled, expiresAt }: IngestTokenChange,
+  ): Promise<IngestTokenDetails> {
+    const change = {
+      ...(description !== undefined && { description }),
+      ...(isEnabled !== undefined && { enabled: isEnabled ? 1 : 0 }),
+      ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    };
+    if (Object.keys(change).length === 0) return this.get(id);
+    return this.#updateCache(id, await this.#change(tx => tx.updateIngestToken(id, change)));
+  }
+
+  async rotate(id: string, graceMs: number): Promise<IssuedIngestToken> {
+    const secret = this.#secrets.make();
+    const now = this.#clock.now();
+    const rotation = {
+      digest: this.#secrets.digestOf(secret.reveal()),
+      issued_at: now,
+      formerEndsAt: graceMs === 0 ? null : now + graceMs,
+    };
+    const row = await this.#change(tx => tx.rotateIngestToken(id, rotation));
+    return { ...(await this.#updateCache(id, row)), secret };
+  }
+
+  async remove(id: string): Promise<IngestTokenDetails> {
+    const row = await this.#change(tx => tx.removeIngestToken(id));
+    const details = this.#detailsOf(requireRow(id, row));
+    await this.#cache.apply(id, undefined);
+    this.#lastUsed.forget(id);
+    return details;
+  }
+
+  pipelineOf(secret: string): string | undefined {
+    if (this.#secrets.isMalformed(secret)) return undefined;
+    const digest = this.#secrets.digestOf(secret);
+    const row = this.#cache.byDigest(digest);
+    if (row === undefined || !isValidNow(row, digest, this.#clock.now())) return undefined;
+    this.#lastUsed.record(row.id);
+    return row.pipeline;
+  }
+
+  isMalformed(secret: string): boolean {
+    return this.#secrets.isMalformed(secret);
+  }
+
+  reload(): Promise<void> {
+    return this.#cache.reload();
+  }
+
+  stop(): Promise<void> {
+    return this.#lastUsed.stop();
+  }
+
+  #change<Result>(work: (tx: WorkspaceTransaction) => Promise<Result>): Promise<Result> {
+    return this.#storage.transaction(tx => work(tx.in(this.#workspace)));
+  }
+
+  async #updateCache(id: string, row: IngestTokenRow | undefined): Promise<IngestTokenDetails> {
+    const found = requireRow(id, row);
+    await this.#cache.apply(id, found);
+    return this.#detailsOf(found);
+  }
+
+  #detailsOf(row: IngestTokenRow): IngestTokenDetails {
+    const { former_ends_at: formerEndsAt } = row;
+    return {
+      id: row.id,
+      pipeline: row.pipeline,
+      description: row.description,
+      isEnabled: row.enabled === 1,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      lastUsedAt: this.#lastUsed.lastUsedAt(row.id) ?? row.last_used_at,
+      issuedAt: row.issued_at,
+      formerEndsAt: formerEndsAt !== null && formerEndsAt > this.#clock.now() ? formerEndsAt : null,
+    };
+  }
+}
+
+function requireRow(id: string, row: IngestTokenRow | undefined): IngestTokenRow {
+  if (row === undefined) throw notFound('ingest token', id);
+  return row;
 }
 
 type NewTokenFields = 'id' | 'pipeline' | 'description' | 'enabled' | 'created_at' | 'expires_at' | 'digest';
@@ -199,14 +243,14 @@ function isValidNow(row: IngestTokenRow, digest: string, now: number): boolean {
   return row.enabled === 1 && !isOver && !isReplaced;
 }
 
-/** The rows of all tokens in memory, found by id and by the digests of their secrets: no push waits for the store. */
+/** The rows of all tokens, found by id and by the digests of their secrets. */
 interface IngestTokenCache {
   /** By id. */
   all(): readonly IngestTokenRow[];
   get(id: string): IngestTokenRow | undefined;
-  /** Whose present or former secret has that digest. */
+  /** Finds a token by the digest of its present or former secret. */
   byDigest(digest: string): IngestTokenRow | undefined;
-  /** Takes over what was committed: the row as it is now, or that there is none any more. */
+  /** Stores the committed row; undefined for a removed one. */
   apply(id: string, row: IngestTokenRow | undefined): Promise<void>;
   reload(): Promise<void>;
 }
@@ -222,7 +266,7 @@ async function loadIngestTokenCache(
   let index = buildIndex(await read());
   const mutex = createMutex();
 
-  /** One after the other: an older answer that came last would bring back what is gone. */
+  /** Changes run one after the other: an older answer that came last would bring back removed tokens. */
   const change = (step: () => Promise<TokenIndex>): Promise<void> =>
     mutex.run(async () => {
       index = await step();

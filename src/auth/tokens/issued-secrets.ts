@@ -11,21 +11,21 @@ const BASE = ALPHABET.length;
 const RANDOM_LENGTH = 43;
 /** 62^6 is over 2^32. */
 const CHECKSUM_LENGTH = 6;
-/** The largest multiple of 62 in a byte: what lies above would make some characters likelier. */
+/** The largest multiple of 62 in a byte: higher values would make some characters likelier. */
 const UNBIASED_BELOW = 256 - (256 % BASE);
 
 /**
  * Secrets that the server makes and shows once, written `<prefix>_<43 base62>_<6 base62>`: 256 random bits, and the CRC-32
- * of all before it. The prefix lets people and scanners of repositories tell what they have found, the checksum lets a
- * mistyped one be refused without asking the store.
+ * of all before it. The prefix shows people and secret scanners what they have found, the checksum refuses a mistyped one
+ * without reading the store.
  */
 export interface IssuedSecrets {
   make(): Secret;
-  /** Whether it was meant to be such a secret and cannot be one. */
+  /** True for a text with the prefix of such secrets that is none, such as a mistyped one. */
   isMalformed(text: string): boolean;
   /**
-   * What the store keeps of one, in base64url: HMAC-SHA-256 with the pepper. Nothing slower is needed at 256 bits (OWASP
-   * ASVS 5.0, 6.5.2), and whoever reads the store without the key ring cannot even check a guess.
+   * The digest that the store keeps, in base64url: HMAC-SHA-256 with the pepper. Nothing slower is needed at 256 bits
+   * (OWASP ASVS 5.0, 6.5.2), and without the key ring nobody can check a guess against the store.
    */
   digestOf(text: string): string;
 }
@@ -68,8 +68,8 @@ const PLACE = `instance|value|${PEPPER}`;
 const BYTES = 32;
 
 /**
- * What goes into the digest of every issued secret, one for the installation and sealed by its key ring; made where the
- * store has none yet. Throws `internal` when the key ring lacks its key, naming the id.
+ * Opens the key of the digests of all issued secrets, one for the installation and sealed by its key ring; generated
+ * where the store has none yet. Throws `internal` when the key ring lacks its key, naming the id.
  */
 export async function openPepper({
   storage,

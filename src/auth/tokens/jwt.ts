@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { compactVerify } from 'jose';
 import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
 import { createLru } from '../../lib/lru.ts';
 import type { Algorithm, TokenKeys, VerifyingKey } from './keys.ts';
 
@@ -11,20 +12,19 @@ const LONGEST_TOKEN = 4096;
 const MOST_AHEAD_SECONDS = 60;
 const REMEMBERED_TOKENS = 10_000;
 
-/** What every token says; times are seconds since the epoch. */
+/** The claims of every token; times are seconds since the epoch. */
 export interface TimedClaims {
   readonly iat: number;
   readonly exp: number;
 }
 
 /**
- * A kind of token. The types of two kinds have nothing in common, so that one never passes for the other (RFC 8725,
- * section 3.11).
+ * A kind of token. Two kinds share no type, so that one never passes for the other (RFC 8725, section 3.11).
  */
 export interface JwtProfile<Claims extends TimedClaims> {
-  /** Of the header's `typ`; the first is written. */
+  /** Accepted values of the header's `typ`; the first is written. */
   readonly types: readonly [string, ...string[]];
-  /** Takes nothing but what is written. */
+  /** Accepts exactly the claims that are written. */
   readonly claims: z.ZodType<Claims>;
   readonly longestSeconds: number;
 }
@@ -34,7 +34,7 @@ export type Verification<Claims> =
   | { readonly kind: 'valid'; readonly claims: Claims }
   | { readonly kind: 'refused'; readonly reason: VerificationFailure };
 
-/** Signed tokens (RFC 7519) of one kind. */
+/** Signs and verifies tokens (RFC 7519) of one kind. */
 export interface Jwts<Claims extends TimedClaims> {
   sign(claims: Claims): Promise<string>;
   /** Never throws for a bad token. Accepts nothing that `sign` would not have written (RFC 8725). */
@@ -66,7 +66,7 @@ export function createJwts<Claims extends TimedClaims>(
     typ: z.enum(profile.types),
     kid: z.string().min(1).max(64),
   });
-  /** By SHA-256 of the whole token: nothing shorter stands for it. */
+  /** By SHA-256 of the whole token: no part of it identifies it. */
   const verified = createLru<string, { readonly kid: string; readonly claims: Claims }>(REMEMBERED_TOKENS);
 
   function validateTimes(claims: Claims): Verification<Claims> {
@@ -110,8 +110,8 @@ export function createJwts<Claims extends TimedClaims>(
 }
 
 /**
- * The way through Web Crypto, which jose takes, costs as much as an ES256 signature itself. To wake another thread does so, too:
- * only RS256, which takes ten times as long, goes there.
+ * Signing by Web Crypto, as jose does, costs as much again as an ES256 signature itself. Waking another thread does so,
+ * too: only RS256, which takes ten times as long, goes there.
  */
 function signatureOf(text: string, algorithm: Algorithm, key: KeyObject): Buffer | Promise<Buffer> {
   const [data, input] = [Buffer.from(text), { key, dsaEncoding: DSA_ENCODING } as const];
@@ -129,7 +129,7 @@ function readHeader(token: string): unknown {
   return parseJson(Buffer.from(segments[0] ?? '', 'base64url'));
 }
 
-/** The unused bits of a last letter could be anything, which would give one token many spellings. */
+/** Refuses unused bits in the last letter, which would give one token many spellings. */
 const isCanonical = (segment: string): boolean =>
   SEGMENT.test(segment) && Buffer.from(segment, 'base64url').toString('base64url') === segment;
 
@@ -164,8 +164,8 @@ export function asciiJson(value: object): string {
 }
 
 /**
- * `/auth/login` answers a token that begins with `Bearer`, so documented callers send the word twice, which RFC 6750
- * does not know. One repeat is allowed, never more.
+ * `/auth/login` returns a token that begins with `Bearer`, so documented callers send the word twice, which RFC 6750
+ * does not allow. One repeat is accepted, never more.
  */
 const BEARER = /^Bearer[ \t]+(?:Bearer[ \t]+)?([A-Za-z0-9_.-]{16,4096})$/i;
 
@@ -173,3 +173,31 @@ const BEARER = /^Bearer[ \t]+(?:Bearer[ \t]+)?([A-Za-z0-9_.-]{16,4096})$/i;
 export function bearerToken(authorization: string): string | undefined {
   return BEARER.exec(authorization)?.[1];
 }
+
+/** Remedies that name the place where this kind of token comes from. */
+interface TokenRemedies {
+  readonly missing: string;
+  readonly invalid: string;
+}
+
+/** The claims of the token in an Authorization header. Throws `unauthenticated`, naming the remedy. */
+export async function verifyBearer<Claims>(
+  authorization: string | undefined,
+  tokens: { verify(token: string): Promise<Verification<Claims>> },
+  { missing, invalid }: TokenRemedies,
+): Promise<Claims> {
+  if (authorization === undefined)
+    throw unauthenticated(`No token was sent; ${missing} and send "Authorization: Bearer <token>"`);
+  const token = bearerToken(authorization);
+  if (token === undefined)
+    throw unauthenticated('The Authorization header is not of the form "Bearer <token>"');
+  const verified = await tokens.verify(token);
+  if (verified.kind === 'valid') return verified.claims;
+  throw unauthenticated(
+    verified.reason === 'expired'
+      ? `The token has expired; ${invalid}`
+      : `The token is not valid here; ${invalid}`,
+  );
+}
+
+export const unauthenticated = (message: string): AppError => new AppError('unauthenticated', message);

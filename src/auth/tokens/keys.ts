@@ -30,14 +30,14 @@ interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
-/** What tokens are signed and verified with now; whoever needs it asks each time. */
+/** The keys to sign and verify tokens with now, read at each use. */
 export interface TokenKeys {
-  /** Random, kept in the store: tokens of another installation are not ours even with equal names. */
+  /** Random, kept in the store: tokens of another installation are refused even with equal names. */
   readonly instanceId: string;
   readonly signing: SigningKey;
-  /** By kid: those of every state. */
+  /** By kid, in every state. */
   readonly verifying: ReadonlyMap<string, VerifyingKey>;
-  /** Reads the keys anew, once a second at most: another process may have made the one that a token names. */
+  /** Reads the keys again, once a second at most: another process may have generated the one that a token names. */
   refresh(): Promise<void>;
 }
 
@@ -45,13 +45,13 @@ export interface TokenKeys {
 export interface KeySet {
   readonly signing: SigningKey;
   readonly verifying: ReadonlyMap<string, VerifyingKey>;
-  /** The public ones, for whoever verifies elsewhere (RFC 7517). */
+  /** The public keys, for other verifiers (RFC 7517). */
   readonly published: readonly JWK[];
 }
 
 const placeOf = (kid: string): string => `keys|private_key|${kid}`;
 
-/** A new key; the private part is encrypted before it is anywhere but in memory. Its kid is its thumbprint (RFC 7638). */
+/** Generates a key; the private part leaves memory encrypted only. Its kid is its thumbprint (RFC 7638). */
 export async function generateKey(
   keyRing: Pick<KeyRing, 'encrypt'>,
   {
@@ -78,7 +78,7 @@ export async function generateKey(
   };
 }
 
-/** Decrypts every private key, so that a key ring that lacks one is found here. Throws `internal` naming its id. */
+/** Decrypts every private key, so that a key missing in the key ring is found here. Throws `internal` naming its id. */
 export async function readKeySet(
   rows: readonly KeyRow[],
   keyRing: Pick<KeyRing, 'decrypt'>,

@@ -2,25 +2,25 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { createCountedLog } from '../../lib/counted-log.ts';
 import type { Logger } from '../../lib/logger.ts';
 
-/** A use of something, by its id; epoch ms. */
+/** The use of a token or a secret, by its id; epoch ms. */
 export interface Use {
   readonly id: string;
   readonly at: number;
 }
 
-/** When things were last used, kept in memory and written at most once a minute: a write for each use would be a flood. */
+/** Keeps the times of last use in memory and writes them at most once a minute: a write for each use would be a flood. */
 export interface LastUsed {
   record(id: string): void;
-  /** Epoch ms; undefined when this process has not seen it used. */
+  /** Epoch ms; undefined when this process has not recorded a use. */
   lastUsedAt(id: string): number | undefined;
   forget(id: string): void;
-  /** Writes what was not written yet. */
+  /** Writes the times that were not written yet. */
   stop(): Promise<void>;
 }
 
 const WRITE_MS = 60_000;
 
-/** What cannot be written is tried again a minute later; the log says so once. */
+/** A failed write is retried a minute later, and logged once. */
 export function createLastUsed({
   clock,
   logger,

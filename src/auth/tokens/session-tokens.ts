@@ -6,7 +6,7 @@ import { MAX_TOKEN_TTL_SECONDS, type TokenKeys } from './keys.ts';
 
 const AUDIENCE = 'headgate-api';
 
-/** What a token says. Permissions are looked up at each call and never stand in it. */
+/** The claims of a token. Permissions are looked up at each call and are never part of it. */
 interface SessionClaims {
   readonly iss: string;
   readonly aud: string;
@@ -16,7 +16,7 @@ interface SessionClaims {
   readonly iat: number;
   readonly exp: number;
   readonly jti: string;
-  /** The number of the change that last ended the user's tokens: one of another number is over. */
+  /** The number of the change that last ended the user's tokens: a token with another number has ended. */
   readonly ver: number;
   /** Id of the browser's session with which the token ends. */
   readonly sid?: string | undefined;
@@ -24,7 +24,7 @@ interface SessionClaims {
 
 /** Tokens of users who signed in at this server. */
 export interface SessionTokens {
-  /** A token that lives `ttlSeconds`, at most MAX_TOKEN_TTL_SECONDS, and no longer than `session`. */
+  /** Issues a token that is valid for `ttlSeconds`, at most MAX_TOKEN_TTL_SECONDS, and no longer than `session`. */
   issue(subject: string, ttlSeconds: number, version: number, session?: string): Promise<string>;
   /** Never throws for a bad token. */
   verify(token: string): Promise<Verification<SessionClaims>>;

@@ -37,7 +37,7 @@ interface Dependencies {
 }
 
 /**
- * Makes the user `admin` while no user exists, and answers the password if it had to invent one, which must then be
+ * Adds the user `admin` while no user exists. Returns the password if it had to generate one, which must then be
  * changed at the first login. Throws `invalid-request` for a given password over 256 characters.
  */
 export async function ensureFirstAdmin(

@@ -13,7 +13,7 @@ import { parseUsername, passwordHashOf } from './user.ts';
 export interface LoginRequest {
   readonly username: string;
   readonly password: string;
-  /** Where the caller is, as the server sees it. */
+  /** Address of the caller, as the server sees it. */
   readonly address: string;
   readonly requestId?: string;
 }
@@ -25,13 +25,13 @@ interface LoginAnswer {
 }
 
 /**
- * Answers whose name and password these are. Throws `unauthenticated` with one text for whatever is wrong, after the
- * same work, so that it does not tell which users exist; `rate-limited` and `unavailable` with the seconds to wait;
- * `invalid-request` for a name that cannot be one.
+ * Returns the user with this name and password. Throws `unauthenticated` with one text for every cause, after the same
+ * work, so that it does not reveal which users exist; `rate-limited` and `unavailable` with the seconds to wait;
+ * `invalid-request` for a malformed name.
  */
 export type CheckPassword = (request: LoginRequest) => Promise<UserRow>;
 
-/** Answers a token. Throws as `CheckPassword` does. */
+/** Returns a token. Throws as `CheckPassword` does. */
 export type PasswordLogin = (request: LoginRequest) => Promise<LoginAnswer>;
 
 interface Dependencies {
@@ -52,7 +52,7 @@ interface LoginOrigin {
 export function createLogin(options: {
   readonly check: CheckPassword;
   readonly tokens: Pick<SessionTokens, 'issue'>;
-  /** Seconds, asked at each login. */
+  /** Seconds, read at each login. */
   readonly tokenTtl: () => number;
 }): PasswordLogin {
   return async request => {
@@ -65,7 +65,7 @@ export function createLogin(options: {
 export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
   const { users, transaction, passwords, limits, log, audit, logger } = dependencies;
 
-  /** `user` is given only when there is one: an unknown name may be a password typed into the wrong field. */
+  /** Names the user only when there is one: an unknown name may be a password typed into the wrong field. */
   function refuse(kind: 'failed' | 'limited', { address, requestId }: LoginOrigin, user = ''): void {
     log.refused(kind, address, user === '' ? undefined : user);
     audit.refused({ actor: user, action: 'auth.login', reason: kind, address, ...requestId });
@@ -80,7 +80,7 @@ export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
     }
   }
 
-  /** What is too long to be anyone's password is refused like any wrong one, at the cost of one; so is an empty one. */
+  /** A text too long to be a password is refused like any wrong one, at the same cost; so is an empty one. */
   async function compare(username: string, password: string) {
     const user = await users.byName(username);
     const presented = isPasswordLength(password) ? password : '';
@@ -88,7 +88,7 @@ export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
     return { user, isCorrect: isCorrect && presented !== '' && user?.disabled !== 1 };
   }
 
-  /** The same password at today's cost; nobody's tokens end by that. */
+  /** Hashes the same password at the present cost; tokens stay valid. */
   async function rehash({ id, password: former }: UserRow, password: string): Promise<void> {
     const hash = await passwords.hash(password);
     await transaction(async tx => {
@@ -133,8 +133,8 @@ const OTHER_ADDRESSES = 'other addresses';
 
 export interface LoginLog {
   /**
-   * The first of a kind from an address is logged at once, what follows within the minute as one line with its count.
-   * `user` is given only when such a user exists: an unknown name may be a password typed into the wrong field.
+   * Logs the first of a kind from an address at once, and those that follow within the minute as one line with their
+   * count. `user` is given only when such a user exists: an unknown name may be a password typed into the wrong field.
    */
   refused(kind: RefusalKind, address: string, user?: string): void;
 }
@@ -156,7 +156,7 @@ export function createLoginLog({ clock, logger }: { clock: Clock; logger: Logger
     entry.users = new Set();
   }
 
-  /** Who was quiet for a whole span is forgotten; of who goes on, the next line is again a span away. */
+  /** Forgets an address without refusals in a whole window; one with more is logged again after the next window. */
   function flush(): void {
     for (const [key, entry] of entries)
       if (entry.count > 0) write(entry);

@@ -3,12 +3,12 @@ import { invalidField } from './user.ts';
 
 /** NIST SP 800-63B-4: 15 characters where the password is the only factor. */
 export const SHORTEST_PASSWORD = 15;
-/** Shorter names are in many words by chance. */
+/** Shorter names occur in many words by chance. */
 const SHORTEST_NAME = 3;
 
 /**
  * Throws `invalid-request` unless it may become a password: 15 to 256 code points, none of the common ones, without
- * the user's name in it. What it is composed of does not matter (NIST SP 800-63B-4 section 3.1.1.2).
+ * the user's name in it. Its composition does not matter (NIST SP 800-63B-4 section 3.1.1.2).
  */
 export function assertGoodPassword(password: string, username: string): void {
   if (/\p{Surrogate}/u.test(password)) throw invalidField('password', 'must be well-formed Unicode text');
@@ -21,17 +21,16 @@ export function assertGoodPassword(password: string, username: string): void {
     throw invalidField('password', 'is too common: it is made of what is tried first; choose another one');
 }
 
-/** Of an address the part before the mark as well. */
+/** The name, and for an e-mail address the part before the @ as well. */
 const nameOf = (username: string): string[] =>
   [username, username.split('@', 1)[0] ?? ''].filter(name => name.length >= SHORTEST_NAME);
 
 /**
- * Whether a password is one of those that are tried first. A list of whole passwords says little about ones of 15
- * characters: hardly any in public lists is so long. What people do instead is to lengthen a common one, so this holds
- * the pieces such passwords are made of, and the rule how they are put together: words with digits and years behind
- * them, in capitals, with letters written as digits, runs over the keyboard, the alphabet or the digits, and one piece
- * said again and again. A text that is made of nothing but up to three different pieces is common; so the words here,
- * with what may follow them, stand for millions of passwords.
+ * True for a password that attackers try first. A list of whole passwords says little about ones of 15 characters:
+ * hardly any in public lists is so long. People lengthen a common one instead, so this holds the pieces such passwords
+ * are made of, and the rule how they are put together: words followed by digits and years, in capitals, with letters
+ * written as digits, runs over the keyboard, the alphabet or the digits, and one piece repeated. A text of nothing but
+ * up to three different pieces is common; so the words here, with their endings, stand for millions of passwords.
  */
 export function isCommonPassword(password: string): boolean {
   const text = password.normalize('NFKC').toLowerCase();
@@ -40,11 +39,11 @@ export function isCommonPassword(password: string): boolean {
 }
 
 const MOST_PIECES = 3;
-/** A piece longer than this is looked at in parts. */
+/** A longer piece is examined in parts. */
 const LONGEST_PIECE = 32;
 const SHORTEST_RUN = 3;
 
-/** What stands between pieces and costs whoever guesses nothing; signs of other writings are no filling. */
+/** Separators between pieces, which make guessing no harder; signs of other scripts are none. */
 const FILLING = /[\s!-/:-@[-`{-~]/g;
 
 const WRITTEN_AS: ReadonlyMap<string, string> = new Map([
@@ -115,7 +114,7 @@ function fewestPieces(text: string): number {
   return fewest[text.length] ?? Number.POSITIVE_INFINITY;
 }
 
-/** What a piece counts: nothing for what fills, infinitely much for what is none. */
+/** The cost of a piece: 0 for a filler, infinite for a text that is no known piece. */
 function costOf(text: string): number {
   if (FILLERS.has(text) || /^[\s!-/:-@[-`{-~]$/.test(text)) return 0;
   const spelled = [...text].map(character => WRITTEN_AS.get(character) ?? character).join('');

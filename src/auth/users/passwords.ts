@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import * as argon2 from '@node-rs/argon2';
 import { AppError } from '../../lib/errors.ts';
 
-/** argon2id with the least cost that OWASP's password storage page allows (19 MiB, 2 passes, 1 lane). */
+/** argon2id with the least cost that OWASP's password storage page allows (19 MiB, 2 passes, 1 thread). */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const LONGEST_CODE_POINTS = 256;
 const RETRY_AFTER_SECONDS = 2;
@@ -13,15 +13,15 @@ export interface Passwords {
   hash(password: string): Promise<string>;
   /** False for an unknown user (`hash` undefined) too, at the same cost. Throws `unavailable` like `hash`. */
   verify(password: string, hash: string | undefined): Promise<boolean>;
-  /** Whether the hash was made at a lower cost than hashes are now. */
+  /** True for a hash that was made at a lower cost than the present one. */
   isOutdated(hash: string): boolean;
 }
 
-/** Whether a password is 1 to 256 code points, the only rule on what is presented. */
+/** A presented password must be 1 to 256 code points; no other rule applies to it. */
 export const isPasswordLength = (password: string): boolean =>
   password !== '' && isAtMost(password, LONGEST_CODE_POINTS);
 
-/** Whether the text is at most `count` code points, counting no further than needed. */
+/** Counts code points no further than needed. */
 export const isAtMost = (text: string, count: number): boolean =>
   text.length <= 2 * count && [...text].length <= count;
 
@@ -51,7 +51,7 @@ function isCurrentCost(hash: string): boolean {
   return (memory ?? 0) >= memoryCost && (time ?? 0) >= timeCost && (threads ?? 0) >= parallelism;
 }
 
-/** A hash of the same cost that no password has: its digest is random. */
+/** A hash of the same cost that matches no password: its digest is random. */
 function makeDummyHash(): string {
   const [salt, digest] = [16, 32].map(bytes => randomBytes(bytes).toString('base64').replace(/=+$/, ''));
   return `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${salt}$${digest}`;
@@ -73,7 +73,7 @@ function createConcurrencyLimit(limits: { concurrent: number; waiting: number })
     await new Promise<void>(resolve => queue.push(resolve));
   }
 
-  /** Hands the turn on without giving it back, so that nobody slips in between. */
+  /** Hands the permit to the next one waiting without freeing it, so that no other call can take it. */
   function release(): void {
     const next = queue.shift();
     if (next === undefined) running -= 1;
@@ -95,7 +95,7 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const GROUPS = 4;
 const GROUP_LENGTH = 5;
 
-/** A password for one use, easy to type off a screen. */
+/** A one-time password that is easy to type off a screen. */
 export const generatePassword = (): string => Array.from({ length: GROUPS }, group).join('-');
 
 const group = (): string =>

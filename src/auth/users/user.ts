@@ -9,7 +9,7 @@ const LONGEST_USERNAME = 254;
 /** Control characters and halves of a surrogate pair: never part of a name, and they garble a log. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
-/** What may be told of a user; never the password or its hash. Times are epoch ms. */
+/** A user without the password and its hash. Times are epoch ms. */
 export interface UserDetails {
   readonly id: string;
   readonly username: string;
@@ -45,7 +45,7 @@ export function roleOf({ username, role }: Pick<UserRow, 'username' | 'role'>): 
   throw new AppError('internal', `User '${username}' has the unknown role '${role}' in the store`);
 }
 
-/** A user as the store first has them: a person about whom nothing is known but what is given. */
+/** The row of a new user: a person, with defaults for everything that is not given. */
 export const newUserRow = (
   facts: Pick<UserRow, 'id' | 'username' | 'password' | 'role' | 'created_at' | 'version'> & Partial<UserRow>,
 ): UserRow => ({
@@ -62,7 +62,7 @@ export const newUserRow = (
   ...facts,
 });
 
-/** Of the user's password; undefined for whoever has none here. */
+/** Undefined for a user without a password here. */
 export const passwordHashOf = ({ password }: Pick<UserRow, 'password'>): string | undefined =>
   password === '' ? undefined : password;
 
@@ -82,12 +82,12 @@ export function parseUsername(text: string): string {
 export const invalidField = (path: string, message: string): AppError =>
   new AppError('invalid-request', `${path} ${message}`, { problems: [{ path, message }] });
 
-/** More would not fit into what a process remembers. */
+/** More would not fit into the caches of a process. */
 const MOST_USERS = 10_000;
 
-/** What an admin says of a user to be. */
+/** The fields of a new user. */
 export interface NewUser {
-  /** Left out, one is made. */
+  /** Generated when left out. */
   readonly id?: string | undefined;
   readonly username: string;
   readonly password: string;
@@ -101,7 +101,7 @@ export interface NewUser {
   readonly mustChangePassword?: boolean | undefined;
 }
 
-/** What an admin changes of a user; what is left out stays. */
+/** The changed fields of a user; the others stay. */
 export interface UserChange {
   readonly email?: string | undefined;
   readonly first?: string | undefined;
@@ -111,7 +111,7 @@ export interface UserChange {
   readonly mustChangePassword?: boolean | undefined;
 }
 
-/** A password as the store has it; `isInitial` when somebody else than its user chose it. */
+/** A hashed password; `isInitial` when somebody other than its user chose it. */
 export interface NewPassword {
   readonly hash: string;
   readonly isInitial: boolean;
@@ -123,7 +123,7 @@ export function assertHasPassword({ username, password }: UserRow): void {
     throw new AppError('conflict', `user '${username}' signs in elsewhere and has no password here`);
 }
 
-/** By id, else by name. */
+/** Finds a user by id, else by name. */
 export async function findUser(
   users: Pick<Transaction, 'userById' | 'userByName'>,
   reference: string,
@@ -183,7 +183,7 @@ export async function addNewUser(
 interface ChangeRequest extends UserChange {
   readonly now: number;
   readonly password?: NewPassword | undefined;
-  /** Whether the user is still what the change was decided on. */
+  /** False when the user has changed since the change was decided. */
   readonly isUnchanged?: (user: UserRow) => boolean;
 }
 
@@ -225,7 +225,7 @@ export async function changeUser(
   return { before: user, after: row };
 }
 
-/** Answers what it removed. Throws `conflict` when no admin could log in afterwards. */
+/** Returns the removed user. Throws `conflict` when no admin could log in afterwards. */
 export async function removeUser(tx: Transaction, reference: string): Promise<UserRow> {
   await tx.incrementUserChanges();
   const user = await requireUser(tx, reference);
@@ -234,7 +234,7 @@ export async function removeUser(tx: Transaction, reference: string): Promise<Us
   return user;
 }
 
-/** Asked after the change: what throws takes it back. */
+/** Runs after the change: throwing rolls it back. */
 async function assertAdminRemains(tx: Transaction, before: UserRow): Promise<void> {
   if (before.role !== 'admin' || before.disabled === 1) return;
   if ((await tx.countEnabledAdmins()) === 0)

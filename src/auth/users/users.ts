@@ -27,7 +27,7 @@ import {
   userDetails,
 } from './user.ts';
 
-/** What somebody changes of themself. */
+/** The part of a user that the user may change. */
 interface ProfileChange {
   readonly first?: string | undefined;
   readonly last?: string | undefined;
@@ -43,8 +43,8 @@ export interface UpdatedProfile {
 }
 
 /**
- * Local users. Users are named by id or by user name. What ends tokens is answered once no process takes them any more.
- * All throw `not-found` for a user who is not there.
+ * Local users, referred to by id or by user name. A change that ends tokens is answered once no process accepts them
+ * any more. All throw `not-found` for an unknown user.
  */
 export interface Users {
   list(page: PageRequest): Promise<Page<UserDetails>>;
@@ -56,15 +56,15 @@ export interface Users {
     reference: string,
     change: UserChange & { readonly password?: string | undefined },
   ): Promise<UserDetails>;
-  /** Answers what it removed. Throws `conflict` when no admin could log in afterwards. */
+  /** Returns the removed user. Throws `conflict` when no admin could log in afterwards. */
   remove(reference: string): Promise<UserDetails>;
   /** Throws `invalid-request` for a wrong current password, `rate-limited` after too many of them. */
   updateProfile(actor: Actor, change: ProfileChange, address: string): Promise<UpdatedProfile>;
-  /** Throws as `updateOwn` unless it is the password of the user who calls. */
+  /** Throws as `updateProfile` unless it is the actor's password. */
   verifyCurrentPassword(actor: Actor, currentPassword: string | undefined, address: string): Promise<void>;
   /** Ends every token of the user. */
   endTokens(reference: string): Promise<UserDetails>;
-  /** Ends the token that the actor has shown, and the browser's session that it belongs to. */
+  /** Ends the token that the actor presented, and the browser's session that it belongs to. */
   logout(actor: Actor): Promise<void>;
 }
 
@@ -76,43 +76,136 @@ interface Dependencies {
   readonly feed: Pick<ChangeFeed, 'waitForPropagation'>;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Seconds, asked each time. */
+  /** Seconds, read each time. */
   readonly tokenTtl: () => number;
 }
 
-export function createUsers(dependencies: Dependencies): Users {
-  const { storage, passwords, tokens, limits, feed, clock, ids, tokenTtl } = dependencies;
-  const readers = { userById: storage.users.byId, userByName: storage.users.byName };
+export const createUsers = (dependencies: Dependencies): Users => new UserService(dependencies);
 
-  async function readUser(reference: string): Promise<UserRow> {
-    const user = await findUser(readers, reference);
-    if (user === undefined) throw notFound('user', reference);
-    return user;
+class UserService implements Users {
+  readonly #storage: Dependencies['storage'];
+  readonly #passwords: Passwords;
+  readonly #tokens: Dependencies['tokens'];
+  readonly #limits: LoginLimits;
+  readonly #feed: Dependencies['feed'];
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  readonly #tokenTtl: () => number;
+
+  constructor(dependencies: Dependencies) {
+    this.#storage = dependencies.storage;
+    this.#passwords = dependencies.passwords;
+    this.#tokens = dependencies.tokens;
+    this.#limits = dependencies.limits;
+    this.#feed = dependencies.feed;
+    this.#clock = dependencies.clock;
+    this.#ids = dependencies.ids;
+    this.#tokenTtl = dependencies.tokenTtl;
   }
 
-  /** Answers when the change counts everywhere, if it ends tokens. */
-  async function detailsOncePropagated(before: UserRow, after: UserRow): Promise<UserDetails> {
-    if (after.version !== before.version) await feed.waitForPropagation();
+  async list(page: PageRequest): Promise<Page<UserDetails>> {
+    const { rows, total } = await this.#storage.users.list(page);
+    return { rows: rows.map(userDetails), total };
+  }
+
+  async get(reference: string): Promise<UserDetails> {
+    return userDetails(await readUser(this.#storage, reference));
+  }
+
+  async create(user: NewUser): Promise<UserDetails> {
+    const username = parseUsername(user.username);
+    if (username === '') throw invalidField('username', 'must not be empty');
+    assertGoodPassword(user.password, username);
+    const hash = await this.#passwords.hash(user.password);
+    const [clock, ids] = [this.#clock, this.#ids];
+    const row = await this.#storage.transaction(tx =>
+      addNewUser(tx, { clock, ids }, { ...user, username, hash }),
+    );
+    return userDetails(row);
+  }
+
+  async update(
+    reference: string,
+    { password: text, ...change }: Parameters<Users['update']>[1],
+  ): Promise<UserDetails> {
+    const seen = await readUser(this.#storage, reference);
+    const password = text === undefined ? undefined : await this.#hashChosenPassword(text, seen);
+    const { before, after } = await this.#storage.transaction(tx =>
+      changeUser(tx, seen.id, { ...change, now: this.#clock.now(), password }),
+    );
+    return this.#detailsOncePropagated(before, after);
+  }
+
+  async remove(reference: string): Promise<UserDetails> {
+    const removed = await this.#storage.transaction(tx => removeUser(tx, reference));
+    await this.#feed.waitForPropagation();
+    return userDetails(removed);
+  }
+
+  async updateProfile(actor: Actor, change: ProfileChange, address: string): Promise<UpdatedProfile> {
+    const user = await readUser(this.#storage, actor.id);
+    const { first, last, password } = change;
+    if (password === undefined) {
+      const { after } = await this.#storage.transaction(tx =>
+        changeUser(tx, user.id, { first, last, now: this.#clock.now() }),
+      );
+      return { user: userDetails(after) };
+    }
+    await this.#assertCurrentPassword(user, change.currentPassword, address);
+    const row = await this.#changeOwnPassword(user, change, password);
+    const details = await this.#detailsOncePropagated(user, row);
+    const token = await this.#tokens.issue(row.id, this.#tokenTtl(), row.version);
+    return { user: details, token: `Bearer ${token}` };
+  }
+
+  async verifyCurrentPassword(
+    actor: Actor,
+    currentPassword: string | undefined,
+    address: string,
+  ): Promise<void> {
+    await this.#assertCurrentPassword(await readUser(this.#storage, actor.id), currentPassword, address);
+  }
+
+  async endTokens(reference: string): Promise<UserDetails> {
+    const row = await this.#storage.transaction(async tx => {
+      const version = await tx.incrementUserChanges();
+      const user = { ...(await requireUser(tx, reference)), version };
+      await tx.updateUser(user);
+      return user;
+    });
+    await this.#feed.waitForPropagation();
+    return userDetails(row);
+  }
+
+  async logout({ token }: Actor): Promise<void> {
+    if (token === undefined) return;
+    await this.#storage.transaction(async tx => {
+      await tx.incrementUserChanges();
+      await tx.revokeToken({ id: token.id, expires_at: token.expiresAt }, this.#clock.now());
+      if (token.session !== undefined) await tx.removeSession(token.session);
+    });
+    await this.#feed.waitForPropagation();
+  }
+
+  /** Resolves when a change that ends tokens is known to every process. */
+  async #detailsOncePropagated(before: UserRow, after: UserRow): Promise<UserDetails> {
+    if (after.version !== before.version) await this.#feed.waitForPropagation();
     return userDetails(after);
   }
 
-  async function hashChosenPassword(password: string, user: UserRow): Promise<NewPassword> {
+  async #hashChosenPassword(password: string, user: UserRow): Promise<NewPassword> {
     assertHasPassword(user);
     assertGoodPassword(password, user.username);
-    return { hash: await passwords.hash(password), isInitial: true };
+    return { hash: await this.#passwords.hash(password), isInitial: true };
   }
 
   /** Guesses count like failed logins: a stolen token must not be enough to find the password. */
-  async function assertCurrentPassword(
-    user: UserRow,
-    password: string | undefined,
-    address: string,
-  ): Promise<void> {
+  async #assertCurrentPassword(user: UserRow, password: string | undefined, address: string): Promise<void> {
     assertHasPassword(user);
     if (password === undefined) throw invalidField('currentPassword', 'is needed to change the password');
     if (!isPasswordLength(password)) throw invalidField('currentPassword', 'is wrong');
-    const attempt = await limits.reserve(address, user.username);
-    const isCorrect = await passwords.verify(password, user.password).catch((error: unknown) => {
+    const attempt = await this.#limits.reserve(address, user.username);
+    const isCorrect = await this.#passwords.verify(password, user.password).catch((error: unknown) => {
       attempt.abandoned();
       throw error;
     });
@@ -123,23 +216,16 @@ export function createUsers(dependencies: Dependencies): Users {
     attempt.succeeded();
   }
 
-  async function assertPasswordIsNew(password: string, user: UserRow): Promise<void> {
-    const former = [...new Set([user.password, user.initial_password])];
-    for (const hash of former)
-      if (hash !== null && (await passwords.verify(password, hash)))
-        throw invalidField('password', 'must be another one than now, and than the one an admin chose');
-  }
-
-  async function changeOwnPassword(user: UserRow, change: ProfileChange, password: string): Promise<UserRow> {
+  async #changeOwnPassword(user: UserRow, change: ProfileChange, password: string): Promise<UserRow> {
     assertGoodPassword(password, user.username);
-    await assertPasswordIsNew(password, user);
-    const hash = await passwords.hash(password);
-    const { after } = await storage.transaction(tx =>
+    await this.#assertPasswordIsNew(password, user);
+    const hash = await this.#passwords.hash(password);
+    const { after } = await this.#storage.transaction(tx =>
       changeUser(tx, user.id, {
         first: change.first,
         last: change.last,
         mustChangePassword: false,
-        now: clock.now(),
+        now: this.#clock.now(),
         password: { hash, isInitial: false },
         isUnchanged: now => now.password === user.password,
       }),
@@ -147,102 +233,40 @@ export function createUsers(dependencies: Dependencies): Users {
     return after;
   }
 
-  return {
-    async list(page) {
-      const { rows, total } = await storage.users.list(page);
-      return { rows: rows.map(userDetails), total };
-    },
-    get: async reference => userDetails(await readUser(reference)),
+  async #assertPasswordIsNew(password: string, user: UserRow): Promise<void> {
+    const former = [...new Set([user.password, user.initial_password])];
+    for (const hash of former)
+      if (hash !== null && (await this.#passwords.verify(password, hash)))
+        throw invalidField('password', 'must be another one than now, and than the one an admin chose');
+  }
+}
 
-    async create(user) {
-      const username = parseUsername(user.username);
-      if (username === '') throw invalidField('username', 'must not be empty');
-      assertGoodPassword(user.password, username);
-      const hash = await passwords.hash(user.password);
-      const row = await storage.transaction(tx =>
-        addNewUser(tx, { clock, ids }, { ...user, username, hash }),
-      );
-      return userDetails(row);
-    },
-
-    async update(reference, { password: text, ...change }) {
-      const seen = await readUser(reference);
-      const password = text === undefined ? undefined : await hashChosenPassword(text, seen);
-      const { before, after } = await storage.transaction(tx =>
-        changeUser(tx, seen.id, { ...change, now: clock.now(), password }),
-      );
-      return detailsOncePropagated(before, after);
-    },
-
-    async remove(reference) {
-      const removed = await storage.transaction(tx => removeUser(tx, reference));
-      await feed.waitForPropagation();
-      return userDetails(removed);
-    },
-
-    async updateProfile(actor, change, address) {
-      const user = await readUser(actor.id);
-      const { password } = change;
-      if (password === undefined) {
-        const { first, last } = change;
-        const { after } = await storage.transaction(tx =>
-          changeUser(tx, user.id, { first, last, now: clock.now() }),
-        );
-        return { user: userDetails(after) };
-      }
-      await assertCurrentPassword(user, change.currentPassword, address);
-      const row = await changeOwnPassword(user, change, password);
-      const details = await detailsOncePropagated(user, row);
-      return { user: details, token: `Bearer ${await tokens.issue(row.id, tokenTtl(), row.version)}` };
-    },
-
-    verifyCurrentPassword: async (actor, currentPassword, address) =>
-      assertCurrentPassword(await readUser(actor.id), currentPassword, address),
-
-    async endTokens(reference) {
-      const row = await storage.transaction(async tx => {
-        const version = await tx.incrementUserChanges();
-        const user = { ...(await requireUser(tx, reference)), version };
-        await tx.updateUser(user);
-        return user;
-      });
-      await feed.waitForPropagation();
-      return userDetails(row);
-    },
-
-    async logout({ token }) {
-      if (token === undefined) return;
-      await storage.transaction(async tx => {
-        await tx.incrementUserChanges();
-        await tx.revokeToken({ id: token.id, expires_at: token.expiresAt }, clock.now());
-        if (token.session !== undefined) await tx.removeSession(token.session);
-      });
-      await feed.waitForPropagation();
-    },
-  };
+/** Throws `not-found`. */
+async function readUser({ users }: Pick<Storage, 'users'>, reference: string): Promise<UserRow> {
+  const user = await findUser({ userById: users.byId, userByName: users.byName }, reference);
+  if (user === undefined) throw notFound('user', reference);
+  return user;
 }
 
 interface ResetPasswordDependencies {
   readonly storage: Pick<Storage, 'users' | 'transaction'>;
   readonly audit: Pick<Audit, 'record'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Whoever asks, as the audit names them. */
+  /** Recorded in the audit. */
   readonly actor: string;
 }
 
 /**
- * Gives a user another password, to be changed at the next login, without asking who calls: for whoever may write the
- * store itself. Throws `not-found`, `conflict` for a user of no password here, `invalid-request` for one that is not
- * allowed.
+ * Gives a user another password, to be changed at the next login. It authorises nobody: an operator with access to the
+ * store calls it. Throws `not-found`, `conflict` for a user without a password here, `invalid-request` for a password
+ * that is not allowed.
  */
 export async function resetPassword(
   { storage, audit, clock, actor }: ResetPasswordDependencies,
   reference: string,
   password: string,
 ): Promise<UserDetails> {
-  const { users } = storage;
-  const user = await findUser({ userById: users.byId, userByName: users.byName }, reference);
-  if (user === undefined) throw notFound('user', reference);
+  const user = await readUser(storage, reference);
   assertHasPassword(user);
   assertGoodPassword(password, user.username);
   const hash = await createPasswords().hash(password);

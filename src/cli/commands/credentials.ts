@@ -27,7 +27,7 @@ import type { Folders } from '../store.ts';
 
 const NEVER = 'never';
 
-/** What is said of a credential; what is left out stays, or has its default in a new one. */
+/** The fields of a credential; one that is left out stays, or has its default in a new credential. */
 interface CredentialFlags extends RoleFlags {
   readonly name?: string;
   readonly description?: string;
@@ -40,23 +40,23 @@ const withCredentialFlags = (command: Command, role: Option = roleOption()): Com
   command
     .addOption(role)
     .addOption(workspaceOption())
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'its purpose')
     .addOption(
       new Option(
         '--expires <time>',
-        'when it ends: in how long, such as 90d, a time such as 2026-12-31T00:00:00Z, or never',
+        'when it expires: after a duration such as 90d, at a time such as 2026-12-31T00:00:00Z, or never',
       ).argParser(text => (text === NEVER ? text : timeAhead(text, systemClock.now()))),
     )
     .addOption(
       new Option(
         '--allow-from <range>',
-        'an address or a range it may come from; may be given again, or any',
+        'an address or a range it may connect from; repeat it for more, or any',
       ).argParser((text: string, before: readonly string[] = []) =>
         text === 'any' ? [] : [...before, text],
       ),
     );
 
-/** As the management plane has it. Throws as `rolesIn`. */
+/** The fields as the API takes them. Throws as `rolesIn`. */
 function wireFields(flags: CredentialFlags): object {
   const { name, description, expires, allowFrom } = flags;
   const roles = rolesIn(flags);
@@ -71,7 +71,7 @@ function wireFields(flags: CredentialFlags): object {
 
 const newCredentialSchema = credentialFields.required({ name: true, organizationRole: true });
 
-/** What the command line says of a new credential, as the store takes it. Throws `invalid-request`, naming each flaw. */
+/** The fields of a new credential, as the store takes them. Throws `invalid-request`, naming each problem. */
 function fieldsOf(flags: CredentialFlags & { readonly name: string }): z.output<typeof newCredentialSchema> {
   const { name, role, workspace, description = '', expires, allowFrom } = flags;
   const read = newCredentialSchema.safeParse({
@@ -85,7 +85,7 @@ function fieldsOf(flags: CredentialFlags & { readonly name: string }): z.output<
 
 interface CreateFlags extends Folders, OrganizationFlags, CredentialFlags {}
 
-/** What whoever made it must keep. */
+/** The part of a new credential that must be kept. */
 interface Created {
   readonly clientId: unknown;
   readonly clientSecret: unknown;
@@ -103,7 +103,7 @@ function createCommand(finish: Finish): Command {
     withOrganizationOptions(
       new Command('create').description('add a credential, and show its secret this once'),
     )
-      .addArgument(new Argument('<name>', 'what it is called, unique in the organization'))
+      .addArgument(new Argument('<name>', 'its name, unique in the organization'))
       .addOption(configOption())
       .addOption(dataOption()),
     roleOption().makeOptionMandatory(),
@@ -161,8 +161,10 @@ export const credentialsCommand = (finish: Finish): Command =>
     .addCommand(getCommand(finish))
     .addCommand(createCommand(finish))
     .addCommand(updateCommand(finish))
-    .addCommand(switchCommand('enable', 'let one get tokens again', true, finish))
-    .addCommand(switchCommand('disable', 'end the tokens of one, and let it get none', false, finish))
+    .addCommand(switchCommand('enable', 'allow a credential to get tokens again', true, finish))
+    .addCommand(
+      switchCommand('disable', 'end the tokens of a credential, and refuse it new ones', false, finish),
+    )
     .addCommand(rotateCommand(finish))
     .addCommand(revokeSecretCommand(finish))
     .addCommand(deleteCommand(finish));
@@ -178,24 +180,25 @@ const row = z.looseObject({
 });
 
 const listCommand = (finish: Finish): Command =>
-  withOrganizationOptions(new Command('list').description('list them')).action((flags: OrganizationFlags) =>
-    runOnOrganization(finish, flags, async organization =>
-      printList(
-        await organization.list('credentials.list', row),
-        [
-          { name: 'client id', of: one => one.clientId },
-          { name: 'name', of: one => one.name },
-          { name: 'role', of: one => one.roles.organizationRole },
-          { name: 'workspaces', of: one => formatGrants(one.roles) },
-          { name: 'disabled', of: one => (one.enabled ? '' : 'disabled') },
-          { name: 'expires', of: one => one.expiresDate },
-          { name: 'last used', of: one => one.lastUsedDate },
-          { name: 'description', of: one => one.description },
-        ],
-        flags,
-        'no credentials',
+  withOrganizationOptions(new Command('list').description('list credentials')).action(
+    (flags: OrganizationFlags) =>
+      runOnOrganization(finish, flags, async organization =>
+        printList(
+          await organization.list('credentials.list', row),
+          [
+            { name: 'client id', of: one => one.clientId },
+            { name: 'name', of: one => one.name },
+            { name: 'role', of: one => one.roles.organizationRole },
+            { name: 'workspaces', of: one => formatGrants(one.roles) },
+            { name: 'disabled', of: one => (one.enabled ? '' : 'disabled') },
+            { name: 'expires', of: one => one.expiresDate },
+            { name: 'last used', of: one => one.lastUsedDate },
+            { name: 'description', of: one => one.description },
+          ],
+          flags,
+          'no credentials',
+        ),
       ),
-    ),
   );
 
 const aboutOne = (name: string, description: string): Command =>
@@ -214,8 +217,8 @@ const getCommand = (finish: Finish): Command =>
     );
 
 const updateCommand = (finish: Finish): Command =>
-  withCredentialFlags(aboutOne('update', 'change one: what is left out stays'))
-    .option('--name <name>', 'what it is called, unique in the organization')
+  withCredentialFlags(aboutOne('update', 'change the given fields of a credential'))
+    .option('--name <name>', 'its name, unique in the organization')
     .action((id: string, flags: OrganizationFlags & CredentialFlags) =>
       runOnOrganization(finish, flags, async organization => {
         const body = wireFields(flags);
@@ -238,12 +241,9 @@ interface RotateFlags extends OrganizationFlags {
 }
 
 const rotateCommand = (finish: Finish): Command =>
-  aboutOne('rotate', 'give one another secret, and show it this once')
+  aboutOne('rotate', 'issue another secret, and show it this once')
     .addOption(
-      new Option(
-        '--grace <duration>',
-        'how long the secret before counts as well: 24h unless said, at most 7d',
-      ),
+      new Option('--grace <duration>', 'how long the former secret stays valid: 24h by default, at most 7d'),
     )
     .action((id: string, { grace, ...flags }: RotateFlags) =>
       runOnOrganization(finish, flags, async organization => {
@@ -264,7 +264,7 @@ const revokeSecretCommand = (finish: Finish): Command =>
     );
 
 const deleteCommand = (finish: Finish): Command =>
-  aboutOne('delete', 'take one away for good, and show what it was')
+  aboutOne('delete', 'delete a credential for good, and show it')
     .addOption(confirmOption())
     .action((id: string, flags: OrganizationFlags) =>
       runOnOrganization(finish, flags, async organization => {

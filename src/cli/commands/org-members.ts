@@ -20,7 +20,7 @@ import { printItem, printList } from '../output/table.ts';
 
 export const membersCommand = (finish: Finish): Command =>
   new Command('members')
-    .description('people of an organization, by way of the login service')
+    .description('manage members of an organization at the login service')
     .addCommand(listCommand(finish))
     .addCommand(getCommand(finish))
     .addCommand(addCommand(finish))
@@ -35,21 +35,22 @@ const row = z.looseObject({
 });
 
 const listCommand = (finish: Finish): Command =>
-  withOrganizationOptions(new Command('list').description('list them')).action((flags: OrganizationFlags) =>
-    runOnOrganization(finish, flags, async organization =>
-      printList(
-        await organization.list('members.list', row),
-        [
-          { name: 'user id', of: one => one.userId },
-          { name: 'email', of: one => one.email },
-          { name: 'role', of: one => one.roles.organizationRole },
-          { name: 'workspaces', of: one => formatGrants(one.roles) },
-          { name: 'disabled', of: one => (one.enabled ? '' : 'disabled') },
-        ],
-        flags,
-        'no members',
+  withOrganizationOptions(new Command('list').description('list members')).action(
+    (flags: OrganizationFlags) =>
+      runOnOrganization(finish, flags, async organization =>
+        printList(
+          await organization.list('members.list', row),
+          [
+            { name: 'user id', of: one => one.userId },
+            { name: 'email', of: one => one.email },
+            { name: 'role', of: one => one.roles.organizationRole },
+            { name: 'workspaces', of: one => formatGrants(one.roles) },
+            { name: 'disabled', of: one => (one.enabled ? '' : 'disabled') },
+          ],
+          flags,
+          'no members',
+        ),
       ),
-    ),
   );
 
 const aboutOne = (name: string, description: string): Command =>
@@ -57,7 +58,7 @@ const aboutOne = (name: string, description: string): Command =>
     new Argument('<member>', 'e-mail address or user id, as `list` shows them'),
   );
 
-/** Throws `not-found` for an e-mail address that nobody has. */
+/** Throws `not-found` for an unknown e-mail address. */
 async function idOf(organization: OrganizationClient, member: string): Promise<string> {
   if (!member.includes('@')) return member;
   const email = member.trim().toLowerCase();
@@ -82,8 +83,8 @@ const withRoles = (command: Command): Command =>
 const addCommand = (finish: Finish): Command =>
   withRoles(
     withOrganizationOptions(
-      new Command('add').description('add a person; the first password of a new one is shown this once'),
-    ).addArgument(new Argument('<email>', 'with which the person signs in')),
+      new Command('add').description('add a person; the first password of a new user is shown this once'),
+    ).addArgument(new Argument('<email>', 'address that the person signs in with')),
   ).action((email: string, flags: OrganizationFlags & RoleFlags) =>
     runOnOrganization(finish, flags, async organization => {
       const body = { email, roles: rolesIn(flags) };
@@ -97,7 +98,7 @@ const addCommand = (finish: Finish): Command =>
   );
 
 const updateCommand = (finish: Finish): Command =>
-  withRoles(aboutOne('update', 'give one other roles in the place of all before')).action(
+  withRoles(aboutOne('update', 'replace all roles of a member')).action(
     (member: string, flags: OrganizationFlags & RoleFlags) =>
       runOnOrganization(finish, flags, async organization => {
         const id = await idOf(organization, member);
@@ -107,7 +108,7 @@ const updateCommand = (finish: Finish): Command =>
   );
 
 const removeCommand = (finish: Finish): Command =>
-  aboutOne('remove', 'take one out of the organization, and show who it was')
+  aboutOne('remove', 'remove a member from the organization, and show it')
     .addOption(confirmOption())
     .action((member: string, flags: OrganizationFlags) =>
       runOnOrganization(finish, flags, async organization => {

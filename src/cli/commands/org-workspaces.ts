@@ -13,7 +13,7 @@ import { printItem, printList } from '../output/table.ts';
 
 export const workspacesCommand = (finish: Finish): Command =>
   new Command('workspaces')
-    .description('workspaces of an organization, by way of the login service')
+    .description('manage workspaces of an organization at the login service')
     .addCommand(listCommand(finish))
     .addCommand(getCommand(finish))
     .addCommand(createCommand(finish))
@@ -31,23 +31,24 @@ const row = z.looseObject({
 });
 
 const listCommand = (finish: Finish): Command =>
-  withOrganizationOptions(new Command('list').description('list them')).action((flags: OrganizationFlags) =>
-    runOnOrganization(finish, flags, async organization =>
-      printList(
-        await organization.list('workspaces.list', row),
-        [
-          { name: 'id', of: one => one.workspaceId },
-          { name: 'host', of: one => one.leaderFQDN },
-          { name: 'state', of: one => one.state },
-          { name: 'alias', of: one => one.alias },
-          { name: 'region', of: one => one.region },
-          { name: 'tags', of: one => one.tags.join(' ') },
-          { name: 'description', of: one => one.description },
-        ],
-        flags,
-        'no workspaces',
+  withOrganizationOptions(new Command('list').description('list workspaces')).action(
+    (flags: OrganizationFlags) =>
+      runOnOrganization(finish, flags, async organization =>
+        printList(
+          await organization.list('workspaces.list', row),
+          [
+            { name: 'id', of: one => one.workspaceId },
+            { name: 'host', of: one => one.leaderFQDN },
+            { name: 'state', of: one => one.state },
+            { name: 'alias', of: one => one.alias },
+            { name: 'region', of: one => one.region },
+            { name: 'tags', of: one => one.tags.join(' ') },
+            { name: 'description', of: one => one.description },
+          ],
+          flags,
+          'no workspaces',
+        ),
       ),
-    ),
   );
 
 const aboutOne = (name: string, description: string): Command =>
@@ -77,7 +78,7 @@ const withWorkspaceFlags = (command: Command): Command =>
     .option('--description <text>', 'what it is for')
     .option('--region <text>', 'where it is')
     .addOption(
-      new Option('--tag <text>', 'may be given up to three times').argParser(
+      new Option('--tag <text>', 'a tag; repeat it up to three times').argParser(
         (text: string, before: readonly string[] = []) => [...before, text],
       ),
     );
@@ -92,7 +93,7 @@ const bodyOf = ({ alias, description, region, tag }: WorkspaceFlags): object => 
 const createCommand = (finish: Finish): Command =>
   withWorkspaceFlags(
     withOrganizationOptions(
-      new Command('create').description('add one, which runs within seconds'),
+      new Command('create').description('add a workspace, which runs within seconds'),
     ).addArgument(new Argument('<id>', '4 to 41 lower-case letters and digits')),
   ).action((workspaceId: string, flags: OrganizationFlags & WorkspaceFlags) =>
     runOnOrganization(finish, flags, async organization => {
@@ -102,7 +103,7 @@ const createCommand = (finish: Finish): Command =>
   );
 
 const updateCommand = (finish: Finish): Command =>
-  withWorkspaceFlags(aboutOne('update', 'change what is said of one: what is left out stays')).action(
+  withWorkspaceFlags(aboutOne('update', 'change the given fields of a workspace')).action(
     (id: string, flags: OrganizationFlags & WorkspaceFlags) =>
       runOnOrganization(finish, flags, async organization => {
         const body = bodyOf(flags);
@@ -113,7 +114,7 @@ const updateCommand = (finish: Finish): Command =>
   );
 
 const deleteCommand = (finish: Finish): Command =>
-  aboutOne('delete', 'take one away, and show what it was; what it has kept stays in the store')
+  aboutOne('delete', 'delete a workspace, and show it; its data stays in the store')
     .addOption(confirmOption())
     .action((id: string, flags: OrganizationFlags) =>
       runOnOrganization(finish, flags, async organization => {

@@ -55,7 +55,7 @@ const createCommand = (finish: Finish): Command =>
           print(`organization ${id} has the workspace ${workspace} and the owner ${username}`);
           print(
             password === undefined
-              ? 'who signs in by the identity provider'
+              ? 'the owner signs in by the identity provider'
               : `One-time password: ${password}`,
           );
         }
@@ -68,7 +68,7 @@ const createCommand = (finish: Finish): Command =>
 const updateCommand = (finish: Finish): Command =>
   onStore(new Command('update').description('change an organization in the store'))
     .addOption(
-      new Option('--role-selector <on|off>', 'whether credentials have roles, or every token is Admin')
+      new Option('--role-selector <on|off>', 'on: credentials have roles; off: every token is Admin')
         .argParser(switchOf)
         .makeOptionMandatory(),
     )

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { AppError } from '../lib/errors.ts';
-import type { Plan } from './operations/operation.ts';
+import type { Plan } from './operations/plan.ts';
 import type { LeaseClock } from './stores/leases.ts';
 import type { Database } from './tables.ts';
 import type { CommittedChange } from './types.ts';

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../lib/errors.ts';
 import { createMutex } from '../lib/mutex.ts';
 import { type CommitQueue, createCommitQueue } from './commit-queue.ts';
-import type { Plan, StorageOperation } from './operations/operation.ts';
+import type { StorageOperation } from './operations/operation.ts';
+import type { Plan } from './operations/plan.ts';
 import type { CommittedChange } from './types.ts';
 
 /** A disk that writes each batch when it is told to. */

@@ -1,6 +1,7 @@
 import { AppError } from '../lib/errors.ts';
 import type { Mutex } from '../lib/mutex.ts';
-import { type Plan, plan, type StorageOperation } from './operations/operation.ts';
+import { plan, type StorageOperation } from './operations/operation.ts';
+import type { Plan } from './operations/plan.ts';
 import type { Lease } from './stores/leases.ts';
 import { type CommittedChange, coalesceChanges } from './types.ts';
 

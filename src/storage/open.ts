@@ -12,27 +12,10 @@ import { createDataFolder } from './data-folder.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { migrate } from './migrations/migrate.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
-import type { Storage } from './storage.ts';
+import { installationStorage, type Storage, workspaceStorage } from './storage.ts';
 import { parseStorageUrl } from './storage-url.ts';
-import { auditStore } from './stores/audit.ts';
-import { documentStore, versionStore } from './stores/configuration.ts';
-import { credentialStore } from './stores/credentials.ts';
-import { deliveryStore } from './stores/deliveries.ts';
-import { eventStore } from './stores/events.ts';
-import { groupStore } from './stores/groups.ts';
-import { incidentStore } from './stores/incidents.ts';
-import { ingestTokenStore } from './stores/ingest-tokens.ts';
-import { hasSealedValues, readInstanceValue, readKeys } from './stores/instance.ts';
 import { leaseStore, removeLeftoverLeases } from './stores/leases.ts';
-import { messageStore } from './stores/messages.ts';
-import { minuteStore } from './stores/minutes.ts';
 import { nodeStore } from './stores/nodes.ts';
-import { organizationStore } from './stores/organizations.ts';
-import { removedTargetStore } from './stores/removed-targets.ts';
-import { retentionStore } from './stores/retention.ts';
-import { secretsStore } from './stores/secrets.ts';
-import { sessionStore } from './stores/sessions.ts';
-import { userStore } from './stores/users.ts';
 import type { Database } from './tables.ts';
 import { runTransactions } from './transactions.ts';
 import type { CommittedChange } from './types.ts';
@@ -63,7 +46,7 @@ type RunOptions = Pick<StorageOptions, 'onBatch' | 'clock' | 'logger'>;
 function createStorage(backend: Backend, { onBatch = () => {}, clock, logger }: RunOptions): Storage {
   const { reader, leaseClock } = backend;
   const bus = createBus<CommittedChange>(error =>
-    logger.error({ reason: reasonOf(error) }, 'a listener to committed facts failed'),
+    logger.error({ reason: reasonOf(error) }, 'a listener to committed changes failed'),
   );
   const mutex = createMutex();
   async function run(plans: Parameters<Backend['run']>[0]) {
@@ -97,28 +80,8 @@ function createStorage(backend: Backend, { onBatch = () => {}, clock, logger }: 
   }
 
   return {
-    in: workspace => ({
-      incidents: incidentStore(reader, workspace),
-      events: eventStore(reader, workspace),
-      deliveries: deliveryStore(reader, workspace),
-      groups: groupStore(reader, workspace),
-      removedTargets: removedTargetStore(reader, workspace),
-      messages: messageStore(reader, workspace),
-      secrets: secretsStore(reader, workspace),
-      ingestTokens: ingestTokenStore(reader, workspace),
-      minutes: minuteStore(reader, workspace),
-      document: documentStore(reader, workspace),
-      versions: versionStore(reader, workspace),
-      audit: auditStore(reader, workspace),
-      retention: retentionStore(reader, workspace),
-    }),
-    users: userStore(reader),
-    organizations: organizationStore(reader),
-    credentials: credentialStore(reader),
-    sessions: sessionStore(reader),
-    keys: () => readKeys(reader),
-    instanceValue: name => readInstanceValue(reader, name),
-    hasSealedValues: () => hasSealedValues(reader),
+    in: workspace => workspaceStorage(reader, workspace),
+    ...installationStorage(reader),
     async commit(operation, lease) {
       assertOpen();
       await commitQueue.commit(operation, lease);

@@ -2,7 +2,15 @@ import type { SelectQueryBuilder } from 'kysely';
 import { AppError } from '../lib/errors.ts';
 import type { Database } from './tables.ts';
 
-/** How many rows a query matches; it has chosen no columns yet. PostgreSQL counts in texts. */
+/** The columns of a row, in their order. One that is missing, or that the row does not have, does not compile. */
+export function columnsOf<Row extends object>(
+  columns: Readonly<Record<Extract<keyof Row, string>, true>>,
+): readonly Extract<keyof Row, string>[] {
+  const isColumn = (name: string): name is Extract<keyof Row, string> => Object.hasOwn(columns, name);
+  return Object.keys(columns).filter(isColumn);
+}
+
+/** Counts the rows that a query matches, which has chosen no columns yet. PostgreSQL counts in texts. */
 export async function countRows<Table extends keyof Database>(
   matching: SelectQueryBuilder<Database, Table, object>,
 ): Promise<number> {
@@ -11,7 +19,7 @@ export async function countRows<Table extends keyof Database>(
   return Number(total);
 }
 
-/** Says in words of the domain, instead of the database's, that a row with the same key is there already. */
+/** Refuses a row whose key is taken with `message`, in place of the database's own text. */
 export async function refuseDuplicate(insert: Promise<unknown>, message: string): Promise<void> {
   try {
     await insert;

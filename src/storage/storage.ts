@@ -1,27 +1,111 @@
+import type { Kysely } from 'kysely';
 import type { StorageOperation } from './operations/operation.ts';
-import type { AuditStore } from './stores/audit.ts';
-import type { ConfigVersionRow, DocumentRow, DocumentStore, VersionStore } from './stores/configuration.ts';
-import type { CredentialStore, CredentialTransaction } from './stores/credentials.ts';
-import type { DeliveryStore, RequeueFilter, RequeueResult } from './stores/deliveries.ts';
-import type { EventStore } from './stores/events.ts';
-import type { GroupStore } from './stores/groups.ts';
-import type { IncidentStore } from './stores/incidents.ts';
-import type { IngestTokenStore, IngestTokenTransaction } from './stores/ingest-tokens.ts';
-import type { KeyRow } from './stores/instance.ts';
+import { type AuditStore, auditStore } from './stores/audit.ts';
+import {
+  addVersion,
+  type ConfigVersionRow,
+  type DocumentRow,
+  type DocumentStore,
+  documentStore,
+  lastVersion,
+  putDocument,
+  type VersionStore,
+  versionStore,
+} from './stores/configuration.ts';
+import {
+  type CredentialStore,
+  type CredentialTransaction,
+  credentialStore,
+  credentialTransaction,
+} from './stores/credentials.ts';
+import {
+  type DeliveryStore,
+  deliveryStore,
+  type RequeueFilter,
+  type RequeueResult,
+  requeue,
+} from './stores/deliveries.ts';
+import { type EventStore, eventStore } from './stores/events.ts';
+import { type GroupStore, groupStore } from './stores/groups.ts';
+import { type IncidentStore, incidentStore } from './stores/incidents.ts';
+import {
+  type IngestTokenStore,
+  type IngestTokenTransaction,
+  ingestTokenStore,
+  ingestTokenTransaction,
+} from './stores/ingest-tokens.ts';
+import {
+  hasSealedValues,
+  type KeyRow,
+  readInstanceValue,
+  readKeys,
+  writeInstanceValue,
+} from './stores/instance.ts';
 import type { Lease, LeaseStore } from './stores/leases.ts';
-import type { MessageRow, MessageStore } from './stores/messages.ts';
-import type { MinuteStore, MinuteTransaction } from './stores/minutes.ts';
+import {
+  addMessage,
+  type MessageRow,
+  type MessageStore,
+  messageStore,
+  removeMessage,
+} from './stores/messages.ts';
+import {
+  type MinuteStore,
+  type MinuteTransaction,
+  minuteStore,
+  minuteTransaction,
+} from './stores/minutes.ts';
 import type { NodeStore } from './stores/nodes.ts';
-import type { OrganizationStore, OrganizationTransaction } from './stores/organizations.ts';
-import type { RemovedTargetRow, RemovedTargetStore } from './stores/removed-targets.ts';
-import type { RetentionKind, RetentionStore } from './stores/retention.ts';
-import type { SecretRow, SecretsStore } from './stores/secrets.ts';
-import type { SessionStore, SessionTransaction } from './stores/sessions.ts';
-import type { UserRow, UserStore } from './stores/users.ts';
-import type { RevokedTokenTable } from './tables.ts';
-import type { CommittedChange } from './types.ts';
-
-type RevokedTokenRow = RevokedTokenTable;
+import {
+  type OrganizationStore,
+  type OrganizationTransaction,
+  organizationStore,
+  organizationTransaction,
+} from './stores/organizations.ts';
+import {
+  deleteRemovedTarget,
+  putRemovedTarget,
+  type RemovedTargetRow,
+  type RemovedTargetStore,
+  removedTargetStore,
+} from './stores/removed-targets.ts';
+import {
+  type RetentionKind,
+  type RetentionStore,
+  removeExpired,
+  retentionStore,
+} from './stores/retention.ts';
+import {
+  countSecrets,
+  putSecret,
+  removeSecret,
+  type SecretRow,
+  type SecretsStore,
+  secretsStore,
+} from './stores/secrets.ts';
+import {
+  addSession,
+  consumeLoginState,
+  removeExpiredSessions,
+  removeSession,
+  type SessionStore,
+  type SessionTransaction,
+  sessionStore,
+  touchSession,
+} from './stores/sessions.ts';
+import {
+  addUser,
+  countEnabledAdmins,
+  incrementUserChanges,
+  removeUser,
+  revokeToken,
+  type UserRow,
+  type UserStore,
+  updateUser,
+  userStore,
+} from './stores/users.ts';
+import type { Database, RevokedTokenTable } from './tables.ts';
+import { type CommittedChange, MANY, type RecordChange } from './types.ts';
 
 /** What one workspace keeps. */
 export interface WorkspaceStorage {
@@ -90,7 +174,7 @@ export interface Transaction extends SessionTransaction, OrganizationTransaction
   updateUser(user: UserRow): Promise<void>;
   removeUser(id: string): Promise<void>;
   /** Keeps a token in mind until it is over; forgets those that are over at `now` (epoch ms). */
-  revokeToken(token: RevokedTokenRow, now: number): Promise<void>;
+  revokeToken(token: RevokedTokenTable, now: number): Promise<void>;
   userByIdentity(issuer: string, subject: string): Promise<UserRow | undefined>;
   addKey(key: KeyRow): Promise<void>;
   updateKey(kid: string, change: Pick<KeyRow, 'state' | 'since' | 'ends_at'>): Promise<void>;
@@ -132,4 +216,108 @@ export interface Storage {
   /** What the database takes on its disk, in bytes. */
   size(): Promise<number>;
   close(): Promise<void>;
+}
+
+export const workspaceStorage = (reader: Kysely<Database>, workspace: string): WorkspaceStorage => ({
+  incidents: incidentStore(reader, workspace),
+  events: eventStore(reader, workspace),
+  deliveries: deliveryStore(reader, workspace),
+  groups: groupStore(reader, workspace),
+  removedTargets: removedTargetStore(reader, workspace),
+  messages: messageStore(reader, workspace),
+  secrets: secretsStore(reader, workspace),
+  ingestTokens: ingestTokenStore(reader, workspace),
+  minutes: minuteStore(reader, workspace),
+  document: documentStore(reader, workspace),
+  versions: versionStore(reader, workspace),
+  audit: auditStore(reader, workspace),
+  retention: retentionStore(reader, workspace),
+});
+
+/** The stores of the whole installation. */
+export const installationStorage = (reader: Kysely<Database>) => ({
+  users: userStore(reader),
+  organizations: organizationStore(reader),
+  credentials: credentialStore(reader),
+  sessions: sessionStore(reader),
+  keys: () => readKeys(reader),
+  instanceValue: (name: string) => readInstanceValue(reader, name),
+  hasSealedValues: () => hasSealedValues(reader),
+});
+
+type OnChange = (change: CommittedChange) => void;
+
+function workspaceTransaction(
+  db: Kysely<Database>,
+  workspace: string,
+  onChange: OnChange,
+): WorkspaceTransaction {
+  const recorded: RecordChange = (resource, id, written) => {
+    onChange({ workspace, resource, id });
+    return written;
+  };
+  return {
+    putSecret: row => recorded('secrets', row.name, putSecret(db, workspace, row)),
+    removeSecret: name => recorded('secrets', name, removeSecret(db, workspace, name)),
+    countSecrets: () => countSecrets(db, workspace),
+    ...ingestTokenTransaction(db, workspace, recorded),
+    ...minuteTransaction(db, workspace),
+    putDocument: row => recorded('documents', String(row.revision), putDocument(db, workspace, row)),
+    lastVersion: () => lastVersion(db, workspace),
+    addVersion: row => recorded('versions', row.id, addVersion(db, workspace, row)),
+    async requeue(filter, range) {
+      const requeued = await requeue(db, workspace, filter, range);
+      for (const { id } of requeued.rows) onChange({ workspace, resource: 'deliveries', id });
+      return requeued;
+    },
+    putRemovedTarget: row => putRemovedTarget(db, workspace, row),
+    deleteRemovedTarget: id => deleteRemovedTarget(db, workspace, id),
+    addMessage: row => recorded('messages', row.id, addMessage(db, workspace, row)),
+    removeMessage: id => recorded('messages', id, removeMessage(db, workspace, id)),
+    removeExpired: (kind, before, ids) => removeExpired(db, workspace, { kind, before, ids }),
+  };
+}
+
+/** The transaction that is open on `db`; `onChange` is called with all that it writes. */
+export function createTransaction(db: Kysely<Database>, onChange: OnChange): Transaction {
+  const recordChange: RecordChange = (resource, id, written) => {
+    onChange({ workspace: '*', resource, id });
+    return written;
+  };
+  return {
+    ...organizationTransaction(db, recordChange),
+    ...credentialTransaction(db, recordChange),
+    in: workspace => workspaceTransaction(db, workspace, onChange),
+    countUsers: userStore(db).count,
+    incrementUserChanges: () => incrementUserChanges(db),
+    userById: userStore(db).byId,
+    userByName: userStore(db).byName,
+    userByIdentity: userStore(db).byIdentity,
+    countEnabledAdmins: () => countEnabledAdmins(db),
+    addUser: user => recordChange('users', user.id, addUser(db, user)),
+    updateUser: user => recordChange('users', user.id, updateUser(db, user)),
+    removeUser: id => recordChange('users', id, removeUser(db, id)),
+    revokeToken: (token, now) => recordChange('tokens', token.id, revokeToken(db, token, now)),
+    async addSession(session, most) {
+      for (const id of await addSession(db, session, most))
+        onChange({ workspace: '*', resource: 'sessions', id });
+    },
+    touchSession: (id, seenAt) => touchSession(db, id, seenAt),
+    removeSession: id => recordChange('sessions', id, removeSession(db, id)),
+    removeExpiredSessions: (now, idleBefore) =>
+      recordChange('sessions', MANY, removeExpiredSessions(db, now, idleBefore)),
+    consumeLoginState: (id, endsAt) => consumeLoginState(db, id, endsAt),
+    async addKey(key) {
+      await db.insertInto('keys').values(key).execute();
+    },
+    async updateKey(kid, change) {
+      await db.updateTable('keys').set(change).where('kid', '=', kid).execute();
+    },
+    async removeKey(kid) {
+      await db.deleteFrom('keys').where('kid', '=', kid).execute();
+    },
+    keys: () => readKeys(db),
+    instanceValue: name => readInstanceValue(db, name),
+    setInstanceValue: (name, value) => writeInstanceValue(db, name, value),
+  };
 }

@@ -1,125 +1,14 @@
-import type { Kysely } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Mutex } from '../lib/mutex.ts';
 import type { Backend } from './backend.ts';
-import type { Storage, Transaction, WorkspaceTransaction } from './storage.ts';
-import { addVersion, lastVersion, putDocument } from './stores/configuration.ts';
-import { credentialTransaction } from './stores/credentials.ts';
-import { requeue } from './stores/deliveries.ts';
-import { ingestTokenTransaction } from './stores/ingest-tokens.ts';
-import { readInstanceValue, readKeys, writeInstanceValue } from './stores/instance.ts';
+import { createTransaction, type Storage, type Transaction } from './storage.ts';
 import { assertHeld, type Lease } from './stores/leases.ts';
-import { addMessage, removeMessage } from './stores/messages.ts';
-import { minuteTransaction } from './stores/minutes.ts';
-import { organizationTransaction } from './stores/organizations.ts';
-import { deleteRemovedTarget, putRemovedTarget } from './stores/removed-targets.ts';
-import { removeExpired } from './stores/retention.ts';
-import { countSecrets, putSecret, removeSecret } from './stores/secrets.ts';
-import {
-  addSession,
-  consumeLoginState,
-  removeExpiredSessions,
-  removeSession,
-  touchSession,
-} from './stores/sessions.ts';
-import {
-  addUser,
-  countEnabledAdmins,
-  incrementUserChanges,
-  removeUser,
-  revokeToken,
-  updateUser,
-  userStore,
-} from './stores/users.ts';
-import type { Database } from './tables.ts';
-import { type CommittedChange, coalesceChanges, MANY, type RecordChange } from './types.ts';
+import { type CommittedChange, coalesceChanges } from './types.ts';
 
 /** All commits wait while a transaction is open, so one that hangs is ended. */
 const MAX_OPEN_MS = 30_000;
 const MAX_WAITING = 1_000;
-
-/** Hands a fact to whoever tells the facts of a transaction. */
-type OnChange = (change: CommittedChange) => void;
-
-function workspaceTransaction(
-  db: Kysely<Database>,
-  workspace: string,
-  onChange: OnChange,
-): WorkspaceTransaction {
-  /** Notes the fact of what is written, if that goes well. */
-  function recorded<Result>(
-    resource: CommittedChange['resource'],
-    id: string,
-    written: Promise<Result>,
-  ): Promise<Result> {
-    onChange({ workspace, resource, id });
-    return written;
-  }
-  return {
-    putSecret: row => recorded('secrets', row.name, putSecret(db, workspace, row)),
-    removeSecret: name => recorded('secrets', name, removeSecret(db, workspace, name)),
-    countSecrets: () => countSecrets(db, workspace),
-    ...ingestTokenTransaction(db, workspace, recorded),
-    ...minuteTransaction(db, workspace),
-    putDocument: row => recorded('documents', String(row.revision), putDocument(db, workspace, row)),
-    lastVersion: () => lastVersion(db, workspace),
-    addVersion: row => recorded('versions', row.id, addVersion(db, workspace, row)),
-    async requeue(filter, range) {
-      const requeued = await requeue(db, workspace, filter, range);
-      for (const { id } of requeued.rows) onChange({ workspace, resource: 'deliveries', id });
-      return requeued;
-    },
-    putRemovedTarget: row => putRemovedTarget(db, workspace, row),
-    deleteRemovedTarget: id => deleteRemovedTarget(db, workspace, id),
-    addMessage: row => recorded('messages', row.id, addMessage(db, workspace, row)),
-    removeMessage: id => recorded('messages', id, removeMessage(db, workspace, id)),
-    removeExpired: (kind, before, ids) => removeExpired(db, workspace, { kind, before, ids }),
-  };
-}
-
-function createTransaction(db: Kysely<Database>, onChange: OnChange): Transaction {
-  const recordChange: RecordChange = (resource, id, written) => {
-    onChange({ workspace: '*', resource, id });
-    return written;
-  };
-  return {
-    ...organizationTransaction(db, recordChange),
-    ...credentialTransaction(db, recordChange),
-    in: workspace => workspaceTransaction(db, workspace, onChange),
-    countUsers: userStore(db).count,
-    incrementUserChanges: () => incrementUserChanges(db),
-    userById: userStore(db).byId,
-    userByName: userStore(db).byName,
-    userByIdentity: userStore(db).byIdentity,
-    countEnabledAdmins: () => countEnabledAdmins(db),
-    addUser: user => recordChange('users', user.id, addUser(db, user)),
-    updateUser: user => recordChange('users', user.id, updateUser(db, user)),
-    removeUser: id => recordChange('users', id, removeUser(db, id)),
-    revokeToken: (token, now) => recordChange('tokens', token.id, revokeToken(db, token, now)),
-    async addSession(session, most) {
-      for (const id of await addSession(db, session, most))
-        onChange({ workspace: '*', resource: 'sessions', id });
-    },
-    touchSession: (id, seenAt) => touchSession(db, id, seenAt),
-    removeSession: id => recordChange('sessions', id, removeSession(db, id)),
-    removeExpiredSessions: (now, idleBefore) =>
-      recordChange('sessions', MANY, removeExpiredSessions(db, now, idleBefore)),
-    consumeLoginState: (id, endsAt) => consumeLoginState(db, id, endsAt),
-    async addKey(key) {
-      await db.insertInto('keys').values(key).execute();
-    },
-    async updateKey(kid, change) {
-      await db.updateTable('keys').set(change).where('kid', '=', kid).execute();
-    },
-    async removeKey(kid) {
-      await db.deleteFrom('keys').where('kid', '=', kid).execute();
-    },
-    keys: () => readKeys(db),
-    instanceValue: name => readInstanceValue(db, name),
-    setInstanceValue: (name, value) => writeInstanceValue(db, name, value),
-  };
-}
 
 /** Settles as `work` does, or rejects when that takes too long. */
 function withTimeout<Result>(clock: Clock, work: Promise<Result>): Promise<Result> {

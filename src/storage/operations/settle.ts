@@ -1,9 +1,16 @@
-import type { AttemptRow, DeliveryRow } from '../stores/deliveries.ts';
+import {
+  ATTEMPT_COLUMNS,
+  type AttemptRow,
+  DELIVERY_COLUMNS,
+  type DeliveryRow,
+} from '../stores/deliveries.ts';
 import type { DeliveryState } from '../tables.ts';
+import type { CommittedChange } from '../types.ts';
+import { insertText, type Step, statement, type UnfencedPlan } from './plan.ts';
 
 /**
- * Books what an attempt brought. Refused with `conflict` when the delivery is settled already, when it was not sent and a
- * person has put it back since the attempt began, and when it is to be skipped and an alarm before it was put back.
+ * Records the result of an attempt. Refused with `conflict` when the delivery is settled already, when it was not sent and
+ * a person has put it back since the attempt began, and when it is to be skipped and an alarm before it was put back.
  */
 export interface SettleOperation {
   readonly kind: 'settle';
@@ -18,17 +25,17 @@ export interface SettleOperation {
   /** `retried_at` of the delivery when the attempt began. */
   readonly retriedAt: number | null;
   /**
-   * Books the same of a delivery that was put back since, and of no other: it waits to be tried at once, as if that had been
-   * asked for a moment later. False when left out.
+   * Records the same of a delivery that was put back since, and of no other: it waits to be tried at once, as if that had
+   * been requested a moment later. False by default.
    */
   readonly isRequeued?: boolean;
   /** Written for failures and retries only: a first-try success lives in the delivery. */
   readonly attempt: AttemptRow | null;
-  /** What it goes on travelling in, null for alone. */
+  /** The batch that it stays in, null for none. */
   readonly batch: string | null;
-  /** What is left of it to do; left out, nobody has part of it. */
+  /** The receivers that are still to get it, in a form that its target knows. By default all of them. */
   readonly remainder?: string;
-  /** Kept beside the settings of the target that asked for it, where these are kept. Left out, nobody asked. */
+  /** Kept beside the settings of the target that asked for it, where these are kept. */
   readonly pause?: TargetPause;
   /** Deliveries of the same event to other targets; nothing happens where such a target has one already. */
   readonly fallbackDeliveries: readonly DeliveryRow[];
@@ -48,3 +55,80 @@ export interface BatchOperation {
   readonly batch: string;
   readonly deliveryIds: readonly string[];
 }
+
+const SETTLE =
+  'update deliveries set state = :state, attempts = :attempts, next_at = :next_at, last_status = :last_status, ' +
+  'last_error = :last_error, settled_at = :settled_at, batch = :batch, remainder = :remainder ' +
+  "where workspace = :workspace and id = :id and state = 'waiting'";
+const SETTLE_UNSENT = `${SETTLE} and coalesce(retried_at, 0) = :retried_at`;
+const settleSent = statement(SETTLE);
+const settleUnsent = statement(SETTLE_UNSENT);
+/** Before its end is tried an alarm is settled, so one that waits was put back meanwhile. */
+const settleSkipped = statement(
+  `${SETTLE_UNSENT} and (status = 'ALARM' or not exists (select 1 from deliveries d where d.workspace = deliveries.workspace ` +
+    'and d.incident_id = deliveries.incident_id and d.target = deliveries.target and d.seq < deliveries.seq ' +
+    "and d.state = 'waiting'))",
+);
+const countAttempt = statement(
+  'update deliveries set attempts = :attempts, retried_from = :attempts, last_status = :last_status, ' +
+    'last_error = :last_error, remainder = :remainder ' +
+    "where workspace = :workspace and id = :id and state = 'waiting' and coalesce(retried_at, 0) <> :retried_at",
+);
+const insertAttempt = statement(insertText('attempts', ATTEMPT_COLUMNS));
+const insertFallback = statement(
+  `${insertText('deliveries', DELIVERY_COLUMNS)} on conflict (workspace, incident_id, target, seq) do nothing`,
+);
+const pauseTarget = statement(
+  'update removed_targets set paused_until = :until ' +
+    'where workspace = :workspace and id = :target and coalesce(paused_until, 0) < :until',
+);
+const bindDelivery = statement(
+  "update deliveries set batch = :batch where workspace = :workspace and id = :id and state = 'waiting'",
+);
+
+function settleStep({ workspace, ...result }: SettleOperation): Step {
+  const settle =
+    result.isRequeued === true
+      ? countAttempt
+      : // A delivery that has arrived stays sent, even when somebody has requested it again meanwhile.
+        result.state === 'sent'
+        ? settleSent
+        : result.state === 'skipped'
+          ? settleSkipped
+          : settleUnsent;
+  const values = {
+    id: result.deliveryId,
+    state: result.state,
+    attempts: result.attempts,
+    next_at: result.nextAt,
+    last_status: result.lastStatus,
+    last_error: result.lastError,
+    settled_at: result.settledAt,
+    batch: result.batch,
+    remainder: result.remainder ?? null,
+    retried_at: result.retriedAt ?? 0,
+  };
+  return { ...settle(workspace, values), expect: 1 };
+}
+
+export function planSettle(operation: SettleOperation): UnfencedPlan {
+  const { workspace, deliveryId, attempt, fallbackDeliveries, pause } = operation;
+  const steps: Step[] = [settleStep(operation)];
+  if (attempt !== null) steps.push(insertAttempt(workspace, attempt));
+  if (pause !== undefined) steps.push(pauseTarget(workspace, { ...pause }));
+  for (const row of fallbackDeliveries) steps.push(insertFallback(workspace, row));
+  return {
+    steps,
+    conflict: () =>
+      `delivery '${deliveryId}' is settled already, unknown, put back, or has this attempt recorded`,
+    changes: [deliveryId, ...fallbackDeliveries.map(row => row.id)].map(
+      (id): CommittedChange => ({ workspace, resource: 'deliveries', id }),
+    ),
+  };
+}
+
+export const planBatch = ({ workspace, batch, deliveryIds }: BatchOperation): UnfencedPlan => ({
+  steps: deliveryIds.map(id => ({ ...bindDelivery(workspace, { id, batch }), expect: 1 })),
+  conflict: () => `a delivery of batch '${batch}' is settled already`,
+  changes: [],
+});

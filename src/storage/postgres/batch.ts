@@ -1,6 +1,6 @@
 import type { QueryConfig, QueryResult } from 'pg';
 import { AppError } from '../../lib/errors.ts';
-import type { Plan, Step } from '../operations/operation.ts';
+import type { Plan, Step } from '../operations/plan.ts';
 import { type Lease, leaseLost } from '../stores/leases.ts';
 import { coalesceChanges } from '../types.ts';
 import type { WriterConnection } from './connections.ts';

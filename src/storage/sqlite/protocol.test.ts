@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Step } from '../operations/operation.ts';
+import type { Step } from '../operations/plan.ts';
 import { pack, runSteps } from './protocol.ts';
 
 interface Ran {

@@ -1,4 +1,4 @@
-import type { Plan, Step } from '../operations/operation.ts';
+import type { Plan, Step } from '../operations/plan.ts';
 import type { Lease } from '../stores/leases.ts';
 
 /** What the main thread asks of a worker; each worker answers in the order of asking. */

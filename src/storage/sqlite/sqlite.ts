@@ -4,7 +4,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Backend } from '../backend.ts';
 import { createDataFolder } from '../data-folder.ts';
-import type { Plan } from '../operations/operation.ts';
+import type { Plan } from '../operations/plan.ts';
 import { leaseLost } from '../stores/leases.ts';
 import type { Database } from '../tables.ts';
 import { sqliteDialect } from './dialect.ts';

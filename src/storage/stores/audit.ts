@@ -1,10 +1,23 @@
 import type { Kysely } from 'kysely';
 import { idFloor } from '../../lib/ids.ts';
-import { countRows } from '../queries.ts';
+import { columnsOf, countRows } from '../queries.ts';
 import type { AuditTable, Database } from '../tables.ts';
 import type { Page, PageRequest } from '../types.ts';
 
 export type AuditRow = Omit<AuditTable, 'workspace'>;
+
+export const AUDIT_COLUMNS = columnsOf<AuditRow>({
+  id: true,
+  created_at: true,
+  actor: true,
+  action: true,
+  target: true,
+  result: true,
+  reason: true,
+  address: true,
+  request_id: true,
+  count: true,
+});
 
 export interface AuditFilter {
   readonly actor?: string;
@@ -44,16 +57,3 @@ export const auditStore = (db: Kysely<Database>, workspace: string): AuditStore 
     return { rows, total };
   },
 });
-
-export const AUDIT_COLUMNS = [
-  'id',
-  'created_at',
-  'actor',
-  'action',
-  'target',
-  'result',
-  'reason',
-  'address',
-  'request_id',
-  'count',
-] as const satisfies readonly (keyof AuditRow)[];

@@ -1,8 +1,39 @@
 import type { Kysely } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
-import { countRows, refuseDuplicate } from '../queries.ts';
+import { columnsOf, countRows, refuseDuplicate } from '../queries.ts';
 import type { ConfigVersionTable, Database, DocumentTable } from '../tables.ts';
 import type { Page, PageRequest, WithoutWorkspace } from '../types.ts';
+
+export type DocumentRow = WithoutWorkspace<DocumentTable>;
+export type ConfigVersionRow = WithoutWorkspace<ConfigVersionTable>;
+/** A version without its files. */
+export type ConfigVersionSummary = Omit<ConfigVersionRow, 'files'>;
+
+const DOCUMENT_COLUMNS = columnsOf<DocumentRow>({ revision: true, sealed: true, updated_at: true });
+
+/** All but the files, which may be large. */
+const VERSION_SUMMARY_COLUMNS = columnsOf<ConfigVersionSummary>({
+  id: true,
+  author: true,
+  source: true,
+  message: true,
+  created_at: true,
+});
+
+/** The configuration of a workspace that has no files. */
+export interface DocumentStore {
+  get(): Promise<DocumentRow | undefined>;
+}
+
+/** The configurations that took effect. */
+export interface VersionStore {
+  /** Newest first. */
+  list(page: PageRequest): Promise<Page<ConfigVersionSummary>>;
+  get(id: string): Promise<ConfigVersionRow | undefined>;
+  /** The newest. */
+  last(): Promise<ConfigVersionRow | undefined>;
+  count(): Promise<number>;
+}
 
 export const documentStore = (db: Kysely<Database>, workspace: string): DocumentStore => ({
   get: () =>
@@ -72,38 +103,3 @@ export const addVersion = (db: Kysely<Database>, workspace: string, row: ConfigV
       .execute(),
     `version '${row.id}' of the configuration exists already`,
   );
-
-const DOCUMENT_COLUMNS = [
-  'revision',
-  'sealed',
-  'updated_at',
-] as const satisfies readonly (keyof DocumentRow)[];
-
-/** All but the files, which may be large. */
-const VERSION_SUMMARY_COLUMNS = [
-  'id',
-  'author',
-  'source',
-  'message',
-  'created_at',
-] as const satisfies readonly (keyof ConfigVersionRow)[];
-
-export type DocumentRow = WithoutWorkspace<DocumentTable>;
-export type ConfigVersionRow = WithoutWorkspace<ConfigVersionTable>;
-/** A version without its files. */
-export type ConfigVersionSummary = Omit<ConfigVersionRow, 'files'>;
-
-/** The configuration of a workspace that has no files. */
-export interface DocumentStore {
-  get(): Promise<DocumentRow | undefined>;
-}
-
-/** The configurations that took effect. */
-export interface VersionStore {
-  /** Newest first. */
-  list(page: PageRequest): Promise<Page<ConfigVersionSummary>>;
-  get(id: string): Promise<ConfigVersionRow | undefined>;
-  /** The newest. */
-  last(): Promise<ConfigVersionRow | undefined>;
-  count(): Promise<number>;
-}

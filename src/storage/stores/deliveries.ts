@@ -1,8 +1,111 @@
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { idFloor } from '../../lib/ids.ts';
-import { countRows } from '../queries.ts';
+import { columnsOf, countRows } from '../queries.ts';
 import type { AttemptTable, Database, DeliveryState, DeliveryTable } from '../tables.ts';
 import type { Page, PageRequest, WithoutWorkspace } from '../types.ts';
+
+export type DeliveryRow = WithoutWorkspace<DeliveryTable>;
+export type AttemptRow = WithoutWorkspace<AttemptTable>;
+
+export const DELIVERY_COLUMNS = columnsOf<DeliveryRow>({
+  id: true,
+  target: true,
+  notification: true,
+  subject: true,
+  incident_id: true,
+  event_id: true,
+  seq: true,
+  status: true,
+  state: true,
+  attempts: true,
+  next_at: true,
+  last_status: true,
+  last_error: true,
+  created_at: true,
+  settled_at: true,
+  retried_from: true,
+  retried_at: true,
+  fallback_for: true,
+  batch: true,
+  group_id: true,
+  inhibited_for: true,
+  remainder: true,
+});
+
+export const ATTEMPT_COLUMNS = columnsOf<AttemptRow>({
+  delivery_id: true,
+  number: true,
+  started_at: true,
+  duration_ms: true,
+  outcome: true,
+  http_status: true,
+  reason: true,
+  answer: true,
+});
+
+export interface RequeueRange {
+  /** Epoch ms. */
+  readonly now: number;
+  readonly after: string;
+  readonly limit: number;
+}
+
+export interface DeliveryFilter {
+  readonly state?: DeliveryState;
+  readonly target?: string;
+  readonly notification?: string;
+  readonly incident?: string;
+  /** Epoch ms: made then or later. */
+  readonly since?: number;
+  /** Epoch ms: made before. */
+  readonly until?: number;
+}
+
+/** Who has been told the firing events of an incident that were meant for one target. */
+export interface NotifiedTargets {
+  /** Whether one has reached the target itself. */
+  readonly isNotified: boolean;
+  /** Ids of the targets that got one in its place, or are to get it, each once. */
+  readonly fallbacks: readonly string[];
+}
+
+export interface DeliveryStore {
+  get(id: string): Promise<DeliveryRow | undefined>;
+  /** Newest first. */
+  list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
+  /** The target's waiting deliveries with an id after `after`, oldest first. */
+  waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** Those of them that tell an end, but for those whose alarm waits before them. */
+  waitingResolved(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
+  waitingByTarget(): Promise<
+    readonly { readonly target: string; readonly count: number; readonly oldest: number }[]
+  >;
+  /** Who has been told of the incident where it was to be told to the target. */
+  notified(incidentId: string, target: string): Promise<NotifiedTargets>;
+  /** Whether the target has got a later event of the incident than `seq`. */
+  isSuperseded(incidentId: string, target: string, seq: number): Promise<boolean>;
+  /** Targets that stand in for others in incidents of which somebody is still owed the end, each once. */
+  fallbackTargets(): Promise<readonly string[]>;
+  /** The waiting deliveries that travel together, in the order of their ids. */
+  inBatch(batch: string): Promise<readonly DeliveryRow[]>;
+  attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
+}
+
+/** Which deliveries are put back into the queue. */
+export interface RequeueFilter extends Omit<DeliveryFilter, 'state'> {
+  readonly states: readonly DeliveryState[];
+  readonly id?: string;
+}
+
+export interface RequeueResult {
+  /** Those that wait again, resolutions that were skipped among them. */
+  readonly rows: readonly Pick<DeliveryRow, 'id' | 'target'>[];
+  /** How many were left alone, because their target has got a later event of the incident since. */
+  readonly superseded: number;
+  /** Where to go on; undefined when all have been looked at. */
+  readonly next: string | undefined;
+}
 
 export function selectDeliveries(db: Kysely<Database>, workspace: string, filter: DeliveryFilter = {}) {
   let matching = db.selectFrom('deliveries').where('workspace', '=', workspace);
@@ -132,13 +235,6 @@ export function deliveryStore(db: Kysely<Database>, workspace: string): Delivery
   };
 }
 
-export interface RequeueRange {
-  /** Epoch ms. */
-  readonly now: number;
-  readonly after: string;
-  readonly limit: number;
-}
-
 type Candidate = { id: string; target: string; incident_id: string; seq: number };
 
 /** As `WorkspaceTransaction.requeue` says. */
@@ -244,100 +340,4 @@ export function newDelivery(keys: DeliveryKeys, fallbackFor: string | null = nul
     inhibited_for: null,
     remainder: null,
   };
-}
-
-export const DELIVERY_COLUMNS = [
-  'id',
-  'target',
-  'notification',
-  'subject',
-  'incident_id',
-  'event_id',
-  'seq',
-  'status',
-  'state',
-  'attempts',
-  'next_at',
-  'last_status',
-  'last_error',
-  'created_at',
-  'settled_at',
-  'retried_from',
-  'retried_at',
-  'fallback_for',
-  'batch',
-  'group_id',
-  'inhibited_for',
-  'remainder',
-] as const satisfies readonly (keyof DeliveryRow)[];
-
-export const ATTEMPT_COLUMNS = [
-  'delivery_id',
-  'number',
-  'started_at',
-  'duration_ms',
-  'outcome',
-  'http_status',
-  'reason',
-  'answer',
-] as const satisfies readonly (keyof AttemptRow)[];
-
-export type DeliveryRow = WithoutWorkspace<DeliveryTable>;
-export type AttemptRow = WithoutWorkspace<AttemptTable>;
-
-export interface DeliveryFilter {
-  readonly state?: DeliveryState;
-  readonly target?: string;
-  readonly notification?: string;
-  readonly incident?: string;
-  /** Epoch ms: made then or later. */
-  readonly since?: number;
-  /** Epoch ms: made before. */
-  readonly until?: number;
-}
-
-/** Who has been told the firing events of an incident that were meant for one target. */
-export interface NotifiedTargets {
-  /** Whether one has reached the target itself. */
-  readonly isNotified: boolean;
-  /** Ids of the targets that got one in its place, or are to get it, each once. */
-  readonly fallbacks: readonly string[];
-}
-
-export interface DeliveryStore {
-  get(id: string): Promise<DeliveryRow | undefined>;
-  /** Newest first. */
-  list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
-  /** The target's waiting deliveries with an id after `after`, oldest first. */
-  waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
-  /** Those of them that tell an end, but for those whose alarm waits before them. */
-  waitingResolved(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
-  /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
-  waitingByTarget(): Promise<
-    readonly { readonly target: string; readonly count: number; readonly oldest: number }[]
-  >;
-  /** Who has been told of the incident where it was to be told to the target. */
-  notified(incidentId: string, target: string): Promise<NotifiedTargets>;
-  /** Whether the target has got a later event of the incident than `seq`. */
-  isSuperseded(incidentId: string, target: string, seq: number): Promise<boolean>;
-  /** Targets that stand in for others in incidents of which somebody is still owed the end, each once. */
-  fallbackTargets(): Promise<readonly string[]>;
-  /** The waiting deliveries that travel together, in the order of their ids. */
-  inBatch(batch: string): Promise<readonly DeliveryRow[]>;
-  attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
-}
-
-/** Which deliveries are put back into the queue. */
-export interface RequeueFilter extends Omit<DeliveryFilter, 'state'> {
-  readonly states: readonly DeliveryState[];
-  readonly id?: string;
-}
-
-export interface RequeueResult {
-  /** Those that wait again, resolutions that were skipped among them. */
-  readonly rows: readonly Pick<DeliveryRow, 'id' | 'target'>[];
-  /** How many were left alone, because their target has got a later event of the incident since. */
-  readonly superseded: number;
-  /** Where to go on; undefined when all have been looked at. */
-  readonly next: string | undefined;
 }

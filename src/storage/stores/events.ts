@@ -1,7 +1,23 @@
 import type { Kysely } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
+import { columnsOf } from '../queries.ts';
 import type { Database, EventTable } from '../tables.ts';
 import type { WithoutWorkspace } from '../types.ts';
+
+export type EventRow = WithoutWorkspace<EventTable>;
+
+export const EVENT_COLUMNS = columnsOf<EventRow>({
+  id: true,
+  incident_id: true,
+  body: true,
+  created_at: true,
+});
+
+export interface EventStore {
+  get(id: string): Promise<EventRow | undefined>;
+  /** In the order of their ids; unknown ids are left out. At most 500 ids a call. */
+  byIds(ids: readonly string[]): Promise<readonly EventRow[]>;
+}
 
 const MAX_IDS = 500;
 
@@ -21,19 +37,4 @@ export function eventStore(db: Kysely<Database>, workspace: string): EventStore 
       return all().where('id', 'in', ids).orderBy('id').execute();
     },
   };
-}
-
-export const EVENT_COLUMNS = [
-  'id',
-  'incident_id',
-  'body',
-  'created_at',
-] as const satisfies readonly (keyof EventRow)[];
-
-export type EventRow = WithoutWorkspace<EventTable>;
-
-export interface EventStore {
-  get(id: string): Promise<EventRow | undefined>;
-  /** In the order of their ids; unknown ids are left out. At most 500 ids a call. */
-  byIds(ids: readonly string[]): Promise<readonly EventRow[]>;
 }

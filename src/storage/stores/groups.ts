@@ -1,8 +1,11 @@
 import type { Kysely } from 'kysely';
+import { columnsOf } from '../queries.ts';
 import type { Database, DeliveryTable, GroupTable } from '../tables.ts';
 import { DELIVERY_COLUMNS, selectDeliveries } from './deliveries.ts';
 
 export type GroupRow = Omit<GroupTable, 'workspace'>;
+
+const GROUP_COLUMNS = columnsOf<GroupRow>({ id: true, interval_ends_at: true });
 
 export interface GroupStore {
   /** Groups that were sent, until when they rest. Some may be over. */
@@ -22,5 +25,3 @@ export const groupStore = (db: Kysely<Database>, workspace: string): GroupStore 
       .limit(limit)
       .execute(),
 });
-
-const GROUP_COLUMNS = ['id', 'interval_ends_at'] as const satisfies readonly (keyof GroupRow)[];

@@ -1,7 +1,41 @@
 import type { Kysely } from 'kysely';
-import { countRows } from '../queries.ts';
+import { columnsOf, countRows } from '../queries.ts';
 import type { Database, IncidentState, IncidentTable } from '../tables.ts';
 import type { Page, PageRequest, WithoutWorkspace } from '../types.ts';
+
+export type IncidentRow = WithoutWorkspace<IncidentTable>;
+
+export const INCIDENT_COLUMNS = columnsOf<IncidentRow>({
+  id: true,
+  notification: true,
+  condition: true,
+  subject: true,
+  state: true,
+  seq: true,
+  opened_at: true,
+  closed_at: true,
+  close_reason: true,
+  severity: true,
+  text: true,
+  rule: true,
+  notified: true,
+  last_event_at: true,
+  group_id: true,
+  inhibited_by: true,
+});
+
+export interface IncidentStore {
+  /** Every open incident; the engine reads them once at start. */
+  open(): Promise<readonly IncidentRow[]>;
+  get(id: string): Promise<IncidentRow | undefined>;
+  /** Newest first. */
+  list(
+    filter: { state?: IncidentState; notification?: string },
+    page: PageRequest,
+  ): Promise<Page<IncidentRow>>;
+  /** How many are open of each condition; conditions without any are left out. */
+  openByCondition(): Promise<readonly { readonly condition: string; readonly count: number }[]>;
+}
 
 export function incidentStore(db: Kysely<Database>, workspace: string): IncidentStore {
   const all = () => db.selectFrom('incidents').where('workspace', '=', workspace);
@@ -28,39 +62,4 @@ export function incidentStore(db: Kysely<Database>, workspace: string): Incident
       return counted.map(({ condition, count }) => ({ condition, count: Number(count) }));
     },
   };
-}
-
-/** The columns of each row but the workspace. `id` comes last where an update names all the others first. */
-export const INCIDENT_COLUMNS = [
-  'notification',
-  'condition',
-  'subject',
-  'state',
-  'seq',
-  'opened_at',
-  'closed_at',
-  'close_reason',
-  'severity',
-  'text',
-  'rule',
-  'notified',
-  'last_event_at',
-  'group_id',
-  'inhibited_by',
-  'id',
-] as const satisfies readonly (keyof IncidentRow)[];
-
-export type IncidentRow = WithoutWorkspace<IncidentTable>;
-
-export interface IncidentStore {
-  /** Every open incident; the engine reads them once at start. */
-  open(): Promise<readonly IncidentRow[]>;
-  get(id: string): Promise<IncidentRow | undefined>;
-  /** Newest first. */
-  list(
-    filter: { state?: IncidentState; notification?: string },
-    page: PageRequest,
-  ): Promise<Page<IncidentRow>>;
-  /** How many are open of each condition; conditions without any are left out. */
-  openByCondition(): Promise<readonly { readonly condition: string; readonly count: number }[]>;
 }

@@ -1,9 +1,23 @@
 import type { Kysely } from 'kysely';
-import { countRows, refuseDuplicate } from '../queries.ts';
+import { columnsOf, countRows, refuseDuplicate } from '../queries.ts';
 import type { Database, IngestTokenTable } from '../tables.ts';
 import type { CommittedChange } from '../types.ts';
 
 export type IngestTokenRow = Omit<IngestTokenTable, 'workspace'>;
+
+const INGEST_TOKEN_COLUMNS = columnsOf<IngestTokenRow>({
+  id: true,
+  pipeline: true,
+  description: true,
+  enabled: true,
+  created_at: true,
+  expires_at: true,
+  last_used_at: true,
+  digest: true,
+  issued_at: true,
+  former_digest: true,
+  former_ends_at: true,
+});
 
 export interface IngestTokenStore {
   /** All of them, by id. */
@@ -103,17 +117,3 @@ export function ingestTokenTransaction(
     },
   };
 }
-
-const INGEST_TOKEN_COLUMNS = [
-  'id',
-  'pipeline',
-  'description',
-  'enabled',
-  'created_at',
-  'expires_at',
-  'last_used_at',
-  'digest',
-  'issued_at',
-  'former_digest',
-  'former_ends_at',
-] as const satisfies readonly (keyof IngestTokenRow)[];

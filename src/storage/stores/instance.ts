@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Database, KeyTable } from '../tables.ts';
 
+export type KeyRow = KeyTable;
+
 /** Name of the one value that the key ring encrypts: what goes into the digests of issued secrets. */
 export const PEPPER = 'issued_secret_pepper';
 
@@ -33,5 +35,3 @@ export async function hasSealedValues(db: Kysely<Database>): Promise<boolean> {
   ]);
   return found.some(row => row !== undefined);
 }
-
-export type KeyRow = KeyTable;

@@ -31,18 +31,6 @@ export interface LeaseStore {
   holder(name: string): Promise<Lease | undefined>;
 }
 
-class LeaseLost extends AppError {}
-
-export const leaseLost = ({ name, owner, epoch }: Lease): AppError =>
-  new LeaseLost(
-    'conflict',
-    `the lease '${name}' is not that of '${owner}' at epoch ${epoch} any more, so nothing was written; another process ` +
-      'leads or will',
-  );
-
-/** Whether a write was refused because its lease is over or another's: whoever gets this leads no more. */
-export const isLeaseLost = (error: unknown): boolean => error instanceof LeaseLost;
-
 /** What leases need to know of the database. */
 export interface LeaseClock {
   /** Whether no other process can write while this one has the database open. */
@@ -59,6 +47,18 @@ export interface LeaseOptions {
   /** Tells that the lease has changed hands. */
   readonly onChange: (db: Kysely<Database>, changes: readonly CommittedChange[]) => Promise<void>;
 }
+
+class LeaseLost extends AppError {}
+
+export const leaseLost = ({ name, owner, epoch }: Lease): AppError =>
+  new LeaseLost(
+    'conflict',
+    `the lease '${name}' is not that of '${owner}' at epoch ${epoch} any more, so nothing was written; another process ` +
+      'leads or will',
+  );
+
+/** Whether a write was refused because its lease is over or another's: whoever gets this leads no more. */
+export const isLeaseLost = (error: unknown): boolean => error instanceof LeaseLost;
 
 const heldLeases = (db: Kysely<Database>, { now }: LeaseClock) =>
   db.selectFrom('leases').where('until', '>', now).select(['name', 'owner', 'epoch']);

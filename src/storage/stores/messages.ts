@@ -1,7 +1,25 @@
 import type { Kysely } from 'kysely';
-import { countRows, refuseDuplicate } from '../queries.ts';
+import { columnsOf, countRows, refuseDuplicate } from '../queries.ts';
 import type { Database, MessageTable } from '../tables.ts';
 import type { Page, PageRequest, WithoutWorkspace } from '../types.ts';
+
+export type MessageRow = WithoutWorkspace<MessageTable>;
+
+export const MESSAGE_COLUMNS = columnsOf<MessageRow>({
+  id: true,
+  severity: true,
+  title: true,
+  text: true,
+  time: true,
+  group_name: true,
+  metadata: true,
+});
+
+export interface MessageStore {
+  get(id: string): Promise<MessageRow | undefined>;
+  /** Newest first. */
+  list(page: PageRequest): Promise<Page<MessageRow>>;
+}
 
 export function messageStore(db: Kysely<Database>, workspace: string): MessageStore {
   const all = () => db.selectFrom('messages').where('workspace', '=', workspace);
@@ -39,21 +57,3 @@ export const removeMessage = (
     .where('id', '=', id)
     .returning(MESSAGE_COLUMNS)
     .executeTakeFirst();
-
-export const MESSAGE_COLUMNS = [
-  'severity',
-  'title',
-  'text',
-  'time',
-  'group_name',
-  'metadata',
-  'id',
-] as const satisfies readonly (keyof MessageRow)[];
-
-export type MessageRow = WithoutWorkspace<MessageTable>;
-
-export interface MessageStore {
-  get(id: string): Promise<MessageRow | undefined>;
-  /** Newest first. */
-  list(page: PageRequest): Promise<Page<MessageRow>>;
-}

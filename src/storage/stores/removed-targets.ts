@@ -1,6 +1,15 @@
 import type { Kysely } from 'kysely';
+import { columnsOf } from '../queries.ts';
 import type { Database, RemovedTargetTable } from '../tables.ts';
 import type { WithoutWorkspace } from '../types.ts';
+
+export type RemovedTargetRow = WithoutWorkspace<RemovedTargetTable>;
+
+const REMOVED_TARGET_COLUMNS = columnsOf<RemovedTargetRow>({ id: true, sealed: true, paused_until: true });
+
+export interface RemovedTargetStore {
+  list(): Promise<readonly RemovedTargetRow[]>;
+}
 
 export const removedTargetStore = (db: Kysely<Database>, workspace: string): RemovedTargetStore => ({
   list: () =>
@@ -34,16 +43,4 @@ export async function deleteRemovedTarget(
   id: string,
 ): Promise<void> {
   await db.deleteFrom('removed_targets').where('workspace', '=', workspace).where('id', '=', id).execute();
-}
-
-const REMOVED_TARGET_COLUMNS = [
-  'id',
-  'sealed',
-  'paused_until',
-] as const satisfies readonly (keyof RemovedTargetRow)[];
-
-export type RemovedTargetRow = WithoutWorkspace<RemovedTargetTable>;
-
-export interface RemovedTargetStore {
-  list(): Promise<readonly RemovedTargetRow[]>;
 }

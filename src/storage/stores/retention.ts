@@ -2,9 +2,6 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { idFloor } from '../../lib/ids.ts';
 import type { Database } from '../tables.ts';
 
-/** The newest versions of the configuration, the one in force among them, stay however old they are. */
-const VERSIONS_KEPT = 20;
-
 interface RetentionRule {
   readonly table: string;
   /** What `isOld` reads of a row besides its workspace and id. */
@@ -14,6 +11,20 @@ interface RetentionRule {
   /** True of a row `r` that is older than `before` and that nothing needs. */
   readonly isExpired: (before: number) => RawBuilder<boolean>;
 }
+
+export interface RetentionStore {
+  /**
+   * Looks at the next `limit` rows after the id `after`, '' for the first. Answers the ids of those that are older than
+   * `before` (epoch ms) and needed by nothing, and where to go on; `next` is undefined when all have been looked at.
+   */
+  findExpired(
+    kind: RetentionKind,
+    range: { readonly before: number; readonly after: string; readonly limit: number },
+  ): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }>;
+}
+
+/** The newest versions of the configuration, the one in force among them, stay however old they are. */
+const VERSIONS_KEPT = 20;
 
 /** States are asked of what this and other keys find: an index by state would walk through all that is open. */
 const incidentOfRow = sql`i.workspace = r.workspace and i.id = r.incident_id`;
@@ -158,14 +169,3 @@ export type RetentionKind =
   | 'messages'
   | 'audit'
   | 'minutes';
-
-export interface RetentionStore {
-  /**
-   * Looks at the next `limit` rows after the id `after`, '' for the first. Answers the ids of those that are older than
-   * `before` (epoch ms) and needed by nothing, and where to go on; `next` is undefined when all have been looked at.
-   */
-  findExpired(
-    kind: RetentionKind,
-    range: { readonly before: number; readonly after: string; readonly limit: number },
-  ): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }>;
-}

@@ -1,7 +1,22 @@
 import type { Kysely } from 'kysely';
-import { countRows } from '../queries.ts';
+import { columnsOf, countRows } from '../queries.ts';
 import type { Database, SecretTable } from '../tables.ts';
 import type { WithoutWorkspace } from '../types.ts';
+
+export type SecretRow = WithoutWorkspace<SecretTable>;
+
+const SECRET_COLUMNS = columnsOf<SecretRow>({
+  name: true,
+  sealed: true,
+  created_at: true,
+  updated_at: true,
+  updated_by: true,
+});
+
+export interface SecretsStore {
+  /** All of them, by name. */
+  list(): Promise<readonly SecretRow[]>;
+}
 
 const ofWorkspace = (db: Kysely<Database>, workspace: string) =>
   db.selectFrom('secrets').where('workspace', '=', workspace);
@@ -35,19 +50,4 @@ export async function removeSecret(db: Kysely<Database>, workspace: string, name
     .where('name', '=', name)
     .executeTakeFirst();
   return removed.numDeletedRows > 0n;
-}
-
-const SECRET_COLUMNS = [
-  'name',
-  'sealed',
-  'created_at',
-  'updated_at',
-  'updated_by',
-] as const satisfies readonly (keyof SecretRow)[];
-
-export type SecretRow = WithoutWorkspace<SecretTable>;
-
-export interface SecretsStore {
-  /** All of them, by name. */
-  list(): Promise<readonly SecretRow[]>;
 }

@@ -3,6 +3,8 @@ import { countRows, refuseDuplicate } from '../queries.ts';
 import type { Database, RevokedTokenTable, UserTable } from '../tables.ts';
 import type { Page, PageRequest } from '../types.ts';
 
+export type UserRow = UserTable;
+
 export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserTable | undefined>;
@@ -104,5 +106,3 @@ export async function revokeToken(
     .onConflict(conflict => conflict.column('id').doNothing())
     .execute();
 }
-
-export type UserRow = UserTable;

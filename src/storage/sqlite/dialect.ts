@@ -27,7 +27,7 @@ function createWorkerDriver(client: WorkerClient): Driver {
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: { sql: string; parameters: readonly unknown[] }) {
       const { rows, changes } = await client.call({
-        kind: isInTransaction ? 'query-within' : 'query',
+        kind: isInTransaction ? 'query-in-transaction' : 'query',
         sql,
         parameters,
       });
@@ -45,7 +45,7 @@ function createWorkerDriver(client: WorkerClient): Driver {
       isInTransaction = true;
     },
     async commitTransaction() {
-      await client.call({ kind: 'query-within', sql: 'commit', parameters: [] });
+      await client.call({ kind: 'query-in-transaction', sql: 'commit', parameters: [] });
       isInTransaction = false;
     },
     async rollbackTransaction() {

@@ -7,7 +7,7 @@ export type WorkerRequest =
   | { readonly kind: 'open-reader'; readonly database: string }
   | { readonly kind: 'query'; readonly sql: string; readonly parameters: readonly unknown[] }
   /** A query that must not run outside the transaction it was meant for. */
-  | { readonly kind: 'query-within'; readonly sql: string; readonly parameters: readonly unknown[] }
+  | { readonly kind: 'query-in-transaction'; readonly sql: string; readonly parameters: readonly unknown[] }
   | { readonly kind: 'rollback' }
   | { readonly kind: 'batch'; readonly batch: PackedBatch }
   | { readonly kind: 'close' };

@@ -29,7 +29,7 @@ class ConnectionError extends Error {
   }
 }
 
-export const failureOf = (error: unknown): WorkerFailure => ({
+const failureOf = (error: unknown): WorkerFailure => ({
   code: codeOf(error),
   message: reasonOf(error),
 });
@@ -47,7 +47,7 @@ function createPrivate(file: string): void {
  * Holds the data directory for this process: SQLite's exclusive lock on an empty database is the operating system's on
  * an open file, so it ends with the process however that ends.
  */
-export function holdLock(file: string): Sqlite.Database {
+function holdLock(file: string): Sqlite.Database {
   createPrivate(file);
   const lock = new Sqlite(file, { timeout: 0 });
   try {
@@ -60,62 +60,74 @@ export function holdLock(file: string): Sqlite.Database {
   return lock;
 }
 
-export interface SqliteConnection {
-  query(sql: string, parameters: readonly unknown[]): { rows: readonly unknown[]; changes: number };
-  queryInTransaction(
-    sql: string,
-    parameters: readonly unknown[],
-  ): { rows: readonly unknown[]; changes: number };
-  rollback(): void;
-  runBatch(batch: PackedBatch): readonly (WorkerFailure | null)[];
-  close(): void;
+interface QueryResult {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
 }
 
-/** Opens the file to write: what is committed has reached the disk (`synchronous=FULL`). */
-export function openWriter(file: string): SqliteConnection {
-  createPrivate(file);
-  const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS });
-  try {
-    database.pragma('journal_mode = WAL');
-    database.pragma('synchronous = FULL');
-    return connect(database);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
+class SqliteConnection {
+  readonly #database: Sqlite.Database;
+  /** The statement that was prepared first stands first. */
+  readonly #prepared = new Map<string, Sqlite.Statement>();
 
-export function openReader(file: string): SqliteConnection {
-  return connect(new Sqlite(file, { timeout: BUSY_TIMEOUT_MS, readonly: true }));
-}
-
-function connect(database: Sqlite.Database): SqliteConnection {
-  const prepared = new Map<string, Sqlite.Statement>();
-
-  function prepare(sql: string): Sqlite.Statement {
-    const known = prepared.get(sql);
-    if (known !== undefined) return known;
-    const statement = database.prepare(sql);
-    for (const oldest of prepared.keys()) {
-      if (prepared.size < MAX_PREPARED) break;
-      prepared.delete(oldest);
-    }
-    prepared.set(sql, statement);
-    return statement;
+  constructor(database: Sqlite.Database) {
+    this.#database = database;
   }
 
-  function query(sql: string, parameters: readonly unknown[]) {
-    const statement = prepare(sql);
+  query(sql: string, parameters: readonly unknown[]): QueryResult {
+    const statement = this.#prepare(sql);
     if (statement.reader) return { rows: statement.all(parameters), changes: 0 };
     return { rows: [], changes: statement.run(parameters).changes };
   }
 
-  function rollback(): void {
-    if (database.inTransaction) database.exec('rollback');
+  queryInTransaction(sql: string, parameters: readonly unknown[]): QueryResult {
+    // A full disk makes SQLite roll back by itself; what follows would be written without the rest.
+    if (!this.#database.inTransaction) {
+      throw new ConnectionError({
+        code: 'SQLITE_ABORT',
+        message: 'the database has rolled the transaction back',
+      });
+    }
+    return this.query(sql, parameters);
   }
 
-  function runStep(sql: string, parameters: readonly unknown[], expect: number | undefined): void {
-    const { changes } = prepare(sql).run(parameters);
+  rollback(): void {
+    if (this.#database.inTransaction) this.#database.exec('rollback');
+  }
+
+  /** Answers for each plan, in order: null when it was written, else why it was refused. */
+  runBatch(batch: PackedBatch): readonly (WorkerFailure | null)[] {
+    return this.#runRange(batch, 0, batch.leases.length);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Halves a batch that fails until the bad plans stand alone: few commits, and the order stays. */
+  #runRange(batch: PackedBatch, from: number, to: number): readonly (WorkerFailure | null)[] {
+    const failure = this.#runInTransaction(batch, from, to);
+    if (failure === null) return Array.from({ length: to - from }, () => null);
+    if (to - from === 1) return [failure];
+    const half = (from + to) >> 1;
+    return [...this.#runRange(batch, from, half), ...this.#runRange(batch, half, to)];
+  }
+
+  #runInTransaction(batch: PackedBatch, from: number, to: number): WorkerFailure | null {
+    try {
+      this.#prepare('begin immediate').run();
+      for (const lease of new Set(batch.leases.slice(from, to))) this.#assertHeld(lease);
+      runSteps(batch, { from, to }, (sql, parameters, expect) => this.#runStep(sql, parameters, expect));
+      this.#prepare('commit').run();
+      return null;
+    } catch (error) {
+      this.rollback();
+      return failureOf(error);
+    }
+  }
+
+  #runStep(sql: string, parameters: readonly unknown[], expect: number | undefined): void {
+    const { changes } = this.#prepare(sql).run(parameters);
     if (expect !== undefined && changes !== expect) {
       throw new ConnectionError({
         code: ROW_COUNT_MISMATCH,
@@ -124,52 +136,42 @@ function connect(database: Sqlite.Database): SqliteConnection {
     }
   }
 
-  function assertLeaseHeld(lease: Lease | undefined): void {
+  #assertHeld(lease: Lease | undefined): void {
     if (lease === undefined) return;
     const { name, owner, epoch } = lease;
-    if (prepare(SELECT_HELD_LEASE).get(name, owner, epoch) === undefined)
+    if (this.#prepare(SELECT_HELD_LEASE).get(name, owner, epoch) === undefined)
       throw new ConnectionError({ code: LEASE_LOST, message: `the lease '${name}' is over` });
   }
 
-  function runInTransaction(batch: PackedBatch, from: number, to: number): WorkerFailure | null {
-    try {
-      prepare('begin immediate').run();
-      for (const lease of new Set(batch.leases.slice(from, to))) assertLeaseHeld(lease);
-      runSteps(batch, { from, to }, runStep);
-      prepare('commit').run();
-      return null;
-    } catch (error) {
-      rollback();
-      return failureOf(error);
+  #prepare(sql: string): Sqlite.Statement {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    for (const oldest of this.#prepared.keys()) {
+      if (this.#prepared.size < MAX_PREPARED) break;
+      this.#prepared.delete(oldest);
     }
+    this.#prepared.set(sql, statement);
+    return statement;
   }
-
-  /** Halves a batch that fails until the bad ones stand alone: few commits, and the order stays. */
-  function runRange(batch: PackedBatch, from: number, to: number): readonly (WorkerFailure | null)[] {
-    const failure = runInTransaction(batch, from, to);
-    if (failure === null) return Array.from({ length: to - from }, () => null);
-    if (to - from === 1) return [failure];
-    const half = (from + to) >> 1;
-    return [...runRange(batch, from, half), ...runRange(batch, half, to)];
-  }
-
-  return {
-    query,
-    queryInTransaction(sql, parameters) {
-      // A full disk makes SQLite roll back by itself; what follows would be written without the rest.
-      if (!database.inTransaction) {
-        throw new ConnectionError({
-          code: 'SQLITE_ABORT',
-          message: 'the database has rolled the transaction back',
-        });
-      }
-      return query(sql, parameters);
-    },
-    rollback,
-    runBatch: batch => runRange(batch, 0, batch.leases.length),
-    close: () => database.close(),
-  };
 }
+
+/** Opens the file to write: what is committed has reached the disk (`synchronous=FULL`). */
+function openWriter(file: string): SqliteConnection {
+  createPrivate(file);
+  const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    return new SqliteConnection(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+const openReader = (file: string): SqliteConnection =>
+  new SqliteConnection(new Sqlite(file, { timeout: BUSY_TIMEOUT_MS, readonly: true }));
 
 type PartialResponse = Partial<Omit<WorkerResponse, 'id' | 'failure'>>;
 
@@ -196,7 +198,7 @@ function serve(port: MessagePort): void {
         return {};
       case 'query':
         return opened().query(request.sql, request.parameters);
-      case 'query-within':
+      case 'query-in-transaction':
         return opened().queryInTransaction(request.sql, request.parameters);
       case 'rollback':
         opened().rollback();

@@ -118,121 +118,130 @@ export function selectDeliveries(db: Kysely<Database>, workspace: string, filter
   return matching;
 }
 
-export function deliveryStore(db: Kysely<Database>, workspace: string): DeliveryStore {
-  // The state is written out, because SQLite takes a partial index only for what it can read in the text.
-  const waitingFor = (target: string, after: string) =>
-    selectDeliveries(db, workspace, { target })
-      .where('state', '=', sql.lit('waiting'))
+export const deliveryStore = (db: Kysely<Database>, workspace: string): DeliveryStore => ({
+  get: id => selectDeliveries(db, workspace).where('id', '=', id).select(DELIVERY_COLUMNS).executeTakeFirst(),
+  async list(filter, { offset, limit }) {
+    const matching = selectDeliveries(db, workspace, filter);
+    const [rows, total] = await Promise.all([
+      matching.orderBy('id', 'desc').select(DELIVERY_COLUMNS).offset(offset).limit(limit).execute(),
+      countRows(matching),
+    ]);
+    return { rows, total };
+  },
+  waiting: (target, after, limit) =>
+    selectWaiting(db, workspace, { target })
       .where('id', '>', after)
       .orderBy('id')
-      .select(DELIVERY_COLUMNS);
+      .select(DELIVERY_COLUMNS)
+      .limit(limit)
+      .execute(),
+  waitingResolved: (target, after, limit) =>
+    selectWaiting(db, workspace, { target })
+      .where('id', '>', after)
+      .where('status', '=', 'OK')
+      .where(hasNoneWaitingBefore)
+      .orderBy('id')
+      .select(DELIVERY_COLUMNS)
+      .limit(limit)
+      .execute(),
+  waitingByTarget: () => waitingByTarget(db, workspace),
+  notified: (incidentId, target) => notifiedTargets(db, workspace, { incidentId, target }),
+  async isSuperseded(incidentId, target, seq) {
+    const later = await selectDeliveries(db, workspace, { state: 'sent', target, incident: incidentId })
+      .where('seq', '>', seq)
+      .select('id')
+      .limit(1)
+      .executeTakeFirst();
+    return later !== undefined;
+  },
+  fallbackTargets: () => fallbackTargets(db, workspace),
+  inBatch: batch =>
+    selectWaiting(db, workspace).where('batch', '=', batch).orderBy('id').select(DELIVERY_COLUMNS).execute(),
+  attempts: deliveryId =>
+    db
+      .selectFrom('attempts')
+      .where('workspace', '=', workspace)
+      .where('delivery_id', '=', deliveryId)
+      .orderBy('number')
+      .select(ATTEMPT_COLUMNS)
+      .execute(),
+});
 
-  return {
-    get: id =>
-      selectDeliveries(db, workspace).where('id', '=', id).select(DELIVERY_COLUMNS).executeTakeFirst(),
-    async list(filter, { offset, limit }) {
-      const matching = selectDeliveries(db, workspace, filter);
-      const [rows, total] = await Promise.all([
-        matching.orderBy('id', 'desc').select(DELIVERY_COLUMNS).offset(offset).limit(limit).execute(),
-        countRows(matching),
-      ]);
-      return { rows, total };
-    },
-    waiting: (target, after, limit) => waitingFor(target, after).limit(limit).execute(),
-    waitingResolved: (target, after, limit) =>
-      waitingFor(target, after)
-        .where('status', '=', 'OK')
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('deliveries as earlier')
-                .whereRef('earlier.workspace', '=', 'deliveries.workspace')
-                .whereRef('earlier.incident_id', '=', 'deliveries.incident_id')
-                .whereRef('earlier.target', '=', 'deliveries.target')
-                .whereRef('earlier.seq', '<', 'deliveries.seq')
-                .where('earlier.state', '=', 'waiting')
-                .select('earlier.id'),
-            ),
-          ),
-        )
-        .limit(limit)
-        .execute(),
-    async waitingByTarget() {
-      const counted = await selectDeliveries(db, workspace)
-        .where('state', '=', sql.lit('waiting'))
-        .groupBy('target')
-        .select(eb => [
-          'target',
-          eb.fn.countAll<number | string>().as('count'),
-          eb.fn.min<string>('id').as('first'),
-        ])
-        .execute();
-      if (counted.length === 0) return [];
-      const ids = counted.map(({ first }) => first);
-      const firsts = await selectDeliveries(db, workspace)
-        .where('id', 'in', ids)
-        .select(['id', 'created_at'])
-        .execute();
-      const madeAt = new Map(firsts.map(row => [row.id, row.created_at]));
-      // One that is settled between the two reads was the oldest no more.
-      return counted.flatMap(({ target, count, first }) => {
-        const oldest = madeAt.get(first);
-        return oldest === undefined ? [] : [{ target, count: Number(count), oldest }];
-      });
-    },
-    async notified(incidentId, target) {
-      const rows = await selectDeliveries(db, workspace, { incident: incidentId })
-        .where('status', '=', 'ALARM')
-        .where(eb =>
-          eb.or([
-            eb.and([eb('target', '=', target), eb('state', '=', 'sent')]),
-            eb('fallback_for', '=', target),
-          ]),
-        )
-        .select('target')
-        .distinct()
-        .orderBy('target')
-        .execute();
-      const targets = rows.map(row => row.target);
-      return { isNotified: targets.includes(target), fallbacks: targets.filter(other => other !== target) };
-    },
-    async isSuperseded(incidentId, target, seq) {
-      const row = await selectDeliveries(db, workspace, { state: 'sent', target, incident: incidentId })
-        .where('seq', '>', seq)
-        .select('id')
-        .limit(1)
-        .executeTakeFirst();
-      return row !== undefined;
-    },
-    // More than '' instead of not null, because SQLite searches an index for a range and walks through one for the other.
-    async fallbackTargets() {
-      const { rows } = await sql<{ target: string }>`
-        select distinct r.target from deliveries r where r.workspace = ${workspace} and r.fallback_for > ''
-        and (
-          coalesce((
-            select i.state from incidents i where i.workspace = r.workspace and i.id = r.incident_id), '') = 'open'
-          or exists (
-            select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
-            and d.state = 'waiting'))`.execute(db);
-      return rows.map(row => row.target);
-    },
-    // Written out, as above.
-    inBatch: batch =>
-      selectDeliveries(db, workspace)
-        .where('state', '=', sql.lit('waiting'))
-        .where('batch', '=', batch)
-        .orderBy('id')
-        .select(DELIVERY_COLUMNS)
-        .execute(),
-    attempts: deliveryId =>
-      db
-        .selectFrom('attempts')
-        .where('workspace', '=', workspace)
-        .where('delivery_id', '=', deliveryId)
-        .orderBy('number')
-        .select(ATTEMPT_COLUMNS)
-        .execute(),
-  };
+/** The state is written out, because SQLite takes a partial index only for what it can read in the text. */
+const selectWaiting = (
+  db: Kysely<Database>,
+  workspace: string,
+  filter: Pick<DeliveryFilter, 'target'> = {},
+) => selectDeliveries(db, workspace, filter).where('state', '=', sql.lit('waiting'));
+
+const hasNoneWaitingBefore = ({ not, exists, selectFrom }: ExpressionBuilder<Database, 'deliveries'>) =>
+  not(
+    exists(
+      selectFrom('deliveries as earlier')
+        .whereRef('earlier.workspace', '=', 'deliveries.workspace')
+        .whereRef('earlier.incident_id', '=', 'deliveries.incident_id')
+        .whereRef('earlier.target', '=', 'deliveries.target')
+        .whereRef('earlier.seq', '<', 'deliveries.seq')
+        .where('earlier.state', '=', 'waiting')
+        .select('earlier.id'),
+    ),
+  );
+
+async function waitingByTarget(
+  db: Kysely<Database>,
+  workspace: string,
+): ReturnType<DeliveryStore['waitingByTarget']> {
+  const counted = await selectWaiting(db, workspace)
+    .groupBy('target')
+    .select(eb => [
+      'target',
+      eb.fn.countAll<number | string>().as('count'),
+      eb.fn.min<string>('id').as('first'),
+    ])
+    .execute();
+  if (counted.length === 0) return [];
+  const ids = counted.map(({ first }) => first);
+  const firsts = await selectDeliveries(db, workspace)
+    .where('id', 'in', ids)
+    .select(['id', 'created_at'])
+    .execute();
+  const createdAt = new Map(firsts.map(row => [row.id, row.created_at]));
+  // One that was removed between the two reads was the oldest no more.
+  return counted.flatMap(({ target, count, first }) => {
+    const oldest = createdAt.get(first);
+    return oldest === undefined ? [] : [{ target, count: Number(count), oldest }];
+  });
+}
+
+async function notifiedTargets(
+  db: Kysely<Database>,
+  workspace: string,
+  { incidentId, target }: { readonly incidentId: string; readonly target: string },
+): Promise<NotifiedTargets> {
+  const rows = await selectDeliveries(db, workspace, { incident: incidentId })
+    .where('status', '=', 'ALARM')
+    .where(eb =>
+      eb.or([eb.and([eb('target', '=', target), eb('state', '=', 'sent')]), eb('fallback_for', '=', target)]),
+    )
+    .select('target')
+    .distinct()
+    .orderBy('target')
+    .execute();
+  const targets = rows.map(row => row.target);
+  return { isNotified: targets.includes(target), fallbacks: targets.filter(other => other !== target) };
+}
+
+/** More than '' instead of not null, because SQLite searches an index for a range and walks through one for the other. */
+async function fallbackTargets(db: Kysely<Database>, workspace: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ target: string }>`
+    select distinct r.target from deliveries r where r.workspace = ${workspace} and r.fallback_for > ''
+    and (
+      coalesce((
+        select i.state from incidents i where i.workspace = r.workspace and i.id = r.incident_id), '') = 'open'
+      or exists (
+        select 1 from deliveries d where d.workspace = r.workspace and d.incident_id = r.incident_id
+        and d.state = 'waiting'))`.execute(db);
+  return rows.map(row => row.target);
 }
 
 type Candidate = { id: string; target: string; incident_id: string; seq: number };
@@ -249,10 +258,10 @@ export async function requeue(
   const found = await matching
     .orderBy('id')
     .select(['id', 'target', 'incident_id', 'seq'])
-    .select(eb => superseded(eb).as('is_overtaken'))
+    .select(eb => superseded(eb).as('is_superseded'))
     .limit(limit)
     .execute();
-  const again = found.filter(row => Number(row.is_overtaken) === 0);
+  const again = found.filter(row => Number(row.is_superseded) === 0);
   const rows: Pick<Candidate, 'id' | 'target'>[] = [];
   for (const row of again) rows.push(...(await requeueDelivery(db, workspace, row, now)));
   return {

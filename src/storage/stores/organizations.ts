@@ -29,7 +29,7 @@ export interface OrganizationStore {
   memberRoles(organization: string, userIds: readonly string[]): Promise<readonly MemberRoleRow[]>;
 }
 
-/** What a transaction does with organizations. Each change is to begin with `numberUserChange`. */
+/** What a transaction does with organizations. Each change is to begin with `incrementUserChanges`. */
 export interface OrganizationTransaction {
   organization(id: string): Promise<OrganizationRow | undefined>;
   /** Refused with `conflict` when the id exists. */
@@ -113,92 +113,84 @@ export const organizationStore = (db: Kysely<Database>): OrganizationStore => ({
   },
 });
 
-export function organizationTransaction(
+export const organizationTransaction = (
   db: Kysely<Database>,
   recordChange: RecordChange,
-): OrganizationTransaction {
-  const recordOrganizationChange = (id: string, written: Promise<void>) =>
-    recordChange('organizations', id, written);
-  const recordMemberChange = (userId: string, written: Promise<void>) =>
-    recordChange('members', userId, written);
-  return {
-    organization: id => organizationById(db, id),
-    addOrganization: row =>
-      recordOrganizationChange(
-        row.id,
-        refuseDuplicate(
-          db.insertInto('organizations').values(row).execute(),
-          `organization '${row.id}' exists already; choose another id`,
-        ),
-      ),
-    updateOrganization: ({ id, ...columns }) =>
-      recordOrganizationChange(
-        id,
-        ignoreResult(db.updateTable('organizations').set(columns).where('id', '=', id).execute()),
-      ),
-    workspace: (organization, id) => workspaceById(db, organization, id),
-    countWorkspaces: organization => countRows(workspacesOf(db, organization)),
-    addWorkspace: row =>
-      recordOrganizationChange(
-        row.organization,
-        refuseDuplicate(
-          db.insertInto('workspaces').values(row).execute(),
-          `organization '${row.organization}' has a workspace '${row.id}' already; choose another id`,
-        ),
-      ),
-    updateWorkspace: ({ organization, id, ...columns }) =>
-      recordOrganizationChange(
-        organization,
-        ignoreResult(
-          db
-            .updateTable('workspaces')
-            .set(columns)
-            .where('organization', '=', organization)
-            .where('id', '=', id)
-            .execute(),
-        ),
-      ),
-    removeWorkspace: (organization, id) =>
-      recordOrganizationChange(organization, removeWorkspace(db, organization, id)),
-    member: (organization, userId) => memberById(db, organization, userId),
-    membershipsOf: userId => membershipsOf(db, userId),
-    countMembers: organization => countRows(membersOf(db, organization)),
-    countEnabledOwners: organization =>
-      countRows(
-        membersOf(db, organization)
-          .where('members.role', '=', 'owner')
-          .where(where =>
-            where.exists(
-              where
-                .selectFrom('users')
-                .whereRef('users.id', '=', 'members.user_id')
-                .where('disabled', '=', 0)
-                .select('users.id'),
-            ),
-          ),
-      ),
-    addMember: row => recordMemberChange(row.user_id, addMember(db, row)),
-    updateMember: ({ organization, user_id, ...columns }) =>
-      recordMemberChange(
-        user_id,
-        ignoreResult(
-          db
-            .updateTable('members')
-            .set(columns)
-            .where('organization', '=', organization)
-            .where('user_id', '=', user_id)
-            .execute(),
-        ),
-      ),
-    removeMember: (organization, userId) =>
-      recordMemberChange(userId, removeMember(db, organization, userId)),
-    setMemberRoles: (organization, userId, roles) =>
-      recordMemberChange(userId, setMemberRoles(db, { organization, user_id: userId }, roles)),
-  };
+): OrganizationTransaction => ({
+  organization: id => organizationById(db, id),
+  addOrganization: row => recordChange('organizations', row.id, addOrganization(db, row)),
+  updateOrganization: row => recordChange('organizations', row.id, updateOrganization(db, row)),
+  workspace: (organization, id) => workspaceById(db, organization, id),
+  countWorkspaces: organization => countRows(workspacesOf(db, organization)),
+  addWorkspace: row => recordChange('organizations', row.organization, addWorkspace(db, row)),
+  updateWorkspace: row => recordChange('organizations', row.organization, updateWorkspace(db, row)),
+  removeWorkspace: (organization, id) =>
+    recordChange('organizations', organization, removeWorkspace(db, organization, id)),
+  member: (organization, userId) => memberById(db, organization, userId),
+  membershipsOf: userId => membershipsOf(db, userId),
+  countMembers: organization => countRows(membersOf(db, organization)),
+  countEnabledOwners: organization => countEnabledOwners(db, organization),
+  addMember: row => recordChange('members', row.user_id, addMember(db, row)),
+  updateMember: row => recordChange('members', row.user_id, updateMember(db, row)),
+  removeMember: (organization, userId) =>
+    recordChange('members', userId, removeMember(db, organization, userId)),
+  setMemberRoles: (organization, userId, roles) =>
+    recordChange('members', userId, setMemberRoles(db, { organization, user_id: userId }, roles)),
+});
+
+const addOrganization = (db: Kysely<Database>, row: OrganizationRow): Promise<void> =>
+  refuseDuplicate(
+    db.insertInto('organizations').values(row).execute(),
+    `organization '${row.id}' exists already; choose another id`,
+  );
+
+async function updateOrganization(db: Kysely<Database>, { id, ...columns }: OrganizationRow): Promise<void> {
+  await db.updateTable('organizations').set(columns).where('id', '=', id).execute();
 }
 
-async function ignoreResult(written: Promise<unknown>): Promise<void> {
-  await written;
+const addWorkspace = (db: Kysely<Database>, row: WorkspaceRow): Promise<void> =>
+  refuseDuplicate(
+    db.insertInto('workspaces').values(row).execute(),
+    `organization '${row.organization}' has a workspace '${row.id}' already; choose another id`,
+  );
+
+async function updateWorkspace(
+  db: Kysely<Database>,
+  { organization, id, ...columns }: WorkspaceRow,
+): Promise<void> {
+  await db
+    .updateTable('workspaces')
+    .set(columns)
+    .where('organization', '=', organization)
+    .where('id', '=', id)
+    .execute();
+}
+
+const countEnabledOwners = (db: Kysely<Database>, organization: string): Promise<number> =>
+  countRows(
+    membersOf(db, organization)
+      .where('members.role', '=', 'owner')
+      .where(where =>
+        where.exists(
+          where
+            .selectFrom('users')
+            .whereRef('users.id', '=', 'members.user_id')
+            .where('disabled', '=', 0)
+            .select('users.id'),
+        ),
+      ),
+  );
+
+async function updateMember(
+  db: Kysely<Database>,
+  { organization, user_id, ...columns }: MemberRow,
+): Promise<void> {
+  await db
+    .updateTable('members')
+    .set(columns)
+    .where('organization', '=', organization)
+    .where('user_id', '=', user_id)
+    .execute();
 }
 
 const addMember = (db: Kysely<Database>, row: MemberRow): Promise<void> =>

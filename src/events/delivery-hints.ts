@@ -1,6 +1,6 @@
 import type { HeadgateEvent } from './event.ts';
 
-/** Names beginning `__` that steer how a target sends an event; what they hold is in no message. */
+/** Names beginning `__` that influence how a target sends an event; their values are in no message. */
 const HINT_FIELDS = [
   '__severity',
   '__worker_group',
@@ -9,15 +9,15 @@ const HINT_FIELDS = [
   '__topicArn',
   '__phoneNumber',
 ] as const;
-/** Those that whoever posts an event may give it; values that are no text steer nothing. */
+/** Those that the sender of an external event may give it; values that are no text have no effect. */
 export const EXTERNAL_HINTS: readonly string[] = ['__severity', '__topicArn', '__phoneNumber'];
 
 type DeliveryHints = { readonly [field in (typeof HINT_FIELDS)[number]]?: unknown };
 
 /** Under a symbol that no listing shows, so that nothing that is written, copied or compared holds it. */
-const KEY = Symbol('what steers how it is sent');
+const KEY = Symbol('delivery hints');
 
-/** `event`, which has lost the names beginning `__`, with those of `whole` that steer targets. */
+/** `event`, which has lost the names beginning `__`, with the delivery hints of `whole`. */
 export function withDeliveryHints(event: HeadgateEvent, whole: HeadgateEvent): HeadgateEvent {
   const held = HINT_FIELDS.filter(field => Object.hasOwn(whole, field));
   if (held.length === 0) return event;

@@ -17,7 +17,7 @@ export interface HeadgateEvent {
 export const SEVERITIES = ['info', 'warn', 'error', 'fatal'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** How people name severities; a word nobody knows is serious until somebody says otherwise. */
+/** Common names of severities; an unknown one is taken to be serious. */
 const WORDS: Readonly<Record<string, Severity>> = {
   info: 'info',
   warn: 'warn',
@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<string, Severity>> = {
   crit: 'fatal',
 };
 
-/** Of what an event holds as its `__severity`; undefined where it holds nothing. */
+/** The severity that an event's `__severity` means; undefined without one. */
 export function parseSeverity(value: unknown): Severity | undefined {
   if (value === undefined || value === null) return undefined;
   const word = String(value).trim().toLowerCase();

@@ -4,7 +4,7 @@ import { withoutInternal, withSystemFields } from './system-fields.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The event as this target gets it: its system fields attached, names beginning `__` left behind or kept apart. */
+/** The event as this target gets it: its system fields attached, names beginning `__` dropped or kept as delivery hints. */
 export const toOutgoing = (
   event: HeadgateEvent,
   systemFields: readonly string[],

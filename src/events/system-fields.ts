@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { HeadgateEvent } from './event.ts';
 
-/** Every field that can be attached at send; `cribl_route` is a name of the family that has nothing to say here. */
+/** Every field that can be attached at send; `cribl_route` is a name of Cribl's that has no value here. */
 export const SYSTEM_FIELDS = [
   'cribl_host',
   'cribl_pipe',
@@ -12,7 +12,7 @@ export const SYSTEM_FIELDS = [
 ] as const;
 type SystemField = (typeof SYSTEM_FIELDS)[number];
 
-/** What is known when an event is sent; a fact that is not known is not attached. */
+/** Values that are known when an event is sent; one that is not known is not attached. */
 export type SystemFieldValues = { readonly [field in SystemField]?: string | undefined } & {
   /** Name of this instance. */
   readonly cribl_host: string;
@@ -30,7 +30,7 @@ const pattern = z
 /** Names or patterns with `*` of the fields a target wants; an empty list attaches none. */
 export const systemFieldPatterns = z.array(pattern).max(32);
 
-/** Attaches the facts whose names a pattern matches. A field the event already has keeps its value. */
+/** Attaches the values whose names a pattern matches. A field the event already has keeps its value. */
 export function withSystemFields(
   event: HeadgateEvent,
   patterns: readonly string[],
@@ -55,7 +55,7 @@ function matches(text: string, field: SystemField): boolean {
 export const systemFieldLines = (event: HeadgateEvent): readonly string[] =>
   SYSTEM_FIELDS.flatMap(field => (Object.hasOwn(event, field) ? [`${field}: ${String(event[field])}`] : []));
 
-/** The event without the names that begin `__`: they steer delivery inside and never leave. */
+/** The event without the names that begin `__`: they influence delivery inside and never leave. */
 export function withoutInternal(event: HeadgateEvent): HeadgateEvent {
   const internal = Object.keys(event).filter(field => field.startsWith('__'));
   if (internal.length === 0) return event;
@@ -120,7 +120,7 @@ export const EVENT_FIELDS: readonly string[] = [
 /** The same before names beginning `__` are left behind: as metadata, groups, the bulletin and mail see an event. */
 export const WHOLE_EVENT_FIELDS: readonly string[] = [...EVENT_FIELDS, '__pipeline'];
 
-/** What subject and body of a mail may name besides; the family's templates do. */
+/** Variables that subject and body of a mail may name besides; templates of Cribl-compatible clients do. */
 export const MAIL_VARIABLES: readonly string[] = [
   'workspace',
   'organization',

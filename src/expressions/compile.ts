@@ -19,7 +19,7 @@ import { BINARY, compilePattern, HELPERS, METHODS, methodOf, UNARY } from './fun
 import { CompileError } from './syntax.ts';
 import { joinTemplate } from './template-literal.ts';
 
-/** What is known while a text is compiled. */
+/** Names and bounds while a text is compiled. */
 export interface Scope {
   /** Fields that are read by their names. */
   readonly names: Set<string>;
@@ -47,7 +47,7 @@ export const emptyScope = (): Scope => ({
   isOptional: false,
 });
 
-/** Takes an expression apart into functions; throws `Refusal` for each kind of node that is not listed. */
+/** Takes an expression apart into functions; throws `CompileError` for each kind of node that is not listed. */
 export function compileNode(node: Expression, outer: Scope): Evaluate {
   const scope = { ...outer, depth: outer.depth + 1 };
   if (++scope.counts.nodes > MAX_NODES)
@@ -121,7 +121,7 @@ function compileIdentifier(name: string, { names, parameters }: Scope): Evaluate
     const constant = CONSTANTS[name];
     return () => constant;
   }
-  // The family's way to a field whose name is no identifier: `__e['name']`.
+  // Cribl's way to a field whose name is no identifier: `__e['name']`.
   if (name === '__e') return ({ fields }) => fields;
   names.add(name);
   return ({ fields }) => ownValue(fields, name);

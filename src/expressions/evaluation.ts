@@ -1,4 +1,4 @@
-/** What one evaluation may take. */
+/** Bounds of one evaluation. */
 export interface EvaluationLimits {
   /** Parts evaluated, a long text or list counting for more. */
   readonly steps: number;
@@ -10,7 +10,7 @@ export const DEFAULT_LIMITS: EvaluationLimits = { steps: 100_000, characters: 64
 
 const INTERMEDIATE_TEXT_FACTOR = 16;
 
-/** Thrown by an evaluation that cannot go on. Its message is for whoever wrote the expression and quotes no value. */
+/** Thrown by an evaluation that cannot go on. Its message is for the author of the expression and quotes no value. */
 export class ExpressionFailure extends Error {
   constructor(message: string) {
     super(message);
@@ -42,7 +42,7 @@ export function createBudget({ steps, characters }: EvaluationLimits): Budget {
   };
 }
 
-/** What one evaluation works on. */
+/** The data of one evaluation. */
 export interface EvaluationContext {
   readonly fields: FieldValues;
   /** Parameters of arrows, each in the slot it was given. */
@@ -52,7 +52,7 @@ export interface EvaluationContext {
 
 export type Evaluate = (frame: EvaluationContext) => unknown;
 
-/** What expressions read. */
+/** The fields that expressions read. */
 export type FieldValues = Readonly<Record<string, unknown>>;
 
 /** An object that was made by nobody's class: all that an event holds. */

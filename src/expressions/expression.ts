@@ -31,7 +31,7 @@ const MAX_LENGTH = 65_536;
 export const compileExpression = (text: string): CompiledExpression => compileWith(text, compileWhole);
 
 /**
- * Reads an expression, or a bare text with `${…}` places, as the family's documents write both. JSON with places between
+ * Reads an expression, or a bare text with `${…}` places, as Cribl's documents write both. JSON with places between
  * its quotes is both: as an expression it would say the places themselves, which nobody means.
  */
 export function compileExpressionOrText(text: string): CompiledExpression {

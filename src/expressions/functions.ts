@@ -29,7 +29,6 @@ const arithmetic =
   (left, right) =>
     work(numberOf(left), numberOf(right));
 
-/** Whether the one has a property of its own of that name. */
 const isOwnKeyOf: Operator = (left, right) =>
   (isRecord(right) || Array.isArray(right)) && ownValue(right, left) !== undefined;
 

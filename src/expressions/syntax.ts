@@ -1,6 +1,6 @@
 import { type Expression, parseExpressionAt } from 'acorn';
 
-/** What is wrong with a text, and where. */
+/** An error of a text, and where it is. */
 export interface SyntaxProblem {
   /** Offset of the character, from 0. */
   readonly at: number;
@@ -13,12 +13,12 @@ export class CompileError extends Error {
 
   constructor(at: number, message: string) {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'CompileError';
     this.at = at;
   }
 }
 
-/** The expression that begins there; throws `Refusal`. Parentheses are kept, so that its end is its end. */
+/** The expression that begins there; throws `CompileError`. Parentheses are kept, so that its end is its end. */
 export function parseExpression(text: string, offset: number): Expression {
   try {
     return parseExpressionAt(text, offset, { ecmaVersion: 2022, preserveParens: true });

@@ -25,7 +25,6 @@ export function joinTemplate(texts: readonly string[], values: readonly Evaluate
   };
 }
 
-/** Whether a text is JSON around its places. */
 export const isJsonTemplate = (texts: readonly string[]): boolean => placeholderWriters(texts).length > 0;
 
 function placeholderWriters(texts: readonly string[]): readonly WriteValue[] {

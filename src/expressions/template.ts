@@ -39,7 +39,7 @@ export function compileTemplate(text: string): CompiledTemplate {
   }
 }
 
-/** What came of a template for an event. */
+/** A template rendered for an event. */
 export interface RenderedTemplate {
   readonly text: string;
   /** Why a place is empty; the first of several. */
@@ -81,11 +81,11 @@ export function renderTemplate(
 interface TemplatePlaceholders {
   readonly texts: readonly string[];
   readonly values: readonly Evaluate[];
-  /** Of each of `values`, the fields it reads by their names. */
+  /** The fields that each of `values` reads by their names. */
   readonly fieldNames: readonly (readonly string[])[];
 }
 
-/** Finds the `${…}` places of a text; all else in it is itself. Throws `Refusal`. */
+/** Finds the `${…}` places of a text; all else in it is itself. Throws `CompileError`. */
 function parsePlaceholders(text: string, scope: Scope): TemplatePlaceholders {
   const texts: string[] = [];
   const values: Evaluate[] = [];
@@ -112,7 +112,7 @@ export function compileTemplateText(text: string, scope: Scope): Evaluate {
   return joinTemplate(texts, values);
 }
 
-/** The same of a text that is JSON around its places; throws `Refusal` for any other. */
+/** The same of a text that is JSON around its places; throws `CompileError` for any other. */
 export function compileJsonTemplate(text: string, scope: Scope): Evaluate {
   const { texts, values } = parsePlaceholders(text, scope);
   if (!isJsonTemplate(texts)) throw new CompileError(0, 'is no JSON around its places');

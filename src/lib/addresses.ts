@@ -20,7 +20,6 @@ export const isWithin = (address: Address, ranges: readonly AddressRange[]): boo
       : base instanceof ipaddr.IPv6 && address.match(base, bits),
   );
 
-/** Whether a text is an address within one of the ranges. */
 export function isAddressWithin(text: string, ranges: readonly AddressRange[]): boolean {
   const bare = text.split('%', 1)[0] ?? '';
   return ipaddr.isValid(bare) && isWithin(ipaddr.process(bare), ranges);
@@ -42,7 +41,6 @@ export function addressPrefix(text: string): string {
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/${IPV6_BITS}`).toString()}/${IPV6_BITS}`;
 }
 
-/** Whether an address is of this machine alone. */
 export function isLoopback(address: string): boolean {
   const plain = address.replace(/^::ffff:/, '');
   return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));

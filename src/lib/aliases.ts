@@ -28,7 +28,7 @@ export function withAliases<Fields extends z.ZodObject>(fields: Fields) {
 }
 
 /**
- * What a client sent, under its keys' own names. A client that was shown a setting under both names sends both back: the
+ * Renames the keys of what a client sent to their own names. A client that was shown a setting under both names sends both back: the
  * one it changed counts. When it changed both, the other name is left, and refused as unknown. `shown` holds what it may
  * have read, under own names; undefined for what is new.
  */

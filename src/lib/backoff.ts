@@ -13,11 +13,11 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 const MIN_GROWN_MS = 1000;
 
 export interface DelayOptions {
-  /** What waits that grow may add up to, in milliseconds: as long as the schedule of all targets. */
+  /** Milliseconds that growing waits may add up to: as long as the schedule of all targets. */
   readonly totalMs: number;
   /** 0 to 1, for the jitter. */
   readonly random: () => number;
-  /** What the receiver asked for. */
+  /** As the receiver requested. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Hands messages to whoever listens in this process, at once and in the order they are published. Nothing is kept for
- * later listeners, so whoever must not miss any looks for itself, too.
+ * Hands messages to the listeners in this process, at once and in the order they are published. Nothing is kept for later
+ * listeners, so a listener that must not miss any polls, too.
  */
 export interface Bus<Message> {
   publish(message: Message): void;

@@ -1,6 +1,6 @@
 import picocolors from 'picocolors';
 
-/** Where text goes to, as Node's streams tell it. */
+/** A stream that text is written to. */
 export interface Destination {
   readonly isTTY?: boolean;
 }

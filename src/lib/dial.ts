@@ -16,7 +16,7 @@ interface DialRequest {
   readonly port: number;
   /** Gives up while it connects; the socket is its caller's afterwards. */
   readonly signal: AbortSignal;
-  /** TLS from the first byte, the certificate being held against `host`. Left out, none. */
+  /** TLS from the first byte, the certificate being checked against `host`. By default none. */
   readonly tls?: Pick<
     ConnectionOptions,
     'rejectUnauthorized' | 'minVersion' | 'maxVersion' | 'ca' | 'ciphers'
@@ -48,7 +48,7 @@ export function createDial(policy: AddressPolicy & { readonly resolve?: Resolve 
       function end(then: () => void): void {
         signal.removeEventListener('abort', giveUp);
         socket.removeListener('error', fail);
-        // What comes later is told by whoever reads the socket, and must not end the process before that.
+        // Later errors are reported to the reader of the socket, and must not end the process before that.
         socket.on('error', () => {});
         then();
       }

@@ -29,7 +29,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [123, 125, 91, 93];
 /** Walks a text that is known to be valid JSON, so that only brackets, strings and colons matter. */
 function findFault(text: string): string | undefined {
   const scopes: (Set<string> | undefined)[] = [];
-  /** Of each open scope the key that was read last, whose value may be the next scope. */
+  /** The key of each open scope that was read last, whose value may be the next scope. */
   const owners: string[] = [''];
   let at = 0;
   while (at < text.length) {

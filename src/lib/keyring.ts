@@ -9,7 +9,7 @@ export interface KeyRing {
   encrypt(text: string, context: string): string;
   /** Throws `internal`, naming the key id when the ring lacks it. */
   decrypt(sealed: string, context: string): string;
-  /** Whether `decrypt` must fail until an operator adds a key again; false for a malformed text. */
+  /** True when `decrypt` must fail until an operator adds a key again; false for a malformed text. */
   lacksKeyOf(sealed: string): boolean;
 }
 
@@ -104,7 +104,7 @@ async function readRing(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whether it was put there; `link` never replaces one that is. */
+/** True when it was put there; `link` never replaces an existing file. */
 async function placeRing(path: string, text: string): Promise<boolean> {
   try {
     const staged = await stagePrivateFile(path, text);
@@ -121,7 +121,7 @@ async function placeRing(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** Of two processes that create the ring together, both then read the winner's. */
+/** When two processes create the ring together, both then read the winner's. */
 async function createRing(path: string): Promise<void> {
   const id = randomBytes(6).toString('hex');
   await placeRing(path, `${id}:${randomBytes(KEY_BYTES).toString('base64')}\n`);

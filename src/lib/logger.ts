@@ -79,7 +79,7 @@ function parseFields(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Quoted where it holds white space or what could steer a terminal. */
+/** Quoted where it holds white space or control characters of a terminal. */
 const valueText = (value: unknown): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /[\s\p{Cc}]/u.test(text) ? JSON.stringify(value) : text;

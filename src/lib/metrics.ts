@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
-/** What a metric is called, what it says, and by what it is told apart. */
+/** Name, help and labels of a metric. */
 interface MetricDescription<Name extends string> {
   /** By the conventions of Prometheus: base units, `_total` on what only grows. */
   readonly name: string;
@@ -13,7 +13,7 @@ interface MetricDescription<Name extends string> {
 
 type SetValue<Name extends string> = (labels: Labels<Name>, value: number) => void;
 
-/** What this process counts of itself, handed to whoever counts. */
+/** Registers the metrics that this process has of itself. */
 export interface Metrics {
   /** Answers what adds to it: 1, or as much as is said. */
   counter<Name extends string>(
@@ -23,7 +23,7 @@ export interface Metrics {
   histogram<Name extends string>(
     described: MetricDescription<Name> & { readonly buckets: readonly number[] },
   ): (labels: Labels<Name>, value: number) => void;
-  /** Asked whenever somebody reads: `collect` sets what there is now. */
+  /** `collect` is called at each scrape and sets the present values. */
   gauge<Name extends string>(
     described: MetricDescription<Name>,
     collect: (set: SetValue<Name>) => void | Promise<void>,
@@ -34,11 +34,11 @@ export interface Metrics {
 
 /** Metrics of one among many: each of its series carries its labels besides. */
 interface LabelledMetrics extends Metrics {
-  /** They are told no more. */
+  /** Removes them from the page. */
   end(): void;
 }
 
-/** All that a process tells of itself. */
+/** All metrics of a process. */
 export interface ProcessMetrics extends Metrics {
   /**
    * Those of one among many, in which its users have named things: of what is counted it has at most 1,000 series of a
@@ -53,7 +53,7 @@ export interface ProcessMetrics extends Metrics {
 const MAX_SERIES = 1000;
 /** Stands for what there is no room for. */
 const OTHER = '(other)';
-/** So many parts are asked at a time. */
+/** Parts that are collected at a time. */
 const AT_ONCE = 10;
 
 export function createMetrics(): ProcessMetrics {
@@ -84,7 +84,7 @@ export function createMetrics(): ProcessMetrics {
   };
 }
 
-/** What several registries have under one name is told once, with the series of all of them. */
+/** A metric that several registries have is written once, with the series of all of them. */
 const familiesIn = (registry: Registry) =>
   Promise.all(
     registry.getMetricsAsArray().map(async ({ name }) => {

@@ -1,8 +1,8 @@
 /** Runs one piece of work at a time, in the order of asking. */
 export interface Mutex {
-  /** Settles as `work` does. It begins once everything that was asked for before has settled, well or not. */
+  /** Settles as `work` does. It begins once all work before it has settled, well or not. */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Resolves once everything that was asked for so far has settled. Never rejects. */
+  /** Resolves once all work so far has settled. Never rejects. */
   idle(): Promise<void>;
   /** True while nothing runs or waits. */
   isFree(): boolean;

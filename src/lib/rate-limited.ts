@@ -1,6 +1,6 @@
 import { AppError } from './errors.ts';
 
-/** What a refusal asks callers to wait at most, where it does not have to be longer: there may soon be room again. */
+/** The longest wait that a refusal asks of callers where it need not be longer: there may soon be room again. */
 export const LONGEST_RETRY_SECONDS = 5;
 
 /** The refusal of a rate limit, with a Retry-After of whole seconds: at least 1, at most `longestSeconds`. */

@@ -12,7 +12,7 @@ interface RepeatOptions {
   readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
   /** Milliseconds from the end of a run to the begin of the next; a function is given how many the run took. */
   readonly interval: number | ((tookMs: number) => number);
-  /** Milliseconds from `start` to the first run; 0 begins it within `start`. Left out, one interval. */
+  /** Milliseconds from `start` to the first run; 0 begins it within `start`. By default one interval. */
   readonly firstAfterMs?: number;
   readonly work: () => void | Promise<void>;
   /** Hears how each run ended; a failed one keeps none from following. */

@@ -12,7 +12,7 @@ const MAX_CACHED = 1000;
 
 /**
  * A duration as people write it: its value holds the text and the milliseconds. Defaults go in as text, by `prefault`.
- * The mark `format` tells whoever documents it or draws a form.
+ * The mark `format` is for documents and forms.
  */
 export function duration(limits: { readonly min?: string; readonly max?: string } = {}) {
   const minMs = limits.min === undefined ? 0 : new Duration(limits.min).ms;
@@ -39,7 +39,7 @@ export function duration(limits: { readonly min?: string; readonly max?: string 
   return read.meta({ format: 'duration' });
 }
 
-/** A text that no read shows again. The mark `secret` tells whoever quotes or documents values. */
+/** A text that no read shows again. The mark `secret` is for code that quotes or documents values. */
 export const secretText = z
   .string()
   .transform(text => new Secret(text))
@@ -47,7 +47,7 @@ export const secretText = z
 
 /**
  * An absolute http or https address without user name and password, which would show wherever it is shown. Readers of
- * addresses drop blanks and line breaks in silence: what is shown would be another address than the one that is asked.
+ * addresses drop blanks and line breaks in silence: the address that is shown would be another one than the one that is requested.
  */
 export const httpUrl = z.string().superRefine((text, context) => {
   const url = parseUrl(text);
@@ -66,7 +66,7 @@ export const httpUrl = z.string().superRefine((text, context) => {
 export const secretUrl = httpUrl.transform(text => new SecretUrl(text)).meta({ secret: true });
 
 const SQLITE_URL = /^sqlite:[\w-][\w.-]*\.db$/;
-/** What may follow the `?`: how to reach the server and trust it, no limits and no second password. */
+/** Options that may follow the `?`: how to reach the server and trust it, no limits and no second password. */
 const DATABASE_OPTIONS = new Set([
   'application_name',
   'host',

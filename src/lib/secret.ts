@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** What every read shows in place of a secret. */
+/** Shown by every read in place of a secret. */
 export const MASK = '********';
 
 /** A value that prints as its mask wherever it is logged, serialised or joined; showing it takes `reveal()`. */
@@ -88,5 +88,5 @@ export const revealJson = (value: object): string =>
 
 const MASKED_ADDRESS = /^(https?:\/\/[^/]+\/\*{8}$|postgres(ql)?:\/\/[^/:]*:\*{8}@)/;
 
-/** Whether a text is what a read shows in place of a secret: sent back, it means what is stored. */
+/** True for a text that a read shows in place of a secret: sent back, it means the stored secret. */
 export const isMask = (text: string): boolean => text === MASK || MASKED_ADDRESS.test(text);

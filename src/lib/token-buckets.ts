@@ -19,7 +19,7 @@ interface Bucket {
   readonly at: number;
 }
 
-/** Holds `mostKeys` of them: whoever has more keys than that only gets the oldest forgotten. */
+/** Holds `maxKeys` of them: with more keys the oldest is forgotten. */
 export function createTokenBuckets(clock: Pick<Clock, 'monotonic'>, maxKeys: number): TokenBuckets {
   const buckets = createLru<string, Bucket>(maxKeys);
   return {

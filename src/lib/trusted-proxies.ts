@@ -5,14 +5,14 @@ import { type AddressRange, isWithin, parseRange } from './addresses.ts';
 export interface TrustedProxies {
   has(address: string | undefined): boolean;
   /**
-   * Whom a request is from: who is connected, unless that is such a proxy. Then `X-Forwarded-For` is read from its end,
+   * The address a request is from: the connected one, unless that is such a proxy. Then `X-Forwarded-For` is read from its end,
    * where the nearest proxy has written, to the first address that is none of them. What stands before that could be
    * anybody's invention, and what is no address ends the reading where it stands.
    */
   callerOf(connected: string, forwardedFor: string): string;
 }
 
-/** `ranges` are asked for each request, as settings change. */
+/** `ranges` is called for each request, as settings change. */
 export function createTrustedProxies(ranges: () => readonly string[]): TrustedProxies {
   let texts: readonly string[] = [];
   let known: readonly AddressRange[] = [];

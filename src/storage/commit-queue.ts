@@ -34,13 +34,13 @@ function lengthOf(planned: Plan): number {
 
 /**
  * Writes operations in batches without ever waiting for more of them: what comes while a batch is written is the next
- * batch. Each batch takes its own turn at the writer, so administration is never kept out for longer than one. What was written is
+ * batch. Each batch takes the writer's mutex anew, so administration never waits for more than one. What was written is
  * published, once for each batch.
  */
 export function createCommitQueue(
   mutex: Mutex,
   run: (plans: readonly Plan[]) => Promise<readonly (AppError | null)[]>,
-  publish: (fact: CommittedChange) => void,
+  publish: (change: CommittedChange) => void,
 ): CommitQueue {
   const waiting: QueuedCommit[] = [];
   let waitingLength = 0;

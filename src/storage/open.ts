@@ -27,11 +27,11 @@ export interface StorageOptions {
   readonly dataFolder: string;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Told how many operations each batch holds and how long it took in ms. Left out, nobody is. */
+  /** Called with the number of operations of each batch and how long it took in ms. */
   readonly onBatch?: (operations: number, ms: number) => void;
 }
 
-/** Opens the database for whoever writes; its tables may be missing or old. Rejects as `openStorage` does. */
+/** Opens the database for writing; its tables may be missing or old. Rejects as `openStorage` does. */
 export async function openBackend({ url, dataFolder, clock, logger }: StorageOptions): Promise<Backend> {
   const location = parseStorageUrl(url);
   if (location.kind === 'sqlite') return openSqlite(resolve(dataFolder, location.file), logger);

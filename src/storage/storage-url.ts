@@ -7,7 +7,7 @@ export type DatabaseLocation =
   | { readonly kind: 'postgres'; readonly url: string };
 
 const POSTGRES_URL = /^postgres(ql)?:\/\//i;
-/** The ending keeps the database apart from the lock and the other files of the folder. */
+/** The extension distinguishes the database from the lock and the other files of the folder. */
 const SQLITE_URL = /^sqlite:([\w-][\w.-]*\.db)$/;
 
 /** Throws `invalid-request` for a URL that is not allowed. */

@@ -107,7 +107,7 @@ import {
 import type { Database, RevokedTokenTable } from './tables.ts';
 import { type CommittedChange, MANY, type RecordChange } from './types.ts';
 
-/** What one workspace keeps. */
+/** The stores of one workspace. */
 export interface WorkspaceStorage {
   readonly incidents: IncidentStore;
   readonly events: EventStore;
@@ -124,11 +124,11 @@ export interface WorkspaceStorage {
   readonly retention: RetentionStore;
 }
 
-/** What a transaction does in one workspace. */
+/** Reads and writes of a transaction in one workspace. */
 export interface WorkspaceTransaction extends IngestTokenTransaction, MinuteTransaction {
   /** Adds the secret or replaces it, in which case it keeps its `created_at`. Answers the row as it is now. */
   putSecret(row: SecretRow): Promise<SecretRow>;
-  /** Whether it was there. */
+  /** True when it was there. */
   removeSecret(name: string): Promise<boolean>;
   countSecrets(): Promise<number>;
   /** Writes the revision that follows the present one, 1 where there is none; refused with `conflict` otherwise. */
@@ -195,13 +195,13 @@ export interface Storage {
   /** Signing keys, oldest first. */
   keys(): Promise<readonly KeyRow[]>;
   instanceValue(name: string): Promise<string | undefined>;
-  /** Whether it holds anything that the key ring encrypted, which a new key ring could not read. */
+  /** True when anything is stored that the key ring encrypted, which a new key ring could not read. */
   hasSealedValues(): Promise<boolean>;
   /**
    * Writes one operation, in a batch with whatever else is waiting: no linger, the next batch starts when the last is
    * on disk. When a batch fails, each of its operations is tried alone and only the bad one is refused.
    * Rejects with `conflict` as the operation says, with `unavailable` when the disk refuses. Under a lease it also
-   * rejects with an error of which `isLeaseLost` is true unless the lease is in force in the very transaction.
+   * rejects with an error of which `isLeaseLost` is true unless the lease is held in the very transaction.
    */
   commit(operation: StorageOperation, lease?: Lease): Promise<void>;
   /** For administration; shares the one writer with `commit`. Under a lease it is refused as `commit` is. */
@@ -209,11 +209,11 @@ export interface Storage {
   readonly leases: LeaseStore;
   readonly nodes: NodeStore;
   /**
-   * Hands on what this process commits, after the commit, and on PostgreSQL what others do. Facts may be lost or come
-   * twice, so whoever relies on them also looks from time to time. The answer ends it.
+   * Publishes what this process commits, after the commit, and on PostgreSQL what others do. Changes may be lost or come
+   * twice, so listeners that rely on them also poll. The answer ends the subscription.
    */
-  subscribe(listener: (fact: CommittedChange) => void): () => void;
-  /** What the database takes on its disk, in bytes. */
+  subscribe(listener: (change: CommittedChange) => void): () => void;
+  /** Bytes that the database takes on its disk. */
   size(): Promise<number>;
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ export interface UserTable {
   id: string;
   /** Trimmed, lower case, NFC; unique. */
   username: string;
-  /** PHC string of argon2id; '' for a user whom an identity provider has brought. */
+  /** PHC string of argon2id; '' for a user that came from an identity provider. */
   password: string;
   force_password_change: number;
   role: string;
@@ -39,16 +39,16 @@ export interface UserTable {
   last: string;
   disabled: number;
   kind: 'person' | 'machine';
-  /** Of the change of users that last ended this one's tokens; a token of another number is over. */
+  /** Number of the change of users that last ended this one's tokens; a token of another number is over. */
   version: number;
   /** The last password that an admin chose, as `password`; the user may not go back to it. */
   initial_password: string | null;
-  /** Who vouches for the user, and under which name; null while nobody does. */
+  /** The identity provider of the user and its name for the user; null without one. */
   issuer: string | null;
   subject: string | null;
 }
 
-/** A token that was given back before its time. */
+/** A token that was revoked before its end. */
 export interface RevokedTokenTable {
   /** Its `jti`. */
   id: string;
@@ -58,10 +58,10 @@ export interface RevokedTokenTable {
 
 /** Somebody signed in with a browser. */
 export interface SessionTable {
-  /** SHA-256 of what the cookie holds, in base64url: whoever reads the table cannot go on with the session. */
+  /** SHA-256 of what the cookie holds, in base64url: a reader of the table cannot go on with the session. */
   id: string;
   user_id: string;
-  /** Of the user at the sign-in: what ends the tokens of the user ends the session too. */
+  /** Version of the user at the sign-in: what ends the tokens of the user ends the session too. */
   user_version: number;
   method: 'password' | 'sso';
   created_at: number;
@@ -69,7 +69,7 @@ export interface SessionTable {
   seen_at: number;
   /** When it is over whatever happens. */
   ends_at: number;
-  /** What the identity provider said of the user, encrypted by the key ring; null when it was not asked. */
+  /** The identity provider's token of the user, encrypted by the key ring; null for a sign-in by password. */
   id_token: string | null;
 }
 
@@ -101,7 +101,7 @@ export interface IncidentTable {
   /** JSON list of the ids of the targets that were sent a firing event. */
   notified: string;
   last_event_at: number;
-  /** The group its messages travel in; null when they were never grouped. */
+  /** The group that its messages were sent with; null when they were never grouped. */
   group_id: string | null;
   /** The incident on its pipeline for whose sake alarms of it were last held back; null when none ever was. */
   inhibited_by: string | null;
@@ -144,20 +144,20 @@ export interface DeliveryTable {
   retried_at: number | null;
   /** The target whose fallback this delivery's target is; null when it was meant from the beginning. */
   fallback_for: string | null;
-  /** What it travels in together with others, as often as it is tried; null when it travels alone. */
+  /** The batch that it is sent with in each attempt; null when it is sent alone. */
   batch: string | null;
   /**
-   * The group it travels in; null when it is told by itself. While the state is `grouped` the group waits for more, until
+   * The group that it is sent with; null when it is sent by itself. While the state is `grouped` the group waits for more, until
    * `next_at`.
    */
   group_id: string | null;
-  /** The pipeline its target was told to be unreachable, so that it was held back; null when it never was. */
+  /** The unreachable pipeline whose incident inhibited it; null when it never was inhibited. */
   inhibited_for: string | null;
-  /** What is left of it to do once part of its receivers have it, in words of its target; null when nobody has. */
+  /** The receivers that are still to get it once part of them have it, in a form its target knows; null before. */
   remainder: string | null;
 }
 
-/** A group that was sent and rests before it is sent again. */
+/** A group that was sent, and waits for the end of its interval before it is sent again. */
 export interface GroupTable {
   workspace: string;
   /** Hash of the notification and the values its events agree in. */
@@ -192,14 +192,14 @@ export interface MessageTable {
   metadata: string | null;
 }
 
-/** The last settings of a target, so that it can be told the end of what it was told after it is removed. */
+/** The last settings of a target, by which resolutions are sent to it after it is removed. */
 export interface RemovedTargetTable {
   workspace: string;
-  /** Of the target. */
+  /** Id of the target. */
   id: string;
   /** Its settings as JSON, encrypted by the key ring. */
   sealed: string;
-  /** Until when its receiver, by these settings, asked for nothing to be sent; null when it never did. */
+  /** Until when its receiver, by these settings, requested that nothing is sent; null when it never did. */
   paused_until: number | null;
 }
 
@@ -213,7 +213,7 @@ export interface SecretTable {
   updated_by: string;
 }
 
-/** What a sender of a pipeline's metrics shows. */
+/** Authenticates a sender of a pipeline's metrics. */
 export interface IngestTokenTable {
   workspace: string;
   id: string;
@@ -225,16 +225,16 @@ export interface IngestTokenTable {
   expires_at: number | null;
   /** To the minute. */
   last_used_at: number | null;
-  /** Of the secret: HMAC-SHA-256 with the pepper, in base64url. */
+  /** HMAC-SHA-256 of the secret with the pepper, in base64url. */
   digest: string;
   /** When that secret was made. */
   issued_at: number;
-  /** Of the secret before, which counts until `former_ends_at`; both null when there is none. */
+  /** Digest of the secret before, which is valid until `former_ends_at`; both null when there is none. */
   former_digest: string | null;
   former_ends_at: number | null;
 }
 
-/** What was recorded of one component in one hour. */
+/** The minutes of one component in one hour. */
 export interface MinutesTable {
   workspace: string;
   /** The hour and a hash of the component: grows with time. */
@@ -274,17 +274,17 @@ export interface AuditTable {
   /** Time-ordered. */
   id: string;
   created_at: number;
-  /** Name of whoever did it; '' when nobody knows. */
+  /** Name of the actor; '' when it is not known. */
   actor: string;
   /** The operation, as in `users.update`. */
   action: string;
   /** Id or name of what it was done to; '' for none. */
   target: string;
   result: 'ok' | 'refused';
-  /** What was changed, or why it was refused; '' for nothing more to say. */
+  /** The change, or why it was refused; '' for nothing more to say. */
   reason: string;
   address: string;
-  /** Of the first request of them. */
+  /** Id of the first request of them. */
   request_id: string;
   count: number;
 }
@@ -331,7 +331,7 @@ export interface Database extends TenantTables {
   nodes: NodeTable;
 }
 
-/** How a member or a credential stands to an organization. */
+/** Roles of members and credentials in an organization. */
 export const ORGANIZATION_ROLES = ['owner', 'admin', 'user'] as const;
 export type OrganizationRole = (typeof ORGANIZATION_ROLES)[number];
 
@@ -372,7 +372,7 @@ export interface MemberTable {
   updated_at: number;
 }
 
-/** What a member of the role `user` may do in one workspace. */
+/** The role of a member in one workspace, for members of the role `user`. */
 export interface MemberRoleTable {
   organization: string;
   user_id: string;
@@ -392,7 +392,7 @@ export interface CredentialTable {
   organization_role: OrganizationRole;
   /** JSON list of addresses and CIDR ranges; empty for any address. */
   ip_allowlist: string;
-  /** Of the change of users that last ended this one's tokens; a token of another number is over. */
+  /** Number of the change of users that last ended this one's tokens; a token of another number is over. */
   version: number;
   /** From then on no token is issued or taken; null for never. */
   expires_at: number | null;
@@ -401,7 +401,7 @@ export interface CredentialTable {
   updated_by: string;
   updated_at: number;
   last_used_at: number | null;
-  /** Null while it is there: what is deleted stays for whoever reads the audit. */
+  /** Null while it is there: what is deleted stays for readers of the audit. */
   deleted_at: number | null;
 }
 
@@ -417,7 +417,7 @@ export interface CredentialSecretTable {
   last_used_at: number | null;
 }
 
-/** What a credential of the role `user` may do in one workspace. */
+/** The role of a credential in one workspace, for credentials of the role `user`. */
 export interface CredentialRoleTable {
   client_id: string;
   /** Its id in the organization. */

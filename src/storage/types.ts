@@ -9,18 +9,18 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-/** With more ids of one noun than this, listeners read anew rather than one by one. */
+/** With more ids of one resource than this, listeners read anew rather than one by one. */
 const MAX_IDS = 20;
 export const MANY = '*';
 
-/** Notes the fact of what is written for the whole installation, if that goes well. */
+/** Records a change that `written` makes; it is published when the transaction is committed. */
 export type RecordChange = <Result>(
   resource: CommittedChange['resource'],
   id: string,
   written: Promise<Result>,
 ) => Promise<Result>;
 
-/** Each fact once; more than 20 ids of one noun in one workspace become one fact of many. */
+/** Each change once; more than 20 ids of one resource in one workspace become one change of many. */
 export function coalesceChanges(changes: readonly CommittedChange[]): readonly CommittedChange[] {
   const first = new Map<string, Map<CommittedChange['resource'], Map<string, CommittedChange>>>();
   for (const change of changes) {
@@ -59,7 +59,7 @@ export const CHANGE_RESOURCES = [
 
 /**
  * Something that was committed. `id` is '*' for many, or for any that may have been missed; `workspace` is '*' for any
- * of them, and for all nouns from leases on, which belong to the whole installation.
+ * of them, and for all resources from leases on, which belong to the whole installation.
  */
 export interface CommittedChange {
   readonly workspace: string;

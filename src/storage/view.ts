@@ -13,7 +13,7 @@ export interface ReadView {
 
 const FIRST_ROWS = 8;
 const MAX_ROWS = 500;
-/** What a page should come to, in characters of its texts. */
+/** Characters that the texts of a page should have. */
 const TARGET_LENGTH = 1_000_000;
 
 /** Reads pages of as many rows as come to about a megabyte: one kind of row has 100 bytes, another has files in it. */

@@ -16,7 +16,7 @@ import {
 import type { ForwardProxy } from './proxy.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Connections that show a certificate of their own are let go when so many other ones were asked for since. */
+/** Connections that show a certificate of their own are closed when so many others were used since. */
 const MAX_IDENTITIES = 1000;
 const ignore = (): void => {};
 
@@ -24,34 +24,33 @@ export interface AgentOptions extends AddressPolicy {
   /** Connections to one origin; null for as many as there are requests. */
   readonly connections: number | null;
   readonly resolve: Resolve;
-  /** Told until when the certificate of a receiver holds, in epoch ms; a proxy's is none. */
+  /** Called with the end of a receiver's certificate, in epoch ms; never with that of a proxy's. */
   readonly onCertificate?: (origin: string, notAfter: number) => void;
 }
 
-/** How a connection is made. Those made differently are kept apart, so that none is used by who asks for more. */
+/** How a connection is made. Each profile has connections of its own, so that a strict request never gets a lax one. */
 interface ConnectionProfile {
-  /** Whether a certificate is taken that nobody vouches for. */
+  /** True accepts a certificate that no trusted authority has signed. */
   readonly skipsVerification: boolean;
-  /** Whether connections take turns among the addresses of the host. */
+  /** True connects to the addresses of the host in turn. */
   readonly isRoundRobin?: boolean;
-  /** What is shown and trusted. */
+  /** Certificates that are shown and trusted. */
   readonly tls?: ClientTls | undefined;
   /** The proxy that opens a tunnel to the receiver. */
   readonly tunnel?: ForwardProxy;
-  /** Whether the connection ends at a proxy, which is asked for whole addresses. */
+  /** True when the connection ends at a proxy, which gets whole addresses. */
   readonly isToProxy?: true;
 }
 
 export interface Agents {
   of(way: ConnectionProfile): Agent;
-  /** Why a host that is an address itself may not be connected to, by whoever it is. */
+  /** Why a host that is an address itself may not be connected to, directly or by a proxy. */
   refusal(host: string): string | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Who names a proxy may have it at any address but those of metadata, whatever receivers may have. A name that is asked
- * for through it is looked up there, and judged there if anywhere.
+ * A proxy may have any address but those of metadata, whatever receivers may have. A name that is requested through it is looked up there, and judged there if anywhere.
  */
 export function createAgents(options: AgentOptions): Agents {
   const guard = createAddressGuard(options);
@@ -175,13 +174,13 @@ function tunnelConnector(
 const connectionClosed = (cause: unknown): Error =>
   Object.assign(new Error('the proxy closed the connection', { cause }), { code: 'ECONNRESET' });
 
-/** That a proxy does not hand on what it is asked for. `proxy` is its origin: a name and a password are secret. */
+/** The failure of a request that a proxy refused. `proxy` is its origin: a name and a password are secret. */
 export function proxyRefusal(proxy: string, status: number, origin: string): HttpFailure {
   const remedy = status === 407 ? '; give its name and password in HTTP_PROXY or HTTPS_PROXY' : '';
   return new HttpFailure('other', `${origin}: the proxy ${proxy} answered ${status}${remedy}`);
 }
 
-/** How an https receiver is judged and what is shown to it, in PEM form. Where `fingerprint` is the same, all of it is. */
+/** Certificates for https receivers, in PEM form. Where `fingerprint` is the same, all of it is. */
 export interface ClientTls {
   readonly cert?: string;
   readonly key?: string;

@@ -20,15 +20,15 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** Bytes of the answer that are read and no further; what is over sets `truncated`. */
   readonly maxAnswerBytes: number;
-  /** Whether a certificate is taken that nobody vouches for. */
+  /** True accepts a certificate that no trusted authority has signed. */
   readonly skipsVerification?: boolean;
-  /** What is shown and trusted over https, without a proxy. */
+  /** Certificates that are shown and trusted over https, without a proxy. */
   readonly tls?: ClientTls;
-  /** Whether the connection serves no other request. */
+  /** True when the connection serves no other request. */
   readonly closesConnection?: boolean;
-  /** Whether it goes through the proxy of the environment, where there is one for the address. */
+  /** True goes through the proxy of the environment, where there is one for the address. */
   readonly proxied?: boolean;
-  /** Whether new connections take turns among the addresses of the host. A proxy knows its addresses alone. */
+  /** True connects to the addresses of the host in turn. Without effect through a proxy. */
   readonly isRoundRobin?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -47,13 +47,13 @@ export interface HttpClient {
 }
 
 interface Options extends AddressPolicy {
-  /** Connections to one origin; a request more waits, its time limit running. Left out, each request has one: who asks bounds them. */
+  /** Connections to one origin; a request more waits, its time limit running. By default each request has one: callers bound them. */
   readonly connections?: number;
   readonly clock: Clock;
   readonly resolve?: Resolve;
-  /** Told until when the certificate holds that a receiver showed, at each new connection; `notAfter` is epoch ms. */
+  /** Called with the end of a receiver's certificate at each new connection; `notAfter` is epoch ms. */
   readonly onCertificate?: (origin: string, notAfter: number) => void;
-  /** For requests that are `proxied`. Left out, there are none. */
+  /** For requests that are `proxied`. By default there are none. */
   readonly proxies?: Proxies;
 }
 
@@ -145,7 +145,7 @@ async function send(route: Route, request: HttpRequest, signal: EventEmitter): P
   };
 }
 
-/** Pages of errors may show the request, and who asked for it does not know what it said to the proxy. */
+/** Pages of errors may show the request, and the caller does not know the credentials that the proxy got. */
 function withoutCredentials(body: Buffer, proxy: ForwardProxy | undefined): Buffer {
   const credentials = proxy?.authorization?.replace(/^Basic /, '');
   if (credentials === undefined || !body.includes(credentials)) return body;
@@ -177,7 +177,7 @@ function dispatch(
   if (refusal !== undefined) throw new ForbiddenAddress(refusal);
   if (url.protocol === 'https:')
     return agents.of({ skipsVerification, tunnel: proxy }).request({ ...common, origin, path });
-  // RFC 9112 section 3.2.2: a proxy is asked for the whole address.
+  // RFC 9112 section 3.2.2: a proxy gets the whole address.
   return agents.of({ skipsVerification: false, isToProxy: true }).request({
     ...common,
     origin: proxy.origin,
@@ -197,7 +197,7 @@ function decodeBody(response: Dispatcher.ResponseData): Readable {
   return pipeline(body, createGunzip(), ignore);
 }
 
-/** Leaving the loop destroys the stream and with it the connection: the rest of an endless answer is not ours to read. */
+/** Leaving the loop destroys the stream and with it the connection: an endless answer is not read on. */
 async function readBounded(
   source: Readable,
   limit: number,

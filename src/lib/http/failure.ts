@@ -62,7 +62,7 @@ const FAILURE_CLASSES: readonly FailureClass[] = [
   { reason: 'other', codes: /^Z_/, text: 'the answer is not the gzip it says it is' },
 ];
 
-/** What an error of the connection means. `origin` is scheme, host and port: the rest of an address may be a secret. */
+/** Translates an error of the connection. `origin` is scheme, host and port: a path may be a secret. */
 export function failureOf(error: unknown, origin: string): HttpFailure {
   if (error instanceof HttpFailure) return error;
   if (error instanceof ForbiddenAddress)

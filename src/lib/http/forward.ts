@@ -12,7 +12,7 @@ interface ForwardedRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Lets another server answer a request: bodies pass through as they come, and nothing is kept. */
+/** Lets another server answer a request: bodies are streamed through. */
 export interface HttpForward {
   /** Throws `unavailable` when there is no answer and none was begun; a begun one is cut off. */
   forward(request: ForwardedRequest): Promise<void>;
@@ -22,7 +22,7 @@ export interface HttpForward {
 const CONNECT_MS = 2000;
 /** How long the other server may think; the limit of what it streams is its own. */
 const HEADERS_MS = 35_000;
-/** Of one connection (RFC 9110 section 7.6.1), and what Node sets anew. */
+/** Headers of one connection (RFC 9110 section 7.6.1), and those that Node sets anew. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -36,7 +36,7 @@ const HOP_BY_HOP = new Set([
 /** `identity` is what is shown to a server of https that asks for a certificate. */
 export function createHttpForward(identity: () => SecureContextOptions | undefined): HttpForward {
   const agent = new Agent({
-    // Asked for each connection, as certificates are replaced.
+    // Read for each connection, as certificates are replaced.
     connect: (options, callback) => {
       const { cert, key, passphrase } = identity() ?? {};
       buildConnector({ timeout: CONNECT_MS, cert, key, passphrase })(options, callback);

@@ -7,7 +7,7 @@ import { createLru } from '../lru.ts';
 import { ForbiddenAddress } from './failure.ts';
 
 export interface AddressPolicy {
-  /** Whether loopback, private and other addresses that are not public may be connected to. */
+  /** Allows or refuses loopback, private and other addresses that are not public. */
   readonly privateAddresses: 'allow' | 'refuse';
   /** Addresses or ranges in CIDR notation that are open although `privateAddresses` refuses them. */
   readonly allowedAddresses: readonly string[];
@@ -15,12 +15,12 @@ export interface AddressPolicy {
 
 /** Judges the address a connection is about to be made to, never a name. */
 export interface AddressGuard {
-  /** What kind of forbidden address it is, as a phrase; undefined when it may be connected to. */
+  /** The kind of forbidden address, as a phrase; undefined when it may be connected to. */
   refusal(address: string): string | undefined;
 }
 
 /**
- * Where clouds hand credentials to whoever asks from inside: never a receiver, whatever is allowed.
+ * Clouds answer credentials to any request from inside there: never a receiver, whatever is allowed.
  * Link-local (RFC 3927, RFC 4291); AWS IPv6, Google IPv6, Alibaba, Oracle and Azure as their pages give them.
  */
 const METADATA: readonly AddressRange[] = [
@@ -113,10 +113,10 @@ export type Resolve = (
 export const resolveBySystem: Resolve = (hostname, done) =>
   lookup(hostname, { all: true }, (error, addresses) => done(error, addresses));
 
-/** Names whose turn is remembered; one that is forgotten begins again. */
+/** Names whose position is remembered; one that is forgotten begins again. */
 const MAX_NAMES = 1000;
 
-/** The same addresses, each time another one first; the rest follows for when it does not answer. */
+/** The same addresses, each time another one first; the others follow for when it does not answer. */
 export function roundRobin(resolve: Resolve): Resolve {
   const nextIndex = createLru<string, number>(MAX_NAMES);
   return (hostname, done) =>
@@ -124,7 +124,7 @@ export function roundRobin(resolve: Resolve): Resolve {
       if (error || addresses.length === 0) return done(error, addresses);
       const index = nextIndex.get(hostname) ?? 0;
       nextIndex.set(hostname, index + 1);
-      // Servers of names and the system shuffle: turns need an order that stays.
+      // Name servers and the system shuffle: round robin needs an order that stays.
       const ordered = addresses.toSorted((a, b) => (a.address < b.address ? -1 : 1));
       const first = index % ordered.length;
       done(null, [...ordered.slice(first), ...ordered.slice(0, first)]);

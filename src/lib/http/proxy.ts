@@ -6,14 +6,14 @@ import { AppError } from '../errors.ts';
 export interface ForwardProxy {
   /** Scheme, host and port, without name and password. */
   readonly origin: string;
-  /** Value of `Proxy-Authorization`; undefined for a proxy that asks for none. */
+  /** Value of `Proxy-Authorization`; undefined for a proxy that needs none. */
   readonly authorization: string | undefined;
 }
 
 export interface Proxies {
   /** The proxy for an address; undefined when it is connected to directly. */
   proxyFor(url: URL): ForwardProxy | undefined;
-  /** What there is, for the log: by variable the proxy's scheme, host and port, and never a name or password. */
+  /** For the log: by variable the proxy's scheme, host and port, and never a name or password. */
   readonly configured: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +31,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:
 
 /**
  * The proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, of which the lower-case names win, as with curl. This machine
- * itself is never asked for through a proxy. Throws `invalid-request` that names the variable, never its value.
+ * itself is never requested through a proxy. Throws `invalid-request` that names the variable, never its value.
  */
 export function proxiesFrom(environment: ProxyEnvironment): Proxies {
   const variable = (name: string): string =>

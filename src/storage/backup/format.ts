@@ -4,17 +4,17 @@ import { MIGRATION_TABLES } from '../migrations/migrate.ts';
 import type { Database } from '../tables.ts';
 import type { DatabaseRow } from '../view.ts';
 
-/** Of the file; a version of headgate that changes it can still read the older ones. */
+/** Version of the file's format; a version of headgate that changes it can still read the older ones. */
 export const FORMAT = 1;
 
-/** Of the running processes and of who is signed in, which a restore must not bring back. Every other table is in a backup. */
+/** They hold running processes and sign-ins, which a restore must not bring back. Every other table is in a backup. */
 export const VOLATILE_TABLES: readonly string[] = ['leases', 'nodes', 'sessions', 'used_states'];
 
 /** The first line. Then come tables, each with its rows, the key ring, and the end. */
 export const headerSchema = z.object({
   headgate: z.literal('backup'),
   format: z.int().min(1),
-  /** Of the program that wrote it. */
+  /** The version of the program that wrote it. */
   version: z.string(),
   /** Epoch ms. */
   createdAt: z.number(),
@@ -31,16 +31,16 @@ export const lineSchema = z.union([
   /** The text of the key ring's file; null when nothing is encrypted yet. */
   z.strictObject({ keyRing: z.string().nullable() }),
   z.strictObject({
-    /** How many rows each table has. */
+    /** The number of rows of each table. */
     rows: z.record(z.string(), z.int()),
-    /** Of all lines before, their line breaks included, in hex. */
+    /** The digest of all lines before, their line breaks included, in hex. */
     sha256: z.string(),
   }),
 ]);
 type EncodedValue = z.infer<typeof value>;
 type Value = string | number | null | Uint8Array;
 
-/** What a restore puts into a table. */
+/** A row as a restore inserts it. */
 export type TableRow = readonly Value[];
 
 /** Throws for a value that is neither text nor number nor bytes: no column may hold one. */

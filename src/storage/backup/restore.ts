@@ -20,12 +20,12 @@ export interface RestoreOptions extends StorageOptions {
   readonly from: string;
   /** Where the key ring belongs. */
   readonly keyRing: string;
-  /** Left out, those of this version. */
+  /** By default those of this version. */
   readonly migrations?: Readonly<Record<string, Migration>>;
 }
 
 export interface RestoreResult {
-  /** Of the program that wrote the backup. */
+  /** The version of the program that wrote the backup. */
   readonly version: string;
   /** Epoch ms. */
   readonly createdAt: number;
@@ -35,7 +35,7 @@ export interface RestoreResult {
   readonly hasKeyRing: boolean;
 }
 
-/** What a whole reading of the file has found. */
+/** A backup that was read to its end. */
 interface CheckedBackup {
   readonly header: BackupHeader;
   readonly rows: Readonly<Record<string, number>>;

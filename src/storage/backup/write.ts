@@ -25,7 +25,7 @@ export interface BackupOptions extends ViewOptions {
 export interface BackupResult {
   readonly file: string;
   readonly bytes: number;
-  /** How many rows each table has. */
+  /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
   readonly hasKeyRing: boolean;
 }
@@ -97,7 +97,7 @@ interface BackupSource {
   readonly keyRing: string | null;
   /** Epoch ms. */
   readonly now: number;
-  /** Told how many rows each table has, when it has been read. */
+  /** Called with the number of rows of each table once it has been read. */
   readonly counted: (table: string, rows: number) => void;
 }
 

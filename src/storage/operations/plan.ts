@@ -12,7 +12,7 @@ export interface Step {
   readonly replaces?: string;
 }
 
-/** What an operation does to the database: all steps in order, or none. */
+/** The steps of an operation: all of them run in order, or none. */
 export interface Plan {
   readonly steps: readonly Step[];
   /** The text of the refusal when a step changes another number of rows or meets a row that must be unique. */

@@ -97,7 +97,7 @@ async function runWithoutLost(
   return refused.map(refusal => refusal ?? outcomes.next().value ?? null);
 }
 
-/** The lease's row stays locked until the transaction ends, so whoever takes the lease over waits for that end. */
+/** The lease's row stays locked until the transaction ends, so the process that takes the lease over waits for that end. */
 const SELECT_HELD_LEASE =
   `select true as in_force from leases where name = $1 and owner = $2 and epoch = $3 and until > ${SERVER_CLOCK} ` +
   'for share';
@@ -118,10 +118,10 @@ class LeasesLost extends Error {
   }
 }
 
-/** What is asked in a batch before it writes. */
+/** The statements that open a batch, before it writes. */
 interface BatchOpening {
   readonly statements: readonly QueryConfig[];
-  /** The id of the transaction; throws `LeasesLost` unless every lease is in force until its end. */
+  /** The id of the transaction; throws `LeasesLost` unless every lease is held until its end. */
   readTransactionId(answers: readonly QueryResult[]): string;
 }
 

@@ -6,7 +6,7 @@ import type { BorrowedConnection } from './dialect.ts';
 import { breaksSession } from './errors.ts';
 import { type PostgresSession, prepareReading } from './session.ts';
 
-/** How long a commit whose answer was lost is asked after. */
+/** How long the status of a commit is polled whose answer was lost. */
 const STATUS_DEADLINE_MS = 10_000;
 const STATUS_POLL_MS = 200;
 
@@ -15,7 +15,7 @@ export interface WriterConnection {
   session(): Promise<PostgresSession>;
   /**
    * Commits the transaction `id` of the session. When the connection is lost over it, asks the server over another
-   * what became of it, since the commit may well have reached the disk.
+   * for its status, since the commit may well have reached the disk.
    */
   commit(session: PostgresSession, id: string): Promise<void>;
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export function createWriterConnection({ open, explain, clock }: WriterConnectio
     void lost?.end().catch(() => {});
   }
 
-  /** Answers undefined while the server cannot be asked or has not decided. */
+  /** Answers undefined while the server cannot be reached or has not decided. */
   async function transactionStatus(id: string): Promise<string | undefined> {
     try {
       const { rows } = await (await session()).query({
@@ -107,7 +107,7 @@ export function createWriterConnection({ open, explain, clock }: WriterConnectio
   };
 }
 
-/** What every process that writes by hand or migrates holds meanwhile; the number means nothing but this. */
+/** Every process that runs a transaction or migrates holds it meanwhile; the number has no other meaning. */
 export const ADVISORY_LOCK = 4_815_162_342;
 
 const MAX_READERS = 6;

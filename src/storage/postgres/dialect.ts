@@ -31,7 +31,7 @@ class ByteOrderCompiler extends PostgresQueryCompiler {
   }
 }
 
-/** Whoever migrates holds a lock of its own before, over the look at what is there as well. */
+/** A migration runs under a lock of its own, which covers the look at the present tables as well. */
 class LockedAdapter extends PostgresAdapter {
   override async acquireMigrationLock(): Promise<void> {}
   override async releaseMigrationLock(): Promise<void> {}

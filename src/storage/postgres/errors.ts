@@ -15,7 +15,7 @@ export const isConflict = (error: unknown): boolean =>
   error instanceof RowCountMismatch || sqlState(error) === '23505';
 
 /**
- * Whether the connection is of no more use: the network's errors carry no SQLSTATE, the server's last words are FATAL,
+ * True when the connection is of no more use: the network's errors carry no SQLSTATE, the server's last words are FATAL,
  * and a server that became read-only (25006) has handed its work to another.
  */
 export function breaksSession(error: unknown): boolean {
@@ -24,7 +24,7 @@ export function breaksSession(error: unknown): boolean {
 }
 
 /**
- * What went wrong and the remedy, by SQLSTATE (PostgreSQL manual, appendix A) or Node's code; matched from the start.
+ * Explanations with the remedy, by SQLSTATE (PostgreSQL manual, appendix A) or Node's code; matched from the start.
  * `$user` and `$reason` are filled in; no reason of these holds a password.
  */
 const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
@@ -83,7 +83,7 @@ const BY_TEXT: readonly (readonly [RegExp, string])[] = [
 ];
 const LOST = 'has lost the connection ($reason); it is tried again by itself';
 
-/** Turns what `pg` throws into the error that leaves the room. `place` names the database, its host and its port. */
+/** Turns what `pg` throws into the error that leaves the room. `label` names the database, its host and its port. */
 export function explainPostgres(error: unknown, label: string, user: string): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof UnsuitableServer)

@@ -11,7 +11,7 @@ export const CHANNEL = 'headgate';
 const MAX_PAYLOAD_BYTES = 7_900;
 const MAX_CHANGE_BYTES = 2_000;
 
-/** The facts as payloads: a JSON list of the name of the session that tells them and `[workspace, noun, id]` for each. */
+/** The changes as payloads: a JSON list of the session's name and `[workspace, resource, id]` for each. */
 export function toPayloads(session: string, changes: readonly CommittedChange[]): readonly string[] {
   const head = JSON.stringify([session]).slice(0, -1);
   const payloads: string[] = [];
@@ -33,7 +33,7 @@ function textOf({ workspace, resource, id }: CommittedChange): string {
   return Buffer.byteLength(text) > MAX_CHANGE_BYTES ? JSON.stringify([workspace, resource, MANY]) : text;
 }
 
-/** The facts of another session's payload. What another version or program says beside it is passed over. */
+/** The changes of another session's payload. What another version or program adds is ignored. */
 export function changesFromPayload(payload: string, session: string): readonly CommittedChange[] {
   const parsed = parseList(payload);
   return parsed[0] === session ? [] : parsed.slice(1).flatMap(parseChange);
@@ -58,7 +58,7 @@ function parseChange(parsed: unknown): CommittedChange[] {
 
 const MIN_RECONNECT_MS = 100;
 const MAX_RECONNECT_MS = 5_000;
-/** A dead network says nothing, so the server is asked whether it is there. */
+/** A dead network reports nothing, so the server is pinged. */
 const PING_INTERVAL_MS = 10_000;
 const PING_TIMEOUT_MS = 5_000;
 
@@ -68,7 +68,7 @@ export interface ListeningOptions {
   readonly logger: Logger;
   /** Called with each payload. */
   readonly onPayload: (payload: string) => void;
-  /** Called whenever it listens anew: what was told before was not heard. */
+  /** Called whenever it listens anew: notifications sent before were missed. */
   readonly onListening: () => void;
 }
 

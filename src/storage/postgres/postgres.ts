@@ -26,7 +26,7 @@ const withQueryTimeout = (address: PostgresAddress, ms: number): PostgresAddress
 });
 
 /**
- * Connects to the database of a `postgres://` URL, so that whatever keeps it from being used is told at once: the
+ * Connects to the database of a `postgres://` URL, so that what keeps it from being used is reported at once: the
  * server, the database, the user, a version that is too old, commits that would not reach the disk.
  */
 export async function openPostgres(
@@ -74,14 +74,14 @@ export async function openPostgres(
       for (const payload of toPayloads(name, changes))
         await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db);
     },
-    listen(heard) {
+    listen(onChange) {
       endListening = startListening({
         address,
         clock,
         logger,
-        onPayload: payload => changesFromPayload(payload, name).forEach(heard),
+        onPayload: payload => changesFromPayload(payload, name).forEach(onChange),
         onListening() {
-          for (const noun of CHANGE_RESOURCES) heard({ workspace: MANY, resource: noun, id: MANY });
+          for (const resource of CHANGE_RESOURCES) onChange({ workspace: MANY, resource, id: MANY });
         },
       });
     },

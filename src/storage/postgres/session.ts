@@ -8,7 +8,7 @@ const BIGINT = 20;
 export interface SessionLimits {
   readonly statementMs: number;
   readonly lockMs: number;
-  /** How long a transaction lasts whose process says nothing: it is frozen, and others wait for its locks. */
+  /** How long a transaction may stay idle: its process is frozen then, and others wait for its locks. */
   readonly idleMs: number;
 }
 
@@ -41,7 +41,7 @@ export async function prepareReading(client: ClientBase): Promise<void> {
 
 /** A connection that writes. */
 export interface PostgresSession {
-  /** Statements asked for together travel together; they run in the order of asking. */
+  /** Statements that are sent together share a round trip; they run in the order of the calls. */
   query(statement: QueryConfig): Promise<QueryResult>;
   /** True once the connection is of no more use. */
   isBroken(): boolean;
@@ -89,7 +89,7 @@ export async function openSession(
   };
 }
 
-/** What a server says of itself and of one session. */
+/** Settings of a server and of one session. */
 export interface ServerSettings {
   /** As in `server_version_num`: 150020 is 15.20. */
   readonly version: number;

@@ -6,7 +6,7 @@ const CONFLICTS = new Set([ROW_COUNT_MISMATCH, 'SQLITE_CONSTRAINT_UNIQUE', 'SQLI
 
 export const isConflict = (failure: WorkerFailure): boolean => CONFLICTS.has(failure.code);
 
-/** What went wrong on whose side, with the remedy. Each pattern is matched from the start of the code. */
+/** Explanations with the remedy. Each pattern is matched from the start of the code. */
 const EXPLANATIONS: readonly (readonly [RegExp, (file: string, failure: WorkerFailure) => AppError])[] = [
   [
     /^(SQLITE_FULL|ENOSPC|EDQUOT)/,

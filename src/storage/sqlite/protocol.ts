@@ -1,7 +1,7 @@
 import type { Plan, Step } from '../operations/plan.ts';
 import type { Lease } from '../stores/leases.ts';
 
-/** What the main thread asks of a worker; each worker answers in the order of asking. */
+/** Requests of the main thread; each worker answers them in their order. */
 export type WorkerRequest =
   | { readonly kind: 'open-writer'; readonly database: string; readonly lock: string }
   | { readonly kind: 'open-reader'; readonly database: string }
@@ -35,7 +35,7 @@ export interface WorkerResponse {
   readonly failure: WorkerFailure | null;
   readonly rows: readonly unknown[];
   readonly changes: number;
-  /** Of a batch: for each plan null or why it was refused. */
+  /** For each plan of a batch null, or why it was refused. */
   readonly refusals: readonly (WorkerFailure | null)[];
 }
 
@@ -51,12 +51,12 @@ export interface PackedBatch {
   readonly texts: readonly string[];
   /** Per step: index of its text; the number of rows it must change, plus 1, or 0 for any; how many values it takes; the plan that writes the same row again, plus 1, or 0. */
   readonly steps: Int32Array;
-  /** Of each plan, and one more: the index of its first step. */
+  /** The index of the first step of each plan, and the end of the last. */
   readonly firstSteps: Int32Array;
-  /** Of each plan, and one more: the index of its first value. */
+  /** The index of the first value of each plan, and the end of the last. */
   readonly firstValues: Int32Array;
   readonly values: Step['parameters'];
-  /** Of each plan. */
+  /** The lease of each plan. */
   readonly leases: readonly (Lease | undefined)[];
 }
 

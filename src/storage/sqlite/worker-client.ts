@@ -18,7 +18,7 @@ export interface WorkerClient {
   end(error: AppError): Promise<void>;
 }
 
-/** `onDeath` is called once when the worker ends without having been told to. */
+/** `onDeath` is called once when the worker ends by itself. */
 function connectWorker(
   worker: Worker,
   explain: (failure: WorkerFailure) => AppError,
@@ -77,7 +77,7 @@ export interface WorkersOptions {
 export interface Workers {
   readonly writerClient: WorkerClient;
   readonly readerClient: WorkerClient;
-  /** Lets both answer what was asked before, then ends them. */
+  /** Lets both answer the calls that were made before, then ends them. */
   close(): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ export function startWorkers({ script, file, explain, logger }: WorkersOptions):
   };
 }
 
-/** A thread that only reads, beside whoever else has the file. */
+/** A thread that only reads, beside other users of the file. */
 export function startReader({
   script,
   explain,

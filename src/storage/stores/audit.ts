@@ -30,7 +30,7 @@ export interface AuditFilter {
   readonly until?: number;
 }
 
-/** What was done and refused. There is no way to change it. */
+/** Rows can be read and added, never changed. */
 export interface AuditStore {
   /** Newest first. */
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;

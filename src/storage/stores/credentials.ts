@@ -10,7 +10,7 @@ type CredentialRoleRow = CredentialRoleTable;
 
 /** The programs that may call; those that were deleted are not seen but by `get`. */
 export interface CredentialStore {
-  /** Whether it was deleted or not. */
+  /** Finds deleted ones, too. */
   get(clientId: string): Promise<CredentialRow | undefined>;
   /** By name. */
   list(organization: string, page: PageRequest): Promise<Page<CredentialRow>>;
@@ -28,7 +28,7 @@ interface SecretUse {
   readonly at: number;
 }
 
-/** What a transaction does with credentials. Each change but `noteUses` is to begin with `numberUserChange`. */
+/** Each change but `recordSecretUses` is to begin with `incrementUserChanges`. */
 export interface CredentialTransaction {
   credential(clientId: string): Promise<CredentialRow | undefined>;
   /** The one of that name that is not deleted. */
@@ -48,7 +48,7 @@ export interface CredentialTransaction {
   /** Refuses it from `notAfter` (epoch ms) on. */
   endCredentialSecret(clientId: string, id: string, notAfter: number): Promise<void>;
   removeCredentialSecret(clientId: string, id: string): Promise<void>;
-  /** Keeps the latest for each secret and its credential. No change that anybody is told of: it lets nobody in or out. */
+  /** Keeps the latest for each secret and its credential. Publishes no change, as access stays the same. */
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>;
 }
 

@@ -61,9 +61,9 @@ export interface DeliveryFilter {
   readonly until?: number;
 }
 
-/** Who has been told the firing events of an incident that were meant for one target. */
+/** The targets that got the firing events of an incident which were meant for one target. */
 export interface NotifiedTargets {
-  /** Whether one has reached the target itself. */
+  /** True when one has reached the target itself. */
   readonly isNotified: boolean;
   /** Ids of the targets that got one in its place, or are to get it, each once. */
   readonly fallbacks: readonly string[];
@@ -75,19 +75,19 @@ export interface DeliveryStore {
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** The target's waiting deliveries with an id after `after`, oldest first. */
   waiting(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
-  /** Those of them that tell an end, but for those whose alarm waits before them. */
+  /** The resolved ones of them, without those whose alarm waits before them. */
   waitingResolved(target: string, after: string, limit: number): Promise<readonly DeliveryRow[]>;
-  /** What waits for each target, and since when the oldest does (epoch ms); targets without any are left out. */
+  /** Waiting deliveries of each target, and since when the oldest waits (epoch ms); targets without any are omitted. */
   waitingByTarget(): Promise<
     readonly { readonly target: string; readonly count: number; readonly oldest: number }[]
   >;
-  /** Who has been told of the incident where it was to be told to the target. */
+  /** The targets that got alarms of the incident which were meant for the target. */
   notified(incidentId: string, target: string): Promise<NotifiedTargets>;
-  /** Whether the target has got a later event of the incident than `seq`. */
+  /** True when the target has got a later event of the incident than `seq`. */
   isSuperseded(incidentId: string, target: string, seq: number): Promise<boolean>;
-  /** Targets that stand in for others in incidents of which somebody is still owed the end, each once. */
+  /** Targets that got fallback deliveries of incidents that are open or have deliveries waiting, each once. */
   fallbackTargets(): Promise<readonly string[]>;
-  /** The waiting deliveries that travel together, in the order of their ids. */
+  /** The waiting deliveries of a batch, in the order of their ids. */
   inBatch(batch: string): Promise<readonly DeliveryRow[]>;
   attempts(deliveryId: string): Promise<readonly AttemptRow[]>;
 }
@@ -101,7 +101,7 @@ export interface RequeueFilter extends Omit<DeliveryFilter, 'state'> {
 export interface RequeueResult {
   /** Those that wait again, resolutions that were skipped among them. */
   readonly rows: readonly Pick<DeliveryRow, 'id' | 'target'>[];
-  /** How many were left alone, because their target has got a later event of the incident since. */
+  /** Deliveries that were left as they are, because their target has got a later event of the incident since. */
   readonly superseded: number;
   /** Where to go on; undefined when all have been looked at. */
   readonly next: string | undefined;

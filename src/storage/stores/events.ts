@@ -15,7 +15,7 @@ export const EVENT_COLUMNS = columnsOf<EventRow>({
 
 export interface EventStore {
   get(id: string): Promise<EventRow | undefined>;
-  /** In the order of their ids; unknown ids are left out. At most 500 ids a call. */
+  /** In the order of their ids; unknown ids are omitted. At most 500 ids a call. */
   byIds(ids: readonly string[]): Promise<readonly EventRow[]>;
 }
 
@@ -30,7 +30,7 @@ export function eventStore(db: Kysely<Database>, workspace: string): EventStore 
       if (ids.length > MAX_IDS) {
         throw new AppError(
           'invalid-request',
-          `${ids.length} event ids were asked for; at most ${MAX_IDS} are allowed`,
+          `${ids.length} event ids were requested; at most ${MAX_IDS} are allowed`,
         );
       }
       if (ids.length === 0) return [];

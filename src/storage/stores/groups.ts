@@ -8,7 +8,7 @@ export type GroupRow = Omit<GroupTable, 'workspace'>;
 const GROUP_COLUMNS = columnsOf<GroupRow>({ id: true, interval_ends_at: true });
 
 export interface GroupStore {
-  /** Groups that were sent, until when they rest. Some may be over. */
+  /** Groups that were sent, with the end of their group interval. It may be over for some. */
   withinInterval(): Promise<readonly GroupRow[]>;
   /** Deliveries that wait in their groups, with an id after `after`, oldest first. */
   members(after: string, limit: number): Promise<readonly Omit<DeliveryTable, 'workspace'>[]>;

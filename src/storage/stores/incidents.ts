@@ -33,7 +33,7 @@ export interface IncidentStore {
     filter: { state?: IncidentState; notification?: string },
     page: PageRequest,
   ): Promise<Page<IncidentRow>>;
-  /** How many are open of each condition; conditions without any are left out. */
+  /** Open incidents of each condition; conditions without any are omitted. */
   openByCondition(): Promise<readonly { readonly condition: string; readonly count: number }[]>;
 }
 

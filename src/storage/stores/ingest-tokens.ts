@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { columnsOf, countRows, refuseDuplicate } from '../queries.ts';
 import type { Database, IngestTokenTable } from '../tables.ts';
-import type { CommittedChange } from '../types.ts';
+import type { RecordChange } from '../types.ts';
 
 export type IngestTokenRow = Omit<IngestTokenTable, 'workspace'>;
 
@@ -24,7 +24,6 @@ export interface IngestTokenStore {
   list(): Promise<readonly IngestTokenRow[]>;
 }
 
-/** What a transaction does with the ingest tokens of a workspace. */
 export interface IngestTokenTransaction {
   /** Refused with `conflict` when the id exists. */
   addIngestToken(row: IngestTokenRow): Promise<void>;
@@ -40,11 +39,11 @@ export interface IngestTokenTransaction {
    */
   rotateIngestToken(
     id: string,
-    turn: Pick<IngestTokenRow, 'digest' | 'issued_at'> & { readonly formerEndsAt: number | null },
+    next: Pick<IngestTokenRow, 'digest' | 'issued_at'> & { readonly formerEndsAt: number | null },
   ): Promise<IngestTokenRow | undefined>;
   /** Answers what it removed. */
   removeIngestToken(id: string): Promise<IngestTokenRow | undefined>;
-  /** Books when tokens were last used (epoch ms); an earlier time than the present one changes nothing. */
+  /** Records when tokens were last used (epoch ms); an earlier time than the present one changes nothing. */
   recordIngestTokenUses(uses: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
 }
 
@@ -55,15 +54,10 @@ export const ingestTokenStore = (db: Kysely<Database>, workspace: string): Inges
   list: () => ofWorkspace(db, workspace).orderBy('id').select(INGEST_TOKEN_COLUMNS).execute(),
 });
 
-/** `noted` hands on the fact of what is written. */
 export function ingestTokenTransaction(
   db: Kysely<Database>,
   workspace: string,
-  recordChange: <Result>(
-    resource: CommittedChange['resource'],
-    id: string,
-    written: Promise<Result>,
-  ) => Promise<Result>,
+  recordChange: RecordChange,
 ): IngestTokenTransaction {
   const recordTokenChange = <Result>(id: string, written: Promise<Result>): Promise<Result> =>
     recordChange('ingest-tokens', id, written);

@@ -24,7 +24,6 @@ export async function writeInstanceValue(db: Kysely<Database>, name: string, val
     .execute();
 }
 
-/** Whether it holds anything that the key ring encrypted. */
 export async function hasSealedValues(db: Kysely<Database>): Promise<boolean> {
   const found = await Promise.all([
     db.selectFrom('keys').select('kid').limit(1).executeTakeFirst(),

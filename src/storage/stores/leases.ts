@@ -14,7 +14,7 @@ export interface Lease {
 
 /**
  * Leases end by the database's own clock, whatever the clocks of processes say. On SQLite time stands still for them:
- * one process has the file, so what another owner asks for is his at once, and opening the file ends all of them.
+ * one process has the file, so another owner gets a lease at once, and opening the file ends all of them.
  * All reject with `conflict` in a process that is older than the tables: the newer one is to have the leases.
  */
 export interface LeaseStore {
@@ -27,13 +27,13 @@ export interface LeaseStore {
   renew(lease: Lease, ttlMs: number): Promise<boolean>;
   /** Frees it at once for others; nothing happens when it is over or another's. */
   release(lease: Lease): Promise<void>;
-  /** Who has it now; undefined when nobody does. */
+  /** The lease as it is held now; undefined when it is free or over. */
   holder(name: string): Promise<Lease | undefined>;
 }
 
-/** What leases need to know of the database. */
+/** The clock by which leases end. */
 export interface LeaseClock {
-  /** Whether no other process can write while this one has the database open. */
+  /** True when no other process can write while this one has the database open. */
   readonly isExclusive: boolean;
   /** The database's own clock in milliseconds, as SQL; it stands still where one process is alone. */
   readonly now: RawBuilder<number>;
@@ -42,9 +42,9 @@ export interface LeaseClock {
 export interface LeaseOptions {
   readonly leaseClock: LeaseClock;
   readonly reader: Kysely<Database>;
-  /** Takes a turn at what writes leases and nodes. */
+  /** Runs work on the connection that writes leases and nodes, one at a time. */
   readonly write: <Result>(work: (db: Kysely<Database>) => Promise<Result>) => Promise<Result>;
-  /** Tells that the lease has changed hands. */
+  /** Called when a lease has changed hands, in the transaction that changed it. */
   readonly onChange: (db: Kysely<Database>, changes: readonly CommittedChange[]) => Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export const leaseLost = ({ name, owner, epoch }: Lease): AppError =>
       'leads or will',
   );
 
-/** Whether a write was refused because its lease is over or another's: whoever gets this leads no more. */
+/** True when a write was refused because its lease is over or another's: the process that gets this leads no more. */
 export const isLeaseLost = (error: unknown): boolean => error instanceof LeaseLost;
 
 const heldLeases = (db: Kysely<Database>, { now }: LeaseClock) =>
@@ -67,8 +67,8 @@ const heldAs = (db: Kysely<Database>, leaseClock: LeaseClock, { name, owner, epo
   heldLeases(db, leaseClock).where('name', '=', name).where('owner', '=', owner).where('epoch', '=', epoch);
 
 /**
- * Throws the error of `isLeaseLost` unless the lease is in force. Its row stays locked until the transaction ends, so
- * whoever takes the lease over waits for that end.
+ * Throws the error of `isLeaseLost` unless the lease is held. Its row stays locked until the transaction ends, so the
+ * process that takes the lease over waits for that end.
  */
 export async function assertHeld(db: Kysely<Database>, leaseClock: LeaseClock, lease: Lease): Promise<void> {
   const query = heldAs(db, leaseClock, lease);

@@ -3,9 +3,9 @@ import type { Database, MinutesTable } from '../tables.ts';
 
 export type MinutesRow = Omit<MinutesTable, 'workspace'>;
 
-/** What was recorded of components, a row for each and hour. */
+/** Minutes of components, a row for each component and hour. */
 export interface MinuteStore {
-  /** In no order; ids of nothing are left out. At most 500 ids a call. */
+  /** In no order; unknown ids are omitted. At most 500 ids a call. */
   byIds(ids: readonly string[]): Promise<readonly MinutesRow[]>;
 }
 

@@ -6,7 +6,7 @@ import type { Page, PageRequest, RecordChange } from '../types.ts';
 export type OrganizationRow = OrganizationTable;
 export type WorkspaceRow = WorkspaceTable;
 export type MemberRow = MemberTable;
-/** What somebody may do in a workspace of the organization. */
+/** A role in a workspace of the organization. */
 export type WorkspaceRoleRow = Pick<MemberRoleTable, 'workspace' | 'role'>;
 type MemberRoleRow = MemberRoleTable;
 
@@ -23,13 +23,13 @@ export interface OrganizationStore {
   member(organization: string, userId: string): Promise<MemberRow | undefined>;
   /** In the order they became members. */
   members(organization: string, page: PageRequest): Promise<Page<MemberRow>>;
-  /** What the user belongs to, by organization. */
+  /** The memberships of the user, by organization. */
   membershipsOf(userId: string): Promise<readonly MemberRow[]>;
-  /** Of the members, by user and workspace. At most 500 ids a call. */
+  /** The roles of these members, by user and workspace. At most 500 ids a call. */
   memberRoles(organization: string, userIds: readonly string[]): Promise<readonly MemberRoleRow[]>;
 }
 
-/** What a transaction does with organizations. Each change is to begin with `incrementUserChanges`. */
+/** Each change is to begin with `incrementUserChanges`. */
 export interface OrganizationTransaction {
   organization(id: string): Promise<OrganizationRow | undefined>;
   /** Refused with `conflict` when the id exists. */
@@ -45,7 +45,7 @@ export interface OrganizationTransaction {
   /** With the roles that members and credentials have in it; what it keeps itself stays. */
   removeWorkspace(organization: string, id: string): Promise<void>;
   member(organization: string, userId: string): Promise<MemberRow | undefined>;
-  /** What the user belongs to, by organization. */
+  /** The memberships of the user, by organization. */
   membershipsOf(userId: string): Promise<readonly MemberRow[]>;
   countMembers(organization: string): Promise<number>;
   /** Owners of the organization who can sign in. */

@@ -4,9 +4,9 @@ import type { Database } from '../tables.ts';
 
 interface RetentionRule {
   readonly table: string;
-  /** What `isOld` reads of a row besides its workspace and id. */
+  /** The columns that `isExpired` reads besides workspace and id. */
   readonly columns: readonly string[];
-  /** Whether ids grow with time, so that young rows need not be looked at. */
+  /** True when ids grow with time, so that recent rows need not be looked at. */
   readonly hasTimeOrderedIds: boolean;
   /** True of a row `r` that is older than `before` and that nothing needs. */
   readonly isExpired: (before: number) => RawBuilder<boolean>;
@@ -23,15 +23,15 @@ export interface RetentionStore {
   ): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }>;
 }
 
-/** The newest versions of the configuration, the one in force among them, stay however old they are. */
+/** The newest versions of the configuration, the active one among them, stay however old they are. */
 const VERSIONS_KEPT = 20;
 
-/** States are asked of what this and other keys find: an index by state would walk through all that is open. */
+/** Finds the incident by its key before its state is compared: an index by state would walk through all that is open. */
 const incidentOfRow = sql`i.workspace = r.workspace and i.id = r.incident_id`;
 
 /**
- * A resolution waits for the answer of `told`: of each open incident, and of each that a target, or the one that it stands
- * in for, has yet to hear the end of, one alarm that reached the target is kept, the last.
+ * A resolution is sent only where `notified` finds an alarm. Of each open incident, and of each whose resolution is still to
+ * be sent to the target or to the one it is the fallback of, the last alarm that reached the target is retained.
  */
 const deliveries: RetentionRule = {
   table: 'deliveries',
@@ -112,7 +112,7 @@ const RULES: Readonly<Record<RetentionKind, RetentionRule>> = {
   minutes,
 };
 
-/** Within a `case`, PostgreSQL asks each row by index instead of joining whole tables by what it believes of their size. */
+/** Within a `case`, PostgreSQL looks rows up by index instead of joining whole tables by its estimate of their size. */
 const asNumber = (condition: RawBuilder<boolean>): RawBuilder<number> =>
   sql`case when ${condition} then 1 else 0 end`;
 
@@ -160,7 +160,7 @@ export async function removeExpired(
   return rows.length;
 }
 
-/** What is kept for a time only; `deliveries` with their attempts. */
+/** The rows that expire; `deliveries` with their attempts. */
 export type RetentionKind =
   | 'deliveries'
   | 'events'

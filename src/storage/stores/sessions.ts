@@ -7,11 +7,10 @@ export interface SessionStore {
   byId(id: string): Promise<SessionRow | undefined>;
 }
 
-/** What a transaction does with sessions of browsers. */
 export interface SessionTransaction {
-  /** Of the user's sessions the `most` newest stay, this one among them. */
+  /** Keeps the `most` newest sessions of the user, this one among them. */
   addSession(session: SessionRow, most: number): Promise<void>;
-  /** Books that somebody did something in it, if it is still there. */
+  /** Records that the session was used, if it is still there. */
   touchSession(id: string, seenAt: number): Promise<void>;
   /** Answers what it removed. */
   removeSession(id: string): Promise<SessionRow | undefined>;
@@ -20,7 +19,7 @@ export interface SessionTransaction {
    * Answers how many sessions these were.
    */
   removeExpiredSessions(now: number, idleBefore: number): Promise<number>;
-  /** Whether the sign-in of this state has not been used before. */
+  /** True when the sign-in of this state has not been used before. */
   consumeLoginState(id: string, endsAt: number): Promise<boolean>;
 }
 

@@ -9,11 +9,11 @@ export interface UserStore {
   count(): Promise<number>;
   byName(username: string): Promise<UserTable | undefined>;
   byId(id: string): Promise<UserTable | undefined>;
-  /** Whoever the issuer vouches for under that name. */
+  /** The user that the issuer knows by that name. */
   byIdentity(issuer: string, subject: string): Promise<UserTable | undefined>;
   /** By name. */
   list(page: PageRequest): Promise<Page<UserTable>>;
-  /** Whether a token was given back before its time. */
+  /** True when a token was revoked before its end. */
   isRevoked(tokenId: string): Promise<boolean>;
   /**
    * How many changes there have been of users, members, organizations and credentials: another number says that something

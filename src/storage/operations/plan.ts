@@ -7,7 +7,7 @@ type Value = string | number | null;
 export interface Step {
   readonly sql: string;
   readonly parameters: readonly Value[];
-  readonly expect?: number;
+  readonly expect?: number | undefined;
   /** Names the row that it writes as a whole, so that of several before anybody reads it the last is enough. */
   readonly replaces?: string;
 }
@@ -29,7 +29,8 @@ export type UnfencedPlan = Omit<Plan, 'lease'>;
 type Statement = (
   workspace: string,
   values: Readonly<Record<string, Value>>,
-) => Pick<Step, 'sql' | 'parameters'>;
+  expect?: Step['expect'],
+) => Step;
 
 /** A statement with `:name` parameters, of which `:workspace` is one. */
 export function statement(text: string): Statement {
@@ -38,14 +39,15 @@ export function statement(text: string): Statement {
     names.push(name);
     return '?';
   });
-  return (workspace, values) => ({
-    sql,
-    parameters: names.map(name => {
+  return (workspace, values, expect) => {
+    const parameters: Value[] = [];
+    for (const name of names) {
       const value = name === 'workspace' ? workspace : values[name];
       if (value === undefined) throw new Error(`':${name}' has no value in: ${text}`);
-      return value;
-    }),
-  });
+      parameters.push(value);
+    }
+    return { sql, parameters, expect };
+  };
 }
 
 /** The text of an insert of whole rows, with a parameter for each column. */

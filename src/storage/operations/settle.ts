@@ -86,7 +86,7 @@ const bindDelivery = statement(
   "update deliveries set batch = :batch where workspace = :workspace and id = :id and state = 'waiting'",
 );
 
-function settleStep({ workspace, ...result }: SettleOperation): Step {
+function settleStep(result: SettleOperation): Step {
   const settle =
     result.isRequeued === true
       ? countAttempt
@@ -108,7 +108,7 @@ function settleStep({ workspace, ...result }: SettleOperation): Step {
     remainder: result.remainder ?? null,
     retried_at: result.retriedAt ?? 0,
   };
-  return { ...settle(workspace, values), expect: 1 };
+  return settle(result.workspace, values, 1);
 }
 
 export function planSettle(operation: SettleOperation): UnfencedPlan {
@@ -128,7 +128,7 @@ export function planSettle(operation: SettleOperation): UnfencedPlan {
 }
 
 export const planBatch = ({ workspace, batch, deliveryIds }: BatchOperation): UnfencedPlan => ({
-  steps: deliveryIds.map(id => ({ ...bindDelivery(workspace, { id, batch }), expect: 1 })),
+  steps: deliveryIds.map(id => bindDelivery(workspace, { id, batch }, 1)),
   conflict: () => `a delivery of batch '${batch}' is settled already`,
   changes: [],
 });

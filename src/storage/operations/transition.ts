@@ -47,10 +47,7 @@ export function planTransition(operation: TransitionOperation): UnfencedPlan {
     steps: [
       expectedSeq === 0
         ? insertIncident(workspace, incident)
-        : {
-            ...updateIncident(workspace, { ...incident, expected_seq: expectedSeq }),
-            expect: 1,
-          },
+        : updateIncident(workspace, { ...incident, expected_seq: expectedSeq }, 1),
       insertEvent(workspace, event),
       ...deliveries.map(row => insertDelivery(workspace, row)),
       ...dropSteps(operation),
@@ -73,12 +70,15 @@ export function planTransition(operation: TransitionOperation): UnfencedPlan {
 
 /** One that was sent meanwhile is a conflict: its end is to be sent, too. */
 const dropSteps = ({ workspace, incident, dropped = [] }: TransitionOperation): Step[] =>
-  dropped.map(id => ({
-    ...dropMember(workspace, {
-      id,
-      settled_at: incident.last_event_at,
-      because: DROPPED_BECAUSE,
-      inhibited_because: DROPPED_INHIBITED,
-    }),
-    expect: 1,
-  }));
+  dropped.map(id =>
+    dropMember(
+      workspace,
+      {
+        id,
+        settled_at: incident.last_event_at,
+        because: DROPPED_BECAUSE,
+        inhibited_because: DROPPED_INHIBITED,
+      },
+      1,
+    ),
+  );

@@ -144,8 +144,7 @@ function refuseMissingFiles(result: LoadResult, activeTexts: FileTexts, folder: 
   if (!result.ok) return result;
   const gone = Object.keys(activeTexts).filter(name => !(name in result.texts));
   if (gone.length === 0) return result;
-  const message =
-    'is gone, and what it held stays in force; put it back, or an empty one to end what it held';
+  const message = 'is gone, and what it held stays active; put it back, or an empty one to end what it held';
   const problems = gone.map(name => ({ file: join(folder, name), line: 1, column: 1, path: '', message }));
   return { ok: false, problems, warnings: result.warnings, files: result.files, texts: result.texts };
 }

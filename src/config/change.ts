@@ -3,7 +3,7 @@ import type { Configuration, FileTexts } from './configuration.ts';
 /** The parts of the configuration that can be edited, each in its own file but for the first two. */
 export type ConfigSection = 'targets' | 'notifications' | 'inputs' | 'outputs' | 'settings';
 
-/** Where a change came in; `file` is a person with an editor. */
+/** The source of a change; `file` is a person with an editor. */
 export type ChangeSource = 'api' | 'cli' | 'page' | 'file';
 
 /** A secret that goes to the encrypted store before the file that refers to it is written. */
@@ -12,10 +12,10 @@ export interface NewSecret {
   readonly value: string;
 }
 
-/** One item as it shall stand in its file, or its end. */
+/** The new content of one item, or its removal. */
 export interface ConfigEdit {
   readonly section: ConfigSection;
-  /** Of the item; '' for settings. */
+  /** The item's id; '' for settings. */
   readonly id: string;
   /**
    * The whole item, its references unresolved, keys left out where the default holds; for settings the whole of
@@ -26,7 +26,7 @@ export interface ConfigEdit {
 }
 
 interface ChangeRequest {
-  /** The name of whoever asks. */
+  /** The name of the user. */
   readonly author: string;
   readonly source: Exclude<ChangeSource, 'file'>;
   readonly message?: string;
@@ -35,18 +35,18 @@ interface ChangeRequest {
 /** A change of single items. */
 interface ItemChange extends ChangeRequest {
   /**
-   * What to change. As a function it is asked when its turn has come, about the configuration that then is both in
-   * force and on disk: what must hold (an id is free, If-Match, what a merge starts from) is decided there, by
-   * throwing an `AppError`, so that no other change can come between.
+   * The edits. A function is called once the changes before are done, with the configuration that then is both active
+   * and on disk: it checks conditions (a free id, If-Match, the base of a merge) there and throws an `AppError`, so that
+   * no other change can come between.
    */
   readonly edits: readonly ConfigEdit[] | ((now: Configuration) => readonly ConfigEdit[]);
 }
 
 /** A change of whole files, such as a return to an older version. */
 interface TextChange extends ChangeRequest {
-  /** The files that shall read otherwise, as a function asked as that of `ItemChange` is. */
+  /** The new texts of files; called as the function of `ItemChange` is. */
   readonly texts: (now: Configuration) => FileTexts;
 }
 
-/** A change of the configuration that somebody asks for. */
+/** A requested change of the configuration. */
 export type ConfigChange = ItemChange | TextChange;

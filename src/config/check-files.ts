@@ -16,7 +16,7 @@ import { readClientTls, readDataFile, readTls } from './operator-files.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
 import type { Sources } from './read/configuration.ts';
 
-/** What `headgate check` found out. */
+/** The findings of `headgate check`. */
 export interface CheckResult extends CheckFindings {
   /** Undefined when there are errors. */
   readonly configuration: Configuration | undefined;

@@ -48,7 +48,7 @@ describe('files that cannot be read', () => {
     expect(problems(folder)).toEqual([expect.stringMatching(/^headgate.yml:3:1: is not UTF-8/)]);
   });
 
-  it('may be links that lead in a circle', () => {
+  it('may be links that form a cycle', () => {
     const folder = configFolder();
     symlinkSync('headgate.yml', join(folder, 'headgate.yml'));
     expect(problems(folder)).toEqual([

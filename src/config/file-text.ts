@@ -5,7 +5,7 @@ import { codeOf, reasonOf } from '../lib/errors.ts';
 /** A file of this size holds some 30,000 notifications; a larger one is a mistake. */
 export const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
-/** What editors of some systems put before a text. */
+/** Editors of some systems put it before a text. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /** The text without the byte order mark it may begin with. */
@@ -83,7 +83,7 @@ function badLine(bytes: Buffer): number {
   return 1;
 }
 
-/** What a person calls the failure; a remedy where there is one. */
+/** The failure in plain words, with a remedy where there is one. */
 export function describeReadError(error: unknown): string {
   switch (codeOf(error)) {
     case 'EACCES':
@@ -92,7 +92,7 @@ export function describeReadError(error: unknown): string {
     case 'ENOTDIR':
       return 'a part of its path is not a folder';
     case 'ELOOP':
-      return 'its symbolic links go in a circle';
+      return 'its symbolic links form a cycle';
     case 'ENOENT':
       return 'it does not exist';
     default:

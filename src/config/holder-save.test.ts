@@ -16,7 +16,7 @@ import { AppError } from '../lib/errors.ts';
 import type { ConfigEdit } from './change.ts';
 
 describe('a saved change', () => {
-  it('is in the file and in force before the call resolves, and nothing else changes', async () => {
+  it('is in the file and active before the call resolves, and nothing else changes', async () => {
     const { holder, read } = hold();
     const told: number[] = [];
     holder.subscribe(({ targets }) => told.push(targets.length));
@@ -134,7 +134,7 @@ describe('many at once', () => {
     expect(read()).toContain('# theirs');
   });
 
-  it('let one win where only one can, and tell the others', async () => {
+  it('let one win where only one can, and refuse the others', async () => {
     const { holder } = hold();
     const create = (): Promise<unknown> =>
       holder.save({

@@ -51,8 +51,8 @@ const nextName = (holder: ConfigurationHolder): Promise<string> =>
     });
   });
 
-describe('the configuration in force', () => {
-  it('is replaced by a reload, and whoever listens is told', async () => {
+describe('the active configuration', () => {
+  it('is replaced by a reload, and listeners are notified', async () => {
     const { holder, write } = hold(named('one'));
     const next = nextName(holder);
     write(named('two'));
@@ -193,7 +193,7 @@ describe('watching', () => {
     }
   });
 
-  it('keeps what is in force when a file with errors comes and when the file goes', async () => {
+  it('keeps what is active when a file with errors comes and when the file goes', async () => {
     const { holder, folder, write } = hold(named('one'), systemClock);
     holder.watch();
     rmSync(join(folder, 'headgate.yml'));
@@ -207,7 +207,7 @@ describe('watching', () => {
     expect(await mended).toBe('two');
   });
 
-  it('looks at once when the system tells of a change', async () => {
+  it('looks at once when the system reports a change', async () => {
     const delays: number[] = [];
     const clock: Clock = {
       ...testClock(),
@@ -224,7 +224,7 @@ describe('watching', () => {
     expect(delays).toEqual([3000, 200]);
   });
 
-  it('finds within seconds what the system does not tell, once the file has settled', async () => {
+  it('finds within seconds what the system does not report, once the file has settled', async () => {
     const clock = testClock();
     const elsewhere = configFolder({ real: named('one') });
     const { holder, folder } = hold(named('unused'), clock);

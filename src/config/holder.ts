@@ -219,7 +219,7 @@ interface Attribution {
   readonly message?: string;
 }
 
-/** Who wrote a file cannot be known. */
+/** The author of a file cannot be known. */
 const FILE_AUTHOR: Attribution = { author: 'file', source: 'file' };
 
 /** A fault of ours must not end a running server because a file was saved. */

@@ -222,7 +222,7 @@ describe('headgate.yml', () => {
     ]);
   });
 
-  it('has the provider of a hosted installation lead to its login service, and wants to be told addresses', () => {
+  it('has the provider of a hosted installation lead to its login service, and asks for addresses', () => {
     const openid = 'issuer: "https://idp.example", client_id: a';
     const hosted = 'hosted: { cloudDomain: c.example, authUrl: "https://l.example", audience: [a] }';
     const settings = (more: string) => `auth: { type: openid, openid: { ${openid}${more} } }\n${hosted}`;
@@ -354,7 +354,7 @@ describe('notifications.yml', () => {
     expect(errorsOf({ notifications })).toEqual([expect.stringMatching(expected)]);
   });
 
-  it('counts a target that is wrong by its id, and tells every error of all files at once, in order', () => {
+  it('counts a target that is wrong by its id, and reports every error of all files at once, in order', () => {
     const found = errorsOf({
       settings: 'api: { prot: 1 }\nstorage: { url: 5 }',
       notifications: [

@@ -80,7 +80,7 @@ describe('files of tls', () => {
   }
   const files = createOperatorFiles({ folder: '/', clock: testClock() });
 
-  it('are a certificate with its key, and whom to trust', () => {
+  it('are a certificate with its key, and the authorities to trust', () => {
     const authority = certificateAuthority();
     const { cert, key } = authority.issue('reader', 'open sesame');
     const settings = tlsOf({
@@ -125,7 +125,7 @@ describe('files of tls', () => {
   });
 });
 
-it('are not read at all for whoever may name none', () => {
+it('are not read at all where none may be named', () => {
   const seen: ReadonlyMap<string, DataFile>[] = [];
   NO_OPERATOR_FILES.watch(['/etc/hosts'], now => seen.push(now));
   expect(seen).toEqual([new Map([['/etc/hosts', { error: 'files cannot be named here' }]])]);

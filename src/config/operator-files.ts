@@ -13,7 +13,7 @@ import { isSameFiles, type Signatures, signaturesOf, watchFiles } from './watch.
 import { readYaml } from './yaml/parse.ts';
 
 interface Options {
-  /** What paths are relative to. */
+  /** Paths are relative to it. */
   readonly folder: string;
   readonly clock: Pick<Clock, 'after'>;
 }
@@ -70,7 +70,7 @@ function tlsReader(folder: string): OperatorFiles['tls'] {
   };
 }
 
-/** What is shown and trusted by the settings, or what is wrong with their files. */
+/** The certificates that the settings show and trust, or what is wrong with their files. */
 export function readClientTls(
   settings: ScrapeTlsSettings,
   folder: string,
@@ -125,7 +125,7 @@ interface PemSettings {
   readonly passphrase?: Secret | undefined;
 }
 
-/** What the files hold, found to fit together. */
+/** The content of the files, checked to fit together. */
 interface Pem {
   readonly cert?: string;
   readonly key?: string;

@@ -10,14 +10,14 @@ export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 /** Values of flags by the path of the setting they set, as in `{ 'api.port': 9001 }`. */
 export type SettingFlags = Readonly<Record<string, string | number | undefined>>;
 
-/** Which setting is not taken from the file, and why. */
+/** A setting that is not taken from the file. */
 export interface Overridden {
   readonly path: Path;
   /** The variable or flag that set it. */
   readonly name: string;
 }
 
-/** A setting that is not taken from the file. */
+/** A setting that is not taken from the file, with its value. */
 export interface Override extends Overridden {
   readonly value: string | number | boolean;
   readonly source: 'environment' | 'flags';
@@ -35,7 +35,7 @@ const RESERVED = [
   'HEADGATE_CLIENT_SECRET',
 ];
 
-/** What flags and environment set; flags win. A variable that is set but empty counts as not set. */
+/** The overrides of flags and environment; flags win. A variable that is set but empty counts as not set. */
 export function readOverrides(
   schema: Schema,
   environment: ProcessEnvironment,

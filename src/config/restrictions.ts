@@ -10,7 +10,7 @@ export interface WorkspaceQuotas {
 }
 
 /**
- * What whoever runs the installation decides for each of its workspaces. A configuration under such terms has no files:
+ * Restrictions that the operator of an installation sets for its workspaces. A configuration under them has no files:
  * its texts are given, and it may refer to no file and no variable of the process. Plain data.
  */
 export interface WorkspaceRestrictions {
@@ -29,7 +29,7 @@ export const UNLIMITED_QUOTAS: WorkspaceQuotas = {
   notifications: Number.POSITIVE_INFINITY,
 };
 
-/** What of headgate.yml is the workspace's own. */
+/** Settings of headgate.yml that a workspace decides itself. */
 const WORKSPACE_SETTINGS: Readonly<Record<string, 'all' | readonly string[]>> = {
   instance: ['name'],
   pipelines: 'all',

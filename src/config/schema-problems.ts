@@ -24,14 +24,13 @@ export interface ValueOrigin {
   reference(path: Path): string | undefined;
 }
 
-/** What was read, and how. */
 export interface SchemaReading {
   readonly schema: Schema;
   readonly value: unknown;
   readonly origin: ValueOrigin;
 }
 
-/** What a schema refused, in our words. */
+/** The problems a schema found, in words of our own. */
 export function problemsOf(error: z.core.$ZodError, reading: SchemaReading): ConfigProblem[] {
   const { schema, value } = reading;
   return error.issues.flatMap(issue =>
@@ -140,7 +139,7 @@ function wrongType(
   return `${asked ?? 'must be a text'}, not the ${typeof value} ${found}${asked === undefined ? '; put it in quotes' : ''}`;
 }
 
-/** What the schema asks of a text in a number's place: tells a missing unit from missing quotes. */
+/** The schema's message for a text in place of a number: it distinguishes a missing unit from missing quotes. */
 function askedOf(text: string, path: Path, { schema, value }: SchemaReading): string | undefined {
   for (const candidate of schemasAt(schema, path, value)) {
     const answer = candidate['~standard'].validate(text);
@@ -155,7 +154,7 @@ function oneOf(values: readonly unknown[]): string {
   return texts.length === 1 ? `'${texts[0]}'` : `one of ${texts.join(', ')}`;
 }
 
-/** What is most like the value among those that are allowed; a secret is compared with nothing. */
+/** The allowed value that is most like the value; a secret is compared with nothing. */
 function nearValue(value: unknown, { path }: Issue, { schema, value: whole, origin }: SchemaReading): string {
   if (typeof value !== 'string' || origin.reference(path) !== undefined) return '';
   const allowed = schemasAt(schema, path, whole).flatMap(fixedValues);

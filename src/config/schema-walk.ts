@@ -26,7 +26,7 @@ function within(schema: Schema): readonly Schema[] {
   return schema instanceof z.ZodUnion ? schema.options : [];
 }
 
-/** The maps a value may be read as: options whose fixed values (`type: webhook`) contradict it are left out. */
+/** The maps a value may be read as: options whose fixed values (`type: webhook`) contradict it are omitted. */
 export function mapsFor(schema: Schema, value: unknown): z.ZodObject[] {
   const maps = layers(schema).filter(layer => layer instanceof z.ZodObject);
   if (maps.length < 2) return maps;
@@ -83,7 +83,7 @@ export function schemasAt(schema: Schema, path: Path, value: unknown): Schema[] 
   return schemas;
 }
 
-/** Whether a value at the path, or one it lies in, is marked as a secret. */
+/** True when a value at the path, or one around it, is marked as a secret. */
 export function isSecretAt(schema: Schema, path: Path, value: unknown): boolean {
   return Array.from({ length: path.length + 1 }, (_, length) => path.slice(0, length)).some(part => {
     const found = valueAt(value, part);
@@ -95,16 +95,16 @@ export function isSecretAt(schema: Schema, path: Path, value: unknown): boolean 
 
 const isSecret = (schema: Schema): boolean => isMarked(schema, 'secret');
 
-/** Whether the `$` in it belongs to a template or an expression. */
+/** The `$` in such a value belongs to a template or an expression. */
 export const isTemplate = (schema: Schema): boolean => isMarked(schema, 'template');
 
-/** Whether it decides where secrets beside it are sent. */
+/** Such a value decides where secrets beside it are sent. */
 export const isDestination = (schema: Schema): boolean => isMarked(schema, 'destination');
 
 const isMarked = (schema: Schema, mark: 'secret' | 'template' | 'destination' | 'file'): boolean =>
   layers(schema).some(layer => z.globalRegistry.get(layer)?.[mark] === true);
 
-/** Whether a text is a secret there: always, or because of what it looks like. */
+/** True when a text is a secret there: always, or because of its form. */
 export const isSecretText = (schema: Schema, text: string): boolean =>
   isSecret(schema) ||
   layers(schema).some(layer => {
@@ -114,7 +114,7 @@ export const isSecretText = (schema: Schema, text: string): boolean =>
 
 const bearing = new WeakMap<Schema, boolean>();
 
-/** Whether there may be a secret in what the schema reads: nearly all values are spared a walk by it. */
+/** True when there may be a secret in a value of the schema: most values need no walk. */
 export function bearsSecret(schema: Schema): boolean {
   const known = bearing.get(schema);
   if (known !== undefined) return known;
@@ -171,7 +171,7 @@ export function childOf(value: unknown, step: PropertyKey): unknown {
 
 export const valueAt = (value: unknown, path: Path): unknown => path.reduce(childOf, value);
 
-/** The item of a list that is called like the one at `step` of `list`, or else stands there; the entry of a map. */
+/** The item of a list with the id or name of the one at `step` of `list`, or else the one at that place; the entry of a map. */
 export function counterpart(now: unknown, list: unknown, step: PropertyKey): unknown {
   const name = itemName(childOf(list, step));
   if (!Array.isArray(now) || name === undefined) return childOf(now, step);

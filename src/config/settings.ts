@@ -11,7 +11,7 @@ import type { ValueOrigin } from './schema-problems.ts';
 import { valueAt } from './schema-walk.ts';
 import type { Path } from './yaml/places.ts';
 
-/** What the server itself says, or the connection (RFC 9110 section 7.6.1, RFC 9112). */
+/** Headers that the server itself or the connection sets (RFC 9110 section 7.6.1, RFC 9112). */
 const SERVER_HEADERS = [
   'allow',
   'cache-control',
@@ -177,7 +177,7 @@ const addressRange = z
   .string()
   .refine(text => parseRange(text) !== undefined, 'must be an address or a range such as 10.0.0.0/8');
 
-/** Whoever may say who others are must be named more closely than everybody. */
+/** A proxy says who others are, so its range must not hold every address. */
 const proxyRange = addressRange.refine(
   text => !text.endsWith('/0'),
   'must not hold every address: anybody could then say who they are',
@@ -403,7 +403,7 @@ export const settingsSchema = z.strictObject({
 
 export type Settings = z.infer<typeof settingsSchema>;
 
-/** What is taken up when the process starts and never after. */
+/** Settings that are read when the process starts and never after. */
 const AT_START = [
   ['instance', 'nodeUrl'],
   ['api', 'host'],

@@ -89,7 +89,7 @@ describe('versions', () => {
     expect(await rows()).toEqual(['file file: one']);
   });
 
-  it('of a change beside one by hand tell the two apart', async () => {
+  it('of a change beside one by hand name the author of each', async () => {
     const { start, write, rows } = await hold();
     const holder = start();
     write(`${NAMED('hand')}api: { authTokenTTL: 60 }\n`);

@@ -16,7 +16,7 @@ interface AppliedConfiguration {
   readonly masked: FileTexts;
 }
 
-/** Keeps what was in force when, and by whom it came. */
+/** Records each configuration that became active, with its author. */
 export interface VersionRecorder {
   /**
    * Writes a version unless its files read as those of the last one. Never rejects: what cannot be
@@ -44,7 +44,7 @@ export function createVersionRecorder({
   logger,
 }: VersionRecorderOptions): VersionRecorder {
   const waiting: Omit<ConfigVersionRow, 'id'>[] = [];
-  /** What this process has recorded last. */
+  /** The files that this process has recorded last. */
   let last: string | undefined;
   let isWarned = false;
 
@@ -86,7 +86,7 @@ export function createVersionRecorder({
         if (!isWarned)
           logger.warn(
             { reason: reasonOf(error) },
-            'a version of the configuration cannot be written yet; the configuration itself is in force',
+            'a version of the configuration cannot be written yet; the configuration itself is active',
           );
         isWarned = true;
       }

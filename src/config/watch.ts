@@ -2,12 +2,12 @@ import { type BigIntStats, type FSWatcher, realpathSync, statSync, watch } from 
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { codeOf } from '../lib/errors.ts';
 
-/** Told changes come at once where the system tells them; what it does not tell is found by looking this often. */
+/** Changes that the system does not report are found by polling this often, in milliseconds. */
 const POLL_MS = 3000;
 /** A file counts as written when it stays the same for so long: half a file may be valid, too. */
 const SETTLE_MS = 200;
 
-/** What a file was when it was looked at, by path. */
+/** Signatures of files as they were when they were read, by path. */
 export type Signatures = ReadonlyMap<string, string>;
 
 /**
@@ -17,7 +17,7 @@ export type Signatures = ReadonlyMap<string, string>;
 export const signaturesOf = (files: Iterable<string>): Signatures =>
   new Map([...files].map(file => [file, signatureOf(file)]));
 
-/** Of a file by the path its links lead to. */
+/** The signature of a file; `path` is where its links lead to. */
 export const signature = (path: string, { dev, ino, size, mtimeNs }: BigIntStats): string =>
   [path, dev, ino, size, mtimeNs].join('|');
 
@@ -82,7 +82,7 @@ export function watchFiles({ folder, seen, clock, changed }: WatchOptions): Canc
       watcher = watch(folder, { persistent: false }, settle);
       watcher.on('error', () => watcher?.close());
     } catch {
-      // Looking goes on without being told.
+      // Polling goes on without reports.
     }
   }
 

@@ -9,14 +9,14 @@ import {
 import { maskedTexts } from './secrets/mask.ts';
 import { type ChangeInput, changedTexts, refuseUnsound } from './write/edit.ts';
 
-/** What can be done with the files apart from everything that lives in the process: plain data goes in and out. */
+/** A job of the config worker. Plain data goes in and out, so that it can run on another thread. */
 export interface WorkerJob {
   readonly sources: Omit<Sources, 'secretOf'>;
   /** Stored secrets by name; undefined where there is no store. */
   readonly secrets: ReadonlyMap<string, string> | undefined;
   /** Undefined to load the files as they are. */
   readonly change: ChangeInput | undefined;
-  /** Whether what is wrong is all that is wanted. */
+  /** Set when only errors and warnings are wanted. */
   readonly onlyFindings?: boolean;
 }
 

@@ -40,7 +40,7 @@ export interface PreparedChange {
 }
 
 /**
- * Works a change out against what is in force and checks the whole of it; writes nothing. Throws `conflict` where only
+ * Works a change out on the active configuration and checks the whole of it; writes nothing. Throws `conflict` where only
  * a person can edit, `invalid-request` when the result has errors: those within an item by their paths in it.
  */
 export async function prepareWithWorker(

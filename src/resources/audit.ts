@@ -7,7 +7,7 @@ import { defineVerb } from './verb.ts';
 const text = z.string().max(512).optional();
 const time = z.iso.datetime({ offset: true }).optional();
 
-/** What may be asked of an audit. */
+/** The query of an audit. */
 const auditQuery = z.object({
   ...pageQuery,
   actor: text.describe('Name of a user.'),
@@ -18,7 +18,7 @@ const auditQuery = z.object({
   until: time.describe('Before.'),
 });
 
-/** The entries that are asked for, newest first. */
+/** The entries that match the query, newest first. */
 async function auditIn(
   store: AuditStore,
   { actor, action, target, result, since, until, ...page }: z.output<typeof auditQuery>,

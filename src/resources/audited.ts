@@ -9,13 +9,13 @@ export interface InvokedOperation {
   /** As in `users.update`. */
   readonly id: string;
   readonly method: string;
-  /** The member of what it answers that names what was made; `id` when left out. */
+  /** The member of the answer that names what was made; `id` by default. */
   readonly createdKey?: string;
 }
 
 interface AuditedCall {
   readonly permission: string;
-  /** Name of whoever calls. */
+  /** Name of the caller. */
   readonly actor: string;
   readonly origin: CallOrigin;
   readonly called: InvokedOperation;
@@ -23,7 +23,7 @@ interface AuditedCall {
   readonly audit: Pick<Audit, 'record' | 'refused'>;
 }
 
-/** What everybody may look at is not worth a line, but that somebody was not let is. */
+/** Reads are not audited; that one was refused is. */
 const ALWAYS: readonly string[] = ['forbidden', 'password-change-required'];
 
 /**

@@ -4,7 +4,7 @@ import { permissionsOf, RESOURCES, ROLES } from '../auth/permissions.ts';
 import { listPageOf, pageQuery } from './paging.ts';
 import { defineVerb } from './verb.ts';
 
-/** Whoever calls, as the store knows them at this moment, and what they may do. */
+/** The caller, as the store knows them at this moment, with their permissions. */
 export const getMe = defineVerb({
   permission: 'any actor',
   isOpenBeforePasswordChange: true,
@@ -30,7 +30,7 @@ export const listOwnRoles = defineVerb({
   run: ({ actor }, query) => listPageOf(query, [actor.role]),
 });
 
-/** What the caller may do with each kind of resource; kinds without anything are left out. */
+/** The caller's permissions by kind of resource; kinds without any are omitted. */
 export const listPolicy = defineVerb({
   permission: 'any actor',
   input: z.object(pageQuery),

@@ -30,7 +30,7 @@ export interface KnownComponent {
   readonly component: Component | undefined;
 }
 
-/** Where the house's components and a configuration's declarations come together. */
+/** The components of the workspace together with the declarations of a configuration. */
 export type ComponentSources = Pick<WorkspaceContext, 'components'> & { readonly now: Configuration };
 
 export const componentSourcesOf = (context: WorkspaceContext): ComponentSources => ({
@@ -77,7 +77,7 @@ function fromPipeline(component: Component): KnownComponent {
   return { kind, id, type, group, declared: undefined, component };
 }
 
-/** What the configuration says of it, defaults included. */
+/** The component's settings, defaults included. */
 function componentSettings({ id, type, group, declared }: KnownComponent): PlainMap {
   const own = { id, type, disabled: declared?.disabled ?? false, group };
   return declared === undefined ? own : { ...writable(declared.value), ...own };

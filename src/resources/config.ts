@@ -3,7 +3,7 @@ import { FILES } from '../config/configuration.ts';
 import { unmaskedTexts } from '../config/secrets/mask.ts';
 import { defineVerb } from './verb.ts';
 
-/** Texts of files by name; what is not named counts as it is in force. */
+/** Texts of files by name; files that are not named count as they are active. */
 const fileTextsSchema = z.partialRecord(z.enum(FILES), z.string(), {
   error: issue =>
     issue.code === 'invalid_type'
@@ -24,7 +24,7 @@ export const checkConfig = defineVerb({
   run: ({ context }, { body }) => context.checkTexts(body.files),
 });
 
-/** The texts of the configuration in force, by the names of their files; secrets that stand in them are masked. */
+/** The texts of the active configuration, by the names of their files; secrets that stand in them are masked. */
 export const exportConfig = defineVerb({
   permission: 'read:settings',
   input: z.object({}),
@@ -33,7 +33,7 @@ export const exportConfig = defineVerb({
 
 /**
  * Puts texts in the place of those of their names, masked secrets standing for what is there now; what is not named
- * stays. All of it takes effect or nothing. Throws as `house.save` does, and `unprocessable` for a mask of nothing.
+ * stays. All of it takes effect or nothing. Throws as `context.save` does, and `unprocessable` for a mask of nothing.
  */
 export const importConfig = defineVerb({
   permission: 'update:settings',

@@ -18,7 +18,8 @@ function describeDelivery(
   { configuration }: Pick<WorkspaceContext, 'configuration'>,
   row: DeliveryRow,
 ): DescribedDelivery {
-  if (row.state === 'grouped' && row.inhibited_for !== null) return { row, heldBecause: inhibitionReason(row) };
+  if (row.state === 'grouped' && row.inhibited_for !== null)
+    return { row, heldBecause: inhibitionReason(row) };
   const isHeld =
     row.state === 'waiting' && !configuration().targets.some(({ settings }) => settings.id === row.target);
   return { row, heldBecause: isHeld ? heldBecause(row) : undefined };
@@ -76,7 +77,7 @@ export const getDelivery = defineVerb({
   },
 });
 
-/** What one that is settled may be asked to wait for again. */
+/** The states in which a delivery can be retried. */
 const STATES = ['waiting', 'refused', 'exhausted'] as const;
 
 /**
@@ -143,7 +144,7 @@ const body = z
     error: 'must be later than since',
   });
 
-/** Puts what was given up in a range of time back into the queue, in order. */
+/** Puts deliveries that were given up in a range of time back into the queue, in order. */
 export const replayDeliveries = defineVerb({
   permission: 'update:deliveries',
   input: z.object({ body }),

@@ -9,7 +9,7 @@ export const listGroups = defineVerb({
   run: ({ context }, query) => listPageOf(query, [...groupsOf(context.configuration()).values()]),
 });
 
-/** Undefined when there is none, which is no error: the family's clients ask so whether a group exists. */
+/** Undefined when there is none, which is no error: Cribl-compatible clients ask so whether a group exists. */
 export const getGroup = defineVerb({
   permission: 'read:inputs',
   input: z.object({ id: z.string().max(512) }),

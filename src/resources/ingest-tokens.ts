@@ -9,7 +9,7 @@ import { defineVerb } from './verb.ts';
 /** As paths name tokens. */
 const tokenReference = z.string().max(512);
 
-/** What both a new token and a change of one say. */
+/** Fields of a new token and of a change of one. */
 const tokenFields = {
   id: identifier.optional(),
   description: z.string().max(1024).nullish().describe('For people: which sender has it.'),
@@ -73,7 +73,7 @@ function assertPushes({ settings }: Configuration, id: string): void {
     throw invalidField('pipeline', `'${id}' is read from its url; only one with push: true takes tokens`);
 }
 
-/** What is left out stays, null takes back. */
+/** Omitted fields stay, null removes. */
 export const updateIngestToken = defineVerb({
   permission: 'update:settings',
   input: z.object({

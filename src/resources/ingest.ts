@@ -20,7 +20,7 @@ export interface IngestEndpoint {
 
 /**
  * Which pipeline a sender's token belongs to, one of the configuration or an ingest token. Throws `unauthenticated`, with
- * one text for all that count no more: whoever finds an old one learns nothing.
+ * the same text for all that no longer count: a finder of an old one learns nothing.
  */
 export function senderOf({ monitor, ingestTokens }: IngestEndpoint, token: Secret | undefined): PushSettings {
   const presented = token?.reveal() ?? '';

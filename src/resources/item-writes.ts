@@ -17,26 +17,26 @@ import { mergePatch, toFileForm } from './patch.ts';
 export interface PresentItem {
   /** As its file has it; undefined when no file does. */
   readonly inFile: PlainMap | undefined;
-  /** As it counts, every default said, secrets masked. */
+  /** The effective content: every default said, secrets masked. */
   readonly effective: PlainMap;
 }
 
-/** A kind of item that files hold and the API writes. */
+/** A resource whose items files hold and the API writes. */
 export interface ResourceDefinition {
   readonly name: 'notification' | 'target' | 'input' | 'output';
   readonly section: Exclude<ConfigSection, 'settings'>;
   /** Keys that stay what they are, once the item exists. */
   readonly fixed: readonly string[];
-  /** Whether its items are in groups. */
+  /** True when its items are in groups. */
   readonly grouped: boolean;
-  /** What names of an item's stored secrets begin with; left out where items hold no secrets. */
+  /** The prefix of names of an item's stored secrets; omitted where items hold no secrets. */
   readonly secretOwner?: (id: string) => string;
   find(now: Configuration, id: string): PresentItem | undefined;
-  /** What an item of such content must look like; undefined when that cannot be told. */
+  /** The schema of an item with such content; undefined when it cannot be known. */
   schema(item: PlainMap): Schema | undefined;
 }
 
-/** The body of a write of one item; what it may hold is its type's to say. */
+/** The body of a write of one item; the item's type decides its content. */
 export const itemBody = z.custom<PlainMap>(isMap, 'must be a JSON object');
 
 const itemId = z.string().max(512);
@@ -46,13 +46,13 @@ const ifMatchHeader = z.string().optional();
 export const itemUpdate = z.object({ id: itemId, body: itemBody, ifMatch: ifMatchHeader });
 export const itemRemoval = z.object({ id: itemId, ifMatch: ifMatchHeader });
 
-/** What only reads answer; clients that send back what they read do not mean to change it. */
+/** Keys that only reads answer; clients that send back what they read do not mean to change them. */
 const READ_ONLY: readonly string[] = ['status', 'notifications', 'count', 'headgate'];
 
 export const writable = (body: PlainMap): PlainMap =>
   Object.fromEntries(Object.entries(body).filter(([key]) => !READ_ONLY.includes(key)));
 
-/** Whether a body says all that an item needs, so that it stands for the whole of it. */
+/** True when a body says all that an item needs, so that it replaces the whole of it. */
 function isWhole(body: PlainMap, schema: Schema | undefined): boolean {
   const [map] = schema === undefined ? [] : mapsFor(schema, body);
   if (map === undefined) return true;
@@ -229,7 +229,7 @@ interface SecretsOfItem extends Pick<SecretWrite, 'schema' | 'owner' | 'item'> {
   readonly present: PresentItem | undefined;
 }
 
-/** The item as its file may hold it, and the secrets to store before; throws as `ruleSecrets` does. */
+/** The item as its file may hold it, and the secrets to store before; throws as `applySecretRules` does. */
 export const withStoredSecrets = (
   { actor }: Call,
   { schema, owner, item, present }: SecretsOfItem,
@@ -250,7 +250,7 @@ const origin = {
   reference: () => undefined,
 };
 
-/** What to refuse an item with whose id is none: with that, and with everything else that is wrong with it. */
+/** The error of an item without a valid id: it names that, and everything else that is wrong with the item. */
 function wrongItem(resource: ResourceDefinition, item: PlainMap, idMessage: string): AppError {
   const problems = [{ path: 'id', message: idMessage }, ...others(resource, item)];
   return new AppError('invalid-request', `id: ${idMessage}`, { problems });

@@ -24,7 +24,7 @@ export const getMessage = defineVerb({
   },
 });
 
-/** Clients of the family send seconds or milliseconds; seconds stay below this until the year 5138. */
+/** Cribl-compatible clients send seconds or milliseconds; seconds stay below this until the year 5138. */
 const FIRST_MS = 100_000_000_000;
 
 const body = z.strictObject({

@@ -54,21 +54,21 @@ const MINUTE_SECONDS = 60;
 /** How a component is, or what it does. */
 interface Measure {
   readonly name: MinuteMetric;
-  /** Of a counter what the last minute brought. */
+  /** For a counter, its increase in the last minute. */
   readonly value: number;
-  /** Of a counter: a second, over the last minute. */
+  /** For a counter, its increase a second over the last minute. */
   readonly rate?: number;
 }
 
 export interface MeasuredComponent extends SeenComponent {
   readonly measures: readonly Measure[];
-  /** Whether the caller asked for a metric, by the name that it has on the wire. */
+  /** True when the caller asked for a metric, by the name that it has on the wire. */
   readonly isWanted: (name: string) => boolean;
 }
 
 const pattern = z.string().max(300);
 
-/** What the components of pipelines do now; of those that are disabled, and of what nobody told, nothing. */
+/** The present values of the components of pipelines; disabled ones, and values that were never reported, are omitted. */
 export const listMetrics = defineVerb({
   permission: 'read:inputs',
   input: z.object({
@@ -132,7 +132,7 @@ export interface TimeSpan {
 
 type Points = readonly (readonly [number, number | null])[];
 
-/** By component and metric, in the order they are asked for. */
+/** By component and metric, in the order requested. */
 async function readSeries(
   store: WorkspaceStorage['minutes'],
   components: readonly Component[],
@@ -190,12 +190,12 @@ function combine(metric: MinuteMetric, before: number, value: number): number {
 
 const MINUTE_MS = 60_000;
 const MOST_COMPONENTS = 200;
-/** Of one answer. */
+/** Values of one answer. */
 const MOST_VALUES = 50_000;
 /** Rows of one component and hour that one answer may be made of. */
 const MOST_ROWS = 10_000;
 
-/** What a component did, step by step. */
+/** A metric of a component, step by step. */
 export interface RecordedSeries extends SeenComponent {
   readonly metric: MinuteMetric;
   /** Epoch ms of the beginning of each step, and its value; null where nothing is known of it. */

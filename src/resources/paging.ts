@@ -21,7 +21,7 @@ interface PageInput {
   readonly limit?: number | undefined;
 }
 
-/** One page of a list, with what the caller asked for. */
+/** One page of a list, with the offset and limit of the query. */
 export interface ListPage<Item> {
   readonly items: readonly Item[];
   readonly offset: number;

@@ -14,16 +14,16 @@ export function mergePatch(target: unknown, patch: PlainMap): PlainMap {
   return Object.fromEntries(merged);
 }
 
-/** What there was before a write: undefined where there was nothing. */
+/** An item before a write: undefined where there was nothing. */
 export interface PreviousForm {
   /** As the file has it. */
   readonly inFile: unknown;
-  /** As it counts, every default said. */
+  /** The effective content: every default said. */
   readonly effective: unknown;
 }
 
 /**
- * A value as its file shall hold it. What still says the same keeps the form it has there, or its absence; a new key is
+ * A value in the form its file should hold. What still says the same keeps the form it has there, or its absence; a new key is
  * written only when it says something else than its default. Names stay those the file uses.
  */
 export function toFileForm(schema: Schema, value: PlainMap, before: PreviousForm): PlainMap {
@@ -72,7 +72,7 @@ function nameOf(item: unknown): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** Whether a key that is not in the file says nothing that does not hold without it. */
+/** True when a key that is not in the file says only what holds without it. */
 function canBeOmitted(fields: readonly Schema[], value: unknown, effective: unknown): boolean {
   return fields.some(field => {
     const left = z.safeParse(field, undefined);

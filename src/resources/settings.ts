@@ -17,7 +17,7 @@ import { defineVerb } from './verb.ts';
 /** Effective settings, whose secrets serialise as masks, and what is to be known of some of them. */
 export interface SettingsView<Content extends object> {
   readonly settings: Content;
-  /** Which settings wait for a restart, and which the file does not decide; by their paths in `settings`. */
+  /** Settings that wait for a restart, or that the file does not decide; by their paths in `settings`. */
   readonly notes: readonly Problem[];
 }
 
@@ -45,14 +45,14 @@ const notesOf = ({ overridden, waiting }: Configuration): Problem[] => [
 ];
 
 interface SettingsChange<Content extends object> {
-  /** Of all settings. */
+  /** A patch of all settings. */
   readonly patch: PlainMap;
   readonly ifMatch: string | undefined;
-  /** What the caller sees, whose tag `ifMatch` is. */
+  /** The caller's view; `ifMatch` is its tag. */
   readonly view: (configuration: Configuration) => SettingsView<Content>;
 }
 
-/** Merges into headgate.yml and answers what is in force then. Throws as `house.save` does, and for `ifMatch`. */
+/** Merges into headgate.yml and answers the active settings. Throws as `context.save` does, and for `ifMatch`. */
 async function changeSettings<Content extends object>(
   call: Call,
   { patch, ifMatch, view }: SettingsChange<Content>,
@@ -120,7 +120,7 @@ const withoutSection = (path: string): string => path.replace(/^auth\./, '');
 export interface SystemInfo {
   readonly hostname: string;
   readonly version: string;
-  /** What the installation calls itself. */
+  /** The name of the installation. */
   readonly instance: string;
   readonly apiPort: number;
   readonly uptimeSeconds: number;
@@ -132,7 +132,7 @@ export interface SystemInfo {
   readonly os: { readonly platform: string; readonly arch: string; readonly release: string };
 }
 
-/** What the server runs on, asked anew each time. */
+/** The machine that the server runs on, read anew each time. */
 export const getSystemInfo = defineVerb({
   permission: 'read:settings',
   input: z.object({}),

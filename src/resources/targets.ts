@@ -42,7 +42,7 @@ export interface DescribedTarget {
   readonly settings: CommonSettings;
   /** The open incident of a target that fails. */
   readonly failure: IncidentRow | undefined;
-  /** Why what is due for it waits its turn, when it does. */
+  /** Why deliveries to it that are due wait, when they do. */
   readonly heldBecause: string | undefined;
 }
 
@@ -170,7 +170,9 @@ const body = z
       .describe('Who gets the test of an smtp target; of other types nobody asks.'),
     target: itemBody
       .optional()
-      .describe('Settings to test in place of those in force, as an update takes them; nothing keeps them.'),
+      .describe(
+        'Settings to test in place of the active ones, as an update takes them; they are not stored.',
+      ),
   })
   .optional();
 

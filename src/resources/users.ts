@@ -14,7 +14,7 @@ const line = (longest: number) =>
     .max(longest)
     .refine(text => !/[\p{Cc}\p{Cs}]/u.test(text), 'must not hold control characters');
 
-/** What is said of a person; null takes it back. */
+/** Fields of a person; null removes one. */
 const personFields = {
   email: line(254).nullish().describe('Where mail reaches the user.'),
   first: line(140).nullish(),
@@ -34,13 +34,13 @@ const roles = z
     'Each role holds the ones after it: admin, editor, notification_admin, reader, user. The strongest counts.',
   );
 
-/** The family's tools send it. There are none here. */
+/** Tools of Cribl-compatible clients send it. There are none here. */
 const teams = z.array(z.string()).max(0).nullish().describe('There are no teams: always empty.');
 
-/** Roles hold each other, so the strongest says it all; nobody has less than `user`. */
+/** Roles include each other, so the strongest one is enough; nobody has less than `user`. */
 const strongestRole = (given: readonly Role[]): Role => ROLES.find(role => given.includes(role)) ?? 'user';
 
-/** What the store keeps of a text that was taken back. */
+/** The stored form of a text; one that was removed is stored as ''. */
 const textOrEmpty = (text: string | null | undefined): string | undefined => (text === null ? '' : text);
 
 /** Local users by name. */
@@ -93,7 +93,7 @@ export const createUser = defineVerb({
 });
 
 /**
- * What is left out stays. A new password of somebody else is one to be changed at the next login, unless the body
+ * Omitted fields stay. A new password of somebody else is one to be changed at the next login, unless the body
  * says otherwise; the own one needs the present one.
  */
 export const updateUser = defineVerb({
@@ -104,7 +104,7 @@ export const updateUser = defineVerb({
       id: z.string().optional(),
       username: z.string().optional(),
       password: z.string().optional(),
-      currentPassword: z.string().optional().describe('Of whoever calls, to change their own password.'),
+      currentPassword: z.string().optional().describe('Of the caller, to change their own password.'),
       ...personFields,
       roles: roles.optional(),
       teams,

@@ -11,7 +11,7 @@ export interface Verb<Input, Output> {
   readonly permission: Permission | 'any actor';
   /** One map for what the path, the query (`limit`), the body (`body`) and the header (`ifMatch`) bring. */
   readonly input: z.ZodType<Input> & { readonly shape: z.core.$ZodShape };
-  /** Whether it is open to whoever has to change the own password first. */
+  /** Set when it is open to users who have to change their password first. */
   readonly isOpenBeforePasswordChange?: true;
   run(call: Call, input: Input): Promise<Output> | Output;
 }
@@ -70,7 +70,7 @@ export function runVerb<
   );
 }
 
-/** A refusal that names every problem; paths in the body are told as its sender knows them. */
+/** A refusal that names every problem; paths in the body are shown as its sender knows them. */
 export function invalidInput(error: z.ZodError): AppError {
   const problems = error.issues.map(issue => ({
     path: z.core.toDotPath(issue.path[0] === 'body' ? issue.path.slice(1) : issue.path),

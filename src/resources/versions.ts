@@ -129,7 +129,7 @@ export const countVersions = defineVerb({
   },
 });
 
-/** Files that are not in force as they are on disk, because of errors in them. All else is a version already. */
+/** Files that are not active as they are on disk, because of errors in them. All else is a version already. */
 export const getVersionStatus = defineVerb({
   permission: 'read:settings',
   input: z.object({}),

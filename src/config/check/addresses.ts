@@ -40,7 +40,7 @@ export function encryptedOrigin(value: unknown): string | undefined {
   return protocol === 'https:' ? origin : undefined;
 }
 
-/** Addresses of pipelines and of the provider of identities that nothing will be asked of, as above. */
+/** Addresses of pipelines and of the identity provider that nothing will connect to, as above. */
 export function forbiddenSettings({ auth, pipelines }: Settings, guard: AddressGuard): ItemFinding[] {
   const asked = [
     { path: ['auth', 'openid', 'issuer'], value: auth.openid?.issuer },
@@ -55,7 +55,7 @@ export function forbiddenSettings({ auth, pipelines }: Settings, guard: AddressG
   });
 }
 
-/** Which address it is and why nothing may be connected to it; undefined for what may be, and for a name. */
+/** The address and why nothing may be connected to it; undefined for an allowed address, and for a name. */
 function refusalOf(value: unknown, guard: AddressGuard): string | undefined {
   const address = addressIn(value);
   const refusal = address === undefined ? undefined : guard.refusal(address);

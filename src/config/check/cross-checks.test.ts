@@ -54,7 +54,7 @@ describe('a notification on pipelines', () => {
       expect.stringMatching(/no pipeline has the id 'edgy'.*did you mean 'edge'.*\.conf\.name\)$/),
     ]);
     expect(warnings("name: 'x*'")).toEqual([
-      expect.stringContaining("no pipeline has an id like 'x*'; nothing is told until one has"),
+      expect.stringContaining("no pipeline has an id like 'x*'; nothing is sent until one has"),
     ]);
     expect(warnings('name: edge, __workerGroup: east')).toEqual([
       expect.stringContaining("no pipeline in the group 'east' has the id 'edge'"),

@@ -39,7 +39,7 @@ export function crossCheck({ targets, notifications, graph }: CrossCheckInput): 
   };
 }
 
-/** The notification with ids nobody has, and those of default targets, exchanged for what stands in. */
+/** The notification with unknown ids, and those of default targets, replaced by the target that a default target names. */
 export function withDefaultTarget(notification: Notification, graph: TargetGraph): Notification {
   if (graph.defaultTarget === undefined) return notification;
   const targets = notification.targets.map(id => resolveTarget(graph, id) ?? id);
@@ -117,6 +117,6 @@ export function unknownPipeline(
   const ids = pipelines.map(({ id }) => id);
   const message = isExact(selector)
     ? `no pipeline${where} has the id ${quote(name)}${didYouMean(name, ids)}`
-    : `no pipeline${where} has an id like ${quote(name)}; nothing is told until one has`;
+    : `no pipeline${where} has an id like ${quote(name)}; nothing is sent until one has`;
   return [{ ...origin.place([...item.path, 'conf', 'name']), message }];
 }

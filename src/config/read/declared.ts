@@ -5,7 +5,7 @@ import type { ConfigProblem } from '../problems.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
 
-/** What is known of an item of inputs.yml or outputs.yml; every other key is kept as it is. */
+/** An item of inputs.yml or outputs.yml; every other key is kept as it is. */
 export const declaredSchema = z.looseObject({
   id: identifier.describe('Unique identifier within its file.'),
   type: z.string().min(1).max(255).describe("The engine's word for its kind, such as syslog or s3."),

@@ -17,7 +17,7 @@ import { clearText, filesRefused } from './settings.ts';
 
 export interface TargetReading {
   readonly target: Target | undefined;
-  /** What the target was made of: the item with its references resolved. */
+  /** The item with its references resolved. */
   readonly resolved?: unknown;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
@@ -114,7 +114,7 @@ function wholeSchema(conditionId: unknown): z.ZodType {
   return notificationSchema.extend({ conf: optionalMap(condition.schema) });
 }
 
-/** Every map's schema may be asked about an empty map: what is missing in it is then told. */
+/** A missing map is checked as an empty one, so that the keys missing in it are reported. */
 const optionalMap = <Map extends Schema>(schema: Map) => z.prefault(schema, {} as z.input<Map>);
 
 interface Attempt<Result> {

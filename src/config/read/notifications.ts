@@ -25,7 +25,7 @@ import type { SettingsReading } from './settings.ts';
 interface NotificationsReading {
   readonly targets: readonly Target[];
   readonly notifications: readonly Notification[];
-  /** What each target was made of. */
+  /** The items of the targets, references resolved. */
   readonly resolvedTargets: readonly unknown[];
   readonly targetItems: readonly ConfigItem[];
   readonly notificationItems: readonly ConfigItem[];
@@ -35,11 +35,11 @@ interface NotificationsReading {
   readonly files: readonly string[];
 }
 
-/** What of headgate.yml the items are held against. */
+/** The parts of headgate.yml that items are checked with. */
 type SettingsContext = Pick<SettingsReading, 'pipelines' | 'settings' | 'origin'>;
 
 const SECTIONS = ['targets', 'notifications'];
-/** While the settings are unreadable only what is never allowed can be told. */
+/** While the settings are unreadable only addresses that are never allowed are reported. */
 const ANY_ADDRESS: AddressPolicy = { privateAddresses: 'allow', allowedAddresses: [] };
 
 /** Reads notifications.yml: each item by itself, then all of them together. */

@@ -104,7 +104,7 @@ function missingEmailScope({ auth, hosted }: Settings, origin: ValueOrigin): Con
   return [{ ...origin.place(['auth', 'openid', 'scope']), message }];
 }
 
-/** A known key without a value counts as one that was left out. */
+/** A known key without a value counts as omitted. */
 function withoutNulls(schema: Schema, value: unknown): unknown {
   const map = layers(schema).find(layer => layer instanceof z.ZodObject);
   if (map === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -157,7 +157,7 @@ function sharedTokens(value: unknown, origin: ValueOrigin): ConfigProblem[] {
   });
 }
 
-/** What whoever runs the installation decides, and files of theirs. */
+/** Settings that the operator decides, and files, which are the operator's. */
 const refusedToWorkspaces = (
   restrictions: WorkspaceRestrictions,
   value: unknown,

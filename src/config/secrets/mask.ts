@@ -164,7 +164,7 @@ function targetsIn(items: unknown): [string, PlainMap][] {
   return named.flatMap(([id, item]): [string, PlainMap][] => (isMap(item) ? [[id, item]] : []));
 }
 
-/** What stands in the same place now. */
+/** The value in the same place now. */
 function presentAt(now: unknown, old: unknown, path: Path): unknown {
   const [step, ...rest] = path;
   return step === undefined ? now : presentAt(counterpart(now, old, step), childOf(old, step), rest);

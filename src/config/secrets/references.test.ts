@@ -47,7 +47,7 @@ describe('secrets', () => {
     ]);
   });
 
-  it('tell which files they came from, so that these are watched, too', () => {
+  it('list the files they came from, so that these are watched, too', () => {
     const { files } = loadGiven({ notifications: hook("'${file:/nowhere/at/all}'") });
     expect(files).toContain('/nowhere/at/all');
   });

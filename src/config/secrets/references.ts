@@ -8,7 +8,6 @@ import { bearsSecret, childOf, childrenOf, isSecretText, type Schema, schemasAt 
 import type { Path } from '../yaml/places.ts';
 
 const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
-/** Whether the text stands for another that is kept elsewhere. */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && REFERENCE.test(value);
 
 const REMEDY = 'write ${env:NAME}, ${file:/path} or ${secret:NAME}';
@@ -19,9 +18,9 @@ export interface ReferenceSources {
   readonly environment: ProcessEnvironment;
   /** The text of a stored secret. Absent where no store is open, as in `headgate check`. */
   readonly secretOf?: ((name: string) => string | undefined) | undefined;
-  /** Set where whoever asks must not learn what references stand for: then none is looked up. */
+  /** Set where the caller must not learn the values of references: then none is looked up. */
   readonly sealed?: true;
-  /** Set where files and variables are those of somebody else. */
+  /** Set where files and variables are the operator's: then only stored secrets are looked up. */
   readonly restrictions?: WorkspaceRestrictions | undefined;
 }
 
@@ -38,7 +37,7 @@ export interface Resolved {
   readonly problems: readonly Unresolved[];
   /** References that cannot be looked up here and may be right elsewhere. */
   readonly unknown: readonly Unresolved[];
-  /** Files that were asked for, whether they could be read or not. */
+  /** Files that were named, whether or not they could be read. */
   readonly files: readonly string[];
 }
 

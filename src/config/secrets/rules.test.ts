@@ -169,7 +169,7 @@ describe('another destination', () => {
     expect(rule({ ...open, url: URL_B }).value).toEqual({ ...open, url: URL_B });
   });
 
-  it('is told by what counts, not by what the file says', () => {
+  it('is found by the effective content, not by the content of the file', () => {
     const inFile = { ...HELD, url: '${env:WHERE}' };
     expect(rule({ ...FORCE }, { inFile }).value).toMatchObject({ token: '${secret:t}' });
     expect(refusal({ ...FORCE, url: URL_B }, { inFile })).toMatchObject({ code: 'unprocessable' });

@@ -24,15 +24,15 @@ import { SECRET_NAME } from './store.ts';
 /** A write of an item over the API, before it is known what may stand in the file. */
 export interface SecretWrite {
   readonly schema: Schema;
-  /** What names of stored secrets begin with: `target_ops_hook`, `settings`. */
+  /** The prefix of names of stored secrets: `target_ops_hook`, `settings`. */
   readonly owner: string;
-  /** As it shall be: secrets that were not sent are masked. */
+  /** The new content; secrets that were not sent are masked. */
   readonly item: PlainMap;
   /** As the file has it; undefined for a new one. */
   readonly inFile: PlainMap | undefined;
-  /** As it counts, every default said, secrets masked. */
+  /** The effective content: every default said, secrets masked. */
   readonly effective: PlainMap | undefined;
-  /** Whether the writer may refer to any stored secret, as `update:settings` allows. */
+  /** True when the writer may refer to any stored secret, as `update:settings` allows. */
   readonly mayRefer: boolean;
 }
 
@@ -52,7 +52,7 @@ interface SecretPosition {
   readonly names: readonly string[];
   readonly inFile: unknown;
   readonly effective: unknown;
-  /** Whether secrets here would go elsewhere than where they were entered for. */
+  /** True when secrets here would go to another destination than the one they were entered for. */
   readonly moved: boolean;
 }
 
@@ -159,7 +159,7 @@ function inMap(here: SecretPosition, map: PlainMap, key: string, moved: boolean)
   };
 }
 
-/** Whether what decides where secrets are sent is no longer what it was. */
+/** True when a setting that decides where secrets are sent has changed. */
 function hasMoved(map: PlainMap, { schemas, inFile, effective }: SecretPosition): boolean {
   if (!isMap(effective)) return false;
   return schemas
@@ -190,7 +190,7 @@ function storedName(steps: readonly string[]): string {
   const whole = steps.join('_');
   const plain = whole.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (plain === whole && SECRET_NAME.test(plain)) return plain;
-  // What had to be cut or replaced is told apart by its digest.
+  // Names that had to be cut or replaced differ by a digest.
   return `${plain.slice(0, 90)}_${createHash('sha256').update(whole).digest('hex').slice(0, 12)}`;
 }
 

@@ -83,7 +83,7 @@ describe('a secret', () => {
     expect([store.get('hook'), store.list()]).toEqual([undefined, []]);
   });
 
-  it('is replaced by a later one, and says when and by whom', async () => {
+  it('is replaced by a later one, and says when it was stored and its author', async () => {
     await store.put('hook', 'first', 'ada');
     clock.step(5000);
     await store.put('hook', 'second', 'bob');
@@ -197,7 +197,7 @@ describe('many at once', () => {
 });
 
 describe('listeners', () => {
-  it('are told after the value is on disk, and no longer once they ended it', async () => {
+  it('are notified after the value is on disk, and no longer once they unsubscribed', async () => {
     const told: unknown[] = [];
     const end = store.subscribe(name => {
       told.push(name, store.get(name));

@@ -17,11 +17,11 @@ export interface SecretStore {
   get(name: string): string | undefined;
   /** By name; those whose value cannot be decrypted too. */
   list(): readonly SecretMetadata[];
-  /** As `SecretWriter.put`; once it is on disk, listeners are told. */
+  /** As `SecretWriter.put`; once it is on disk, listeners are notified. */
   put: SecretWriter['put'];
-  /** Answers what it removed; once it is off the disk, listeners are told. */
+  /** Answers what it removed; once it is off the disk, listeners are notified. */
   remove(name: string): Promise<SecretMetadata | undefined>;
-  /** Takes over what other processes have stored or removed; listeners are told of each change. */
+  /** Takes over what other processes have stored or removed; listeners are notified of each change. */
   refresh(): Promise<void>;
   /** Calls back with the name after each change. Returns the call that ends it. */
   subscribe(listener: (name: string) => void): Cancel;
@@ -115,12 +115,12 @@ const withRemedy = (error: unknown, name: string): AppError =>
     cause: error,
   });
 
-/** What may stand in `${secret:NAME}`. */
+/** A name in `${secret:NAME}`. */
 export const SECRET_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const MOST_BYTES = 64 * 1024;
 const MOST_SECRETS = 10_000;
 
-/** What may be told of a secret. Times are epoch ms. */
+/** A secret without its value. Times are epoch ms. */
 export interface SecretMetadata {
   readonly name: string;
   readonly createdAt: number;
@@ -142,7 +142,7 @@ export interface SecretWriter {
    * name or value that is not allowed, `conflict` when there are 10,000 others.
    */
   put(name: string, value: string, author: string): Promise<SecretMetadata>;
-  /** Whether it was there. */
+  /** Resolves to false when there was none. */
   remove(name: string): Promise<boolean>;
 }
 
@@ -199,7 +199,6 @@ function assertValue(value: string): void {
 const invalid = (path: string, message: string): AppError =>
   new AppError('invalid-request', `the secret's ${path} ${message}`, { problems: [{ path, message }] });
 
-/** What keeps secrets that are written. */
 export type WritableSecrets = Pick<SecretStore, 'get' | 'put' | 'remove'>;
 
 export interface SecretWrites {

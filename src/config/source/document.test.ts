@@ -53,7 +53,7 @@ describe('the configuration of a workspace that has no files', () => {
   const urls = (holder: ConfigurationHolder): unknown[] =>
     holder.get().targets.map(({ settings }) => settings.description);
 
-  it('begins empty, and keeps a change for whoever opens it next', async () => {
+  it('begins empty, and keeps a change for the next process that opens it', async () => {
     const holder = await open();
     expect(holder.get().targets).toEqual([]);
     await holder.save(change(target({ ...HOOK, description: 'first' })));
@@ -61,14 +61,14 @@ describe('the configuration of a workspace that has no files', () => {
     expect(urls(await open())).toEqual(['first']);
   });
 
-  it('is read again by other processes as soon as they are told', async () => {
+  it('is read again by other processes as soon as they are notified', async () => {
     const [one, other] = [await open(), await open()];
     other.watch();
     await one.save(change(target({ ...HOOK, description: 'told' })));
     await expect.poll(() => urls(other)).toEqual(['told']);
   });
 
-  it('is read again within seconds by a process that nobody tells', async () => {
+  it('is read again within seconds by a process that nobody notifies', async () => {
     const [one, other] = [await open(), await open(false)];
     other.watch();
     await one.save(change(target({ ...HOOK, description: 'found' })));

@@ -21,15 +21,14 @@ export interface CheckedChange {
 
 /** Where a configuration stands: in files of a folder, or in a document of the store. */
 export interface ConfigurationSource {
-  /** What a load reads. */
   sources(): Sources;
-  /** What a change of this configuration is checked with. */
+  /** The sources that a change of this configuration is checked with. */
   sourcesForChange(now: Configuration): Sources;
-  /** Whether it differs from what the last load read. A document is read anew for the answer. */
+  /** True when it differs from what the last load read. A document is read anew for the answer. */
   hasChanged(): Promise<boolean>;
   /** To be called before a load reads; the answer is called with what the load has read. */
   beginLoad(): (result: LoadResult) => void;
-  /** Whether a change can be invalid because of files outside the configuration, such as files of secrets. */
+  /** A change can then be invalid because of files outside the configuration, such as files of secrets. */
   readonly refersToFiles: boolean;
   /**
    * Writes a change and its secrets, all or nothing. Rejects with `configuration-read-only`, `unavailable` when there is no

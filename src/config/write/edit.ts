@@ -38,7 +38,7 @@ import { readYaml } from '../yaml/parse.ts';
 import { entryText, flowEntry } from '../yaml/render.ts';
 import { lineBreakOf, type Outline, outline, type TextSpan } from '../yaml/spans.ts';
 
-/** A file before a change, and what it shall hold after. */
+/** A file before a change, and its content after. */
 interface EditTask {
   readonly edit: ConfigEdit;
   readonly sheet: CommentedText;
@@ -86,7 +86,7 @@ function read(text: string): PlainMap | undefined {
   return document !== undefined && problems.length === 0 && isMap(value) ? value : undefined;
 }
 
-/** What the file shall hold. */
+/** The content the file should have. */
 function expected(before: PlainMap, { section, id, value }: ConfigEdit): PlainMap {
   const item = value === undefined ? undefined : plainCopy(value);
   if (section === 'settings') return item ?? {};
@@ -176,7 +176,7 @@ function rewriteInSection(task: EditTask): string | undefined {
 const applySplices = (text: string, splices: readonly Splice[] | undefined): string | undefined =>
   splices === undefined ? undefined : spliced(text, splices);
 
-/** Whatever went wrong on the way: only a text that reads as asked and has every comment is written. */
+/** A last check: only a text that reads as requested and has every comment is written. */
 function isAsAsked(task: EditTask, result: string): boolean {
   if (!isDeepStrictEqual(read(result), task.after)) return false;
   const kept = textsOf(result, outline(result));
@@ -215,14 +215,14 @@ const FILE_OF: Readonly<Record<ConfigSection, FileName>> = {
 
 /** A change as data. */
 export interface ChangeInput {
-  /** The files as they are in force. */
+  /** The active files. */
   readonly now: FileTexts;
   readonly edits: readonly ConfigEdit[];
-  /** Files that shall read otherwise as a whole. */
+  /** New texts of whole files. */
   readonly texts: FileTexts;
 }
 
-/** The files that a change makes read otherwise. Throws `conflict` where only a person can edit. */
+/** The files that a change changes. Throws `conflict` where only a person can edit. */
 export function changedTexts({ now, edits, texts }: ChangeInput): FileTexts {
   const wanted: Partial<Record<FileName, string>> = { ...texts };
   for (const edit of edits) {
@@ -253,7 +253,8 @@ export function refuseUnsound(
     problems,
   });
 }
-/** What only warns in a file is refused from whoever can be told at once. */
+
+/** Only a warning in a file, it is an error in a change, as the answer reaches its author at once. */
 function addressProblems(
   { data, values }: Extract<ReadConfiguration, { readonly ok: true }>,
   edits: readonly ConfigEdit[],

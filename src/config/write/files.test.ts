@@ -76,7 +76,7 @@ describe('the file system', () => {
     expect(read()).toContain('space again');
   });
 
-  it('may be read-only, which a change is told', async () => {
+  it('may be read-only, which a change is refused with', async () => {
     const folder = configFolder();
     const disk = mountSmallDisk(folder, '1m');
     writeFileSync(join(folder, 'notifications.yml'), FILE);

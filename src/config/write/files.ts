@@ -21,9 +21,9 @@ import { signature } from '../watch.ts';
 
 export interface FileWrite extends SecretWrites {
   readonly folder: string;
-  /** What the files shall read. */
+  /** The new texts. */
   readonly texts: FileTexts;
-  /** What they read so far. */
+  /** The texts before. */
   readonly before: FileTexts;
 }
 
@@ -57,9 +57,9 @@ export async function writeTexts(writing: FileWrite): Promise<ReadonlyMap<string
 
 /** A text on disk, beside the file whose place it can take. */
 export interface StagedFile {
-  /** What the file's signature will be once this is in its place. */
+  /** The file's signature once this is in its place. */
   readonly signature: string;
-  /** Takes the file's place at once: whoever reads meets the old text or the new one. */
+  /** Replaces the file at once: a reader meets the old text or the new one. */
   put(): Promise<void>;
   discard(): Promise<void>;
 }
@@ -124,7 +124,7 @@ async function write(path: string, text: string, ownership: FileOwnership | unde
 }
 
 async function copyOwnership(file: FileHandle, { mode, uid, gid }: FileOwnership): Promise<void> {
-  // Only root may give files away; another's file then becomes that of whoever runs Headgate.
+  // Only root may give files away; otherwise the file becomes that of the user that runs Headgate.
   await file.chown(uid, gid).catch(() => {});
   await file.chmod(mode & 0o7777);
 }

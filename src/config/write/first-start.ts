@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../configuration.ts';
 
 const SETTINGS = `# Headgate's own settings. Every key is optional; what stands here are examples and defaults.
-# A change is taken up at once where a restart is not mentioned. "headgate check" tells what is wrong.
+# A change is taken up at once where a restart is not mentioned. "headgate check" shows what is wrong.
 
 # instance:
 #   name: headgate                             # cribl_host of the events
 #   externalUrl: https://headgate.example.com  # links in messages begin with it
-#   heartbeatUrl: \${env:HEARTBEAT_URL}         # asked every 30s while all is well; tells a service elsewhere when it is not
+#   heartbeatUrl: \${env:HEARTBEAT_URL}         # asked every 30s while all is well; so that a service elsewhere can alert when it is not
 
 # api:
 #   host: 127.0.0.1            # needs a restart
@@ -55,7 +55,7 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 #   token: \${env:METRICS_TOKEN}   # for /metrics from other machines; without it only this one may read
 `;
 
-const NOTIFICATIONS = `# Who is told, and about what. Changes are taken up at once; a file with errors changes nothing.
+const NOTIFICATIONS = `# Who is notified, and about what. Changes are taken up at once; a file with errors changes nothing.
 
 # targets:
 #   - id: ops_hook

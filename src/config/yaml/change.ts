@@ -91,7 +91,7 @@ function mapPlan(span: TextSpan, before: PlainMap, after: PlainMap): Plan {
   };
 }
 
-/** Items are told apart by what they are called, or else by place. */
+/** Items are matched by their id or name, or else by place. */
 function listPlan(before: readonly unknown[], after: readonly unknown[]): Plan {
   const from = before.map(itemKey);
   const to = after.map(itemKey);
@@ -157,7 +157,7 @@ function emptied({ kind, key, lead }: TextSpan): Splice[] {
   return key === undefined ? [] : [{ start: lead, end: lead, text: kind === 'map' ? ' {}' : ' []' }];
 }
 
-/** Chooses comments that stay although what they stand in goes. */
+/** Chooses comments that stay although the text around them is removed. */
 type Stays = (comment: YamlComment) => boolean;
 
 /** Takes entries out that stand on lines of their own, their comments left on such lines. */
@@ -200,7 +200,7 @@ function addInBlock({ text }: CommentedText, { entries }: TextSpan, texts: reado
 const behindLine = (text: string, end: number): number =>
   end > 0 && text[end - 1] === '\n' ? end : endOfLine(text, end).next;
 
-/** Over lines that hold nothing but a comment deeper than `column`. */
+/** Skips lines that hold nothing but a comment deeper than `column`. */
 function behindComments(text: string, from: number, column: number): number {
   let at = from;
   for (;;) {

@@ -80,7 +80,7 @@ const refused = (problems: readonly YamlProblem[]): YamlResult => ({ document: u
 const located = (places: TextPositions, findings: readonly StructureFinding[]): YamlProblem[] =>
   findings.map(({ offset, message }) => ({ ...places.at(offset), message }));
 
-/** Only the parser's reason is told: its full message shows the lines around, secrets included. */
+/** Only the parser's reason is shown: its full message shows the lines around, secrets included. */
 function yamlProblem(error: unknown): YamlProblem {
   if (!(error instanceof YAMLException))
     return { line: 1, column: 1, message: `cannot be read as YAML: ${reasonOf(error)}` };

@@ -20,9 +20,9 @@ interface Spot {
 }
 
 export interface TextPositions {
-  /** Of the value at the path, or of the deepest thing on the way to it that exists. */
+  /** The place of the value at the path, or of the deepest thing on the way to it that exists. */
   of(path: Path): TextPosition;
-  /** Of the key that ends the path. */
+  /** The place of the key that ends the path. */
   ofKey(path: Path): TextPosition;
   at(offset: number): TextPosition;
   /** Keys that stand a second time in their map. */
@@ -143,7 +143,7 @@ function endOf(event: Event): number {
   return event.type === EVENT_ID.ALIAS ? event.anchorEnd : offsetOf(event);
 }
 
-/** The dash of an empty list item: events do not tell, so it is looked for behind what came before. */
+/** The dash of an empty list item: events do not hold it, so it is searched for behind the value before. */
 function dashOffset(text: string, frame: Frame, from: number): number {
   if (frame.spot.offset < 0) return -1;
   let index = frame.count === 0 ? frame.spot.offset : from;

@@ -61,7 +61,7 @@ const entryTexts = (map: object, column: number): string[] =>
 const fitsOneLine = (list: readonly unknown[]): boolean =>
   list.every(item => typeof item !== 'object' || item === null) && flowText(list).length <= WIDEST_LIST;
 
-/** Whether a text reads best as lines of its own: it has several, and nothing that only quotes can show. */
+/** A text reads best as lines of its own when it has several, and nothing that only quotes can show. */
 const isLiteral = (text: string): boolean =>
   text.includes('\n') &&
   /^[^\s\p{C}]/u.test(text) &&

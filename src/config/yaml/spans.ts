@@ -15,9 +15,9 @@ import { offsetOf } from './structure.ts';
 /** Where a value lies in a text. Offsets; ends are exclusive. */
 export interface TextSpan {
   readonly kind: 'scalar' | 'block-scalar' | 'map' | 'list' | 'alias' | 'empty';
-  /** Of a collection: written with brackets. */
+  /** For a collection: written with brackets. */
   readonly flow: boolean;
-  /** Of a map's entry. */
+  /** The key of an entry of a map. */
   readonly key: string | undefined;
   /** Where the entry begins: its key, its dash, or the value itself in a list with brackets. */
   readonly head: number;
@@ -25,7 +25,7 @@ export interface TextSpan {
   readonly lead: number;
   /** Where the value begins; equals `end` for an empty one. */
   readonly start: number;
-  /** Of a collection without brackets it is that of its last entry. */
+  /** A collection without brackets ends with its last entry. */
   end: number;
   /** It or something within has an anchor or is an alias. */
   anchored: boolean;
@@ -147,7 +147,7 @@ function kindOf(event: ScalarEvent | AliasEvent | Collection): TextSpan['kind'] 
   }
 }
 
-/** A block scalar begins at its `|` or `>`: its event tells only of the lines below. */
+/** A block scalar begins at its `|` or `>`: its event covers only the lines below. */
 function startOf(text: string, event: ScalarEvent | AliasEvent | Collection, lead: number): number {
   if (event.type === EVENT_ID.SCALAR && isBlock(event)) return skipTo(text, lead, /[|>]/);
   const offset = offsetOf(event);

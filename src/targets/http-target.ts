@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import * as z from 'zod';
 import type { RetrySchedule } from '../lib/backoff.ts';
-import type { HttpAnswer } from '../lib/http/client.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { HttpAnswer, HttpClient, HttpRequest } from '../lib/http/client.ts';
 import { HttpFailure } from '../lib/http/failure.ts';
 import { MASK, maskSecrets } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
@@ -88,7 +89,7 @@ const waitsForTimeout = ({ timeoutRetrySettings: own }: RetrySettings): RetrySch
   own?.timeoutRetry ? toWaits(own) : undefined;
 
 /** Bytes a target reads of an answer: a short one is read to its end, so that its connection can be used again. */
-export const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_SHOWN_BYTES = 2048;
 
 export interface HttpExchange {
@@ -98,6 +99,46 @@ export interface HttpExchange {
   readonly secrets: readonly string[];
   /** Epoch milliseconds, for a Retry-After that is a date. */
   readonly now: number;
+}
+
+/** One request of a target, and how its failures are retried and shown. */
+export interface TargetRequest
+  extends Pick<HttpExchange, 'url' | 'retries' | 'secrets'>,
+    Pick<HttpRequest, 'skipsVerification' | 'closesConnection' | 'isRoundRobin'> {
+  readonly method?: HttpRequest['method'];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer;
+  /** 30 seconds when left out. */
+  readonly timeoutMs?: number;
+}
+
+interface RequestContext {
+  readonly http: Pick<HttpClient, 'request'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly signal: AbortSignal;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Sends one request; `classify` says what the answer means. Rejects with what is no failure of the exchange. */
+export async function sendRequest(
+  { retries, secrets, ...request }: TargetRequest,
+  { clock, http, signal }: RequestContext,
+  classify: (answer: HttpAnswer, exchange: HttpExchange) => Outcome = classifyAnswer,
+): Promise<Outcome> {
+  try {
+    const answer = await http.request({
+      method: 'POST',
+      timeoutMs: TIMEOUT_MS,
+      ...request,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      proxied: true,
+      signal,
+    });
+    return classify(answer, { url: request.url, retries, secrets, now: clock.now() });
+  } catch (error) {
+    return classifyFailure(error, retries);
+  }
 }
 
 /** A receiver that is busy, limiting or broken for now. RFC 9110 section 15, RFC 8470 section 5.2, RFC 6585 section 4. */
@@ -155,14 +196,19 @@ export function redactedAnswer(
   return { httpStatus: status, ...(text !== '' && { answer: text }) };
 }
 
-/** What it means that no answer came. Anything but a failure of the exchange is thrown again. */
+/** A failure before any answer. Anything but a failure of the exchange is thrown again. */
 export function classifyFailure(error: unknown, retries: RetrySettings): Outcome {
   if (!(error instanceof HttpFailure)) throw error;
-  const { reason: kind, message: reason } = error;
+  const waits = error.reason === 'timeout' ? waitsForTimeout(retries) : undefined;
+  return { ...classifyConnectionFailure(error), ...(waits && { waits }) };
+}
+
+/** The same for what retries by the schedule alone. */
+export function classifyConnectionFailure({ message: reason, reason: kind }: HttpFailure): Outcome {
   if (kind === 'forbidden-address') return { kind: 'refused', reason };
-  if (kind === 'tls') return { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true };
-  const waits = kind === 'timeout' ? waitsForTimeout(retries) : undefined;
-  return { kind: 'retry', reason, ...(waits && { waits }) };
+  return kind === 'tls'
+    ? { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true }
+    : { kind: 'retry', reason };
 }
 
 const statusText = (status: number): string => {

@@ -4,11 +4,9 @@ import { type HeadgateEvent, parseSeverity } from '../../events/event.ts';
 import { httpUrl, secretText } from '../../lib/schemas.ts';
 import { truncate, wellFormedJson } from '../../lib/text.ts';
 import { VERSION } from '../../lib/version.ts';
-import { classifyAnswer, classifyFailure, MAX_ANSWER_BYTES, retrySettings } from '../http-target.ts';
+import { retrySettings, sendRequest } from '../http-target.ts';
 import type { Outcome } from '../outcome.ts';
 import { commonSettings, defineTarget } from '../target.ts';
-
-const TIMEOUT_MS = 30_000;
 
 /** Integration keys have 32 characters; other lengths are left to the service to refuse. */
 const routingKey = secretText.refine(secret => /^[\x21-\x7e]{1,255}$/.test(secret.reveal()), {
@@ -50,22 +48,10 @@ export const pagerDuty = defineTarget({
     if (event === undefined) return { kind: 'sent' };
     const { url } = settings;
     const key = settings.routingKey.reveal();
-    try {
-      const answer = await context.http.request({
-        url,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'user-agent': `headgate/${VERSION}` },
-        body: pagerDutyEvent(event, { ...settings, routingKey: key }),
-        timeoutMs: TIMEOUT_MS,
-        maxAnswerBytes: MAX_ANSWER_BYTES,
-        proxied: true,
-        signal: context.signal,
-      });
-      const exchange = { url, retries: settings, secrets: [key], now: context.clock.now() };
-      return withKeyRemedy(classifyAnswer(answer, exchange));
-    } catch (error) {
-      return classifyFailure(error, settings);
-    }
+    const headers = { 'content-type': 'application/json', 'user-agent': `headgate/${VERSION}` };
+    const body = pagerDutyEvent(event, { ...settings, routingKey: key });
+    const request = { url, headers, body, retries: settings, secrets: [key] };
+    return withKeyRemedy(await sendRequest(request, context));
   },
 });
 

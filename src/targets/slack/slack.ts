@@ -6,18 +6,15 @@ import { secretUrl } from '../../lib/schemas.ts';
 import { VERSION } from '../../lib/version.ts';
 import {
   classifyAnswer,
-  classifyFailure,
   type HttpExchange,
-  MAX_ANSWER_BYTES,
   redactedAnswer,
   retrySettings,
+  sendRequest,
   waitsForStatus,
 } from '../http-target.ts';
 import type { Outcome } from '../outcome.ts';
 import { commonSettings, defineTarget } from '../target.ts';
 import { slackMessage } from './message.ts';
-
-const TIMEOUT_MS = 30_000;
 
 /** Posts events to a channel by an incoming webhook of Slack's. */
 export const slack = defineTarget({
@@ -42,26 +39,13 @@ export const slack = defineTarget({
   batching: () => ({ maxEvents: 500, maxBytes: 4 * 1024 * 1024, lingerMs: 0 }),
   async send(events, settings, context) {
     const url = settings.slackUrl.reveal();
-    try {
-      const answer = await context.http.request({
-        url,
-        method: 'POST',
-        headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': `headgate/${VERSION}` },
-        body: JSON.stringify(slackMessage(events)),
-        timeoutMs: TIMEOUT_MS,
-        maxAnswerBytes: MAX_ANSWER_BYTES,
-        proxied: true,
-        signal: context.signal,
-      });
-      return classifySlackAnswer(answer, {
-        url,
-        retries: settings,
-        secrets: [url],
-        now: context.clock.now(),
-      });
-    } catch (error) {
-      return classifyFailure(error, settings);
-    }
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'user-agent': `headgate/${VERSION}`,
+    };
+    const body = JSON.stringify(slackMessage(events));
+    const request = { url, headers, body, retries: settings, secrets: [url] };
+    return sendRequest(request, context, classifySlackAnswer);
   },
 });
 

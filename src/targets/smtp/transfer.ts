@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Dial } from '../../lib/dial.ts';
 import { codeOf, reasonOf } from '../../lib/errors.ts';
 import { HttpFailure } from '../../lib/http/failure.ts';
-import { CERTIFICATE_RETRIES, redactText } from '../http-target.ts';
+import { CERTIFICATE_RETRIES, classifyConnectionFailure, redactText } from '../http-target.ts';
 import type { Outcome } from '../outcome.ts';
 import type { MailMessage } from './mail.ts';
 import type { SmtpSettings } from './settings.ts';
@@ -150,7 +150,7 @@ const BROKE_OFF = /disconnected|hang up|ECONNRESET|EPIPE|timed? ?out/i;
 
 /** What it means that a mail was not taken as a whole. */
 export function classifySmtpFailure(error: unknown, settings: SmtpSettings): Outcome {
-  if (error instanceof HttpFailure) return outcomeOfConnection(error);
+  if (error instanceof HttpFailure) return classifyConnectionFailure(error);
   const { code = codeOf(error), command, response, responseCode } = failure.safeParse(error).data ?? {};
   const server = `${settings.host}:${settings.port}`;
   const said = redactReply(response ?? reasonOf(error), settings);
@@ -178,13 +178,6 @@ const PERMANENT: ReadonlySet<string> = new Set([
   'EFILEACCESS',
   'EURLACCESS',
 ]);
-
-function outcomeOfConnection({ message: reason, reason: kind }: HttpFailure): Outcome {
-  if (kind === 'forbidden-address') return { kind: 'refused', reason };
-  return kind === 'tls'
-    ? { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true }
-    : { kind: 'retry', reason };
-}
 
 const classifyTlsFailure = (reason: string, said: string): Outcome =>
   BROKE_OFF.test(said)

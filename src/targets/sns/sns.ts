@@ -6,7 +6,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { HttpClient } from '../../lib/http/client.ts';
 import { HttpFailure } from '../../lib/http/failure.ts';
 import { onAbort } from '../../lib/on-abort.ts';
-import { CERTIFICATE_RETRIES, redactText } from '../http-target.ts';
+import { CERTIFICATE_RETRIES, classifyConnectionFailure, redactText } from '../http-target.ts';
 import type { Outcome } from '../outcome.ts';
 import { defineTarget, type SendContext } from '../target.ts';
 import type { Publisher } from './client.ts';
@@ -256,7 +256,7 @@ const hasExpiredCredentials = (error: unknown): boolean =>
 /** What it means that a message was not taken. */
 function classifySnsFailure(error: unknown, access: Pick<SnsAccess, 'secretOf' | 'settings'>): Outcome {
   if (error instanceof CredentialsMissing) return { kind: 'refused', reason: error.message };
-  if (error instanceof HttpFailure) return outcomeOfConnection(error);
+  if (error instanceof HttpFailure) return classifyConnectionFailure(error);
   const { name = '', $metadata } = failure.safeParse(error).data ?? {};
   const status = $metadata?.httpStatusCode;
   const answer = redactError(`${name}: ${reasonOf(error)}`, access);
@@ -276,13 +276,6 @@ function classifySnsFailure(error: unknown, access: Pick<SnsAccess, 'secretOf' |
   if (isTransientStatus || TRANSIENT.test(name) || hasExpiredCredentials(error))
     return { kind: 'retry', ...details };
   return { kind: 'refused', ...details, ...(MESSAGE_ERRORS.test(name) && { isAboutMessage: true }) };
-}
-
-function outcomeOfConnection({ message: reason, reason: kind }: HttpFailure): Outcome {
-  if (kind === 'forbidden-address') return { kind: 'refused', reason };
-  return kind === 'tls'
-    ? { kind: 'retry', reason, waits: CERTIFICATE_RETRIES, isTargetBroken: true }
-    : { kind: 'retry', reason };
 }
 
 function redactError(text: string, access: Pick<SnsAccess, 'secretOf' | 'settings'>): string {

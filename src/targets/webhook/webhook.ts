@@ -3,8 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Secret } from '../../lib/secret.ts';
 import { VERSION } from '../../lib/version.ts';
-import { classifyAnswer, classifyFailure, describeFailedRequest, MAX_ANSWER_BYTES } from '../http-target.ts';
-import type { Outcome } from '../outcome.ts';
+import { describeFailedRequest, sendRequest } from '../http-target.ts';
 import { defineTarget, type SendContext } from '../target.ts';
 import { isDropped, renderBody } from './body.ts';
 import { type WebhookSettings, webhookSettings } from './settings.ts';
@@ -32,7 +31,20 @@ export const webhook = defineTarget({
       ...headersOf(settings, context.deliveryId, authorization),
       ...signatureOf(body, settings, context),
     };
-    const outcome = await post({ headers, body, secrets }, settings, context);
+    const outcome = await sendRequest(
+      {
+        url: settings.url,
+        method: settings.method,
+        headers,
+        body,
+        skipsVerification: !settings.rejectUnauthorized,
+        closesConnection: !settings.keepAlive,
+        isRoundRobin: settings.useRoundRobinDns,
+        timeoutMs: settings.timeoutSec * 1000,
+        ...{ retries: settings, secrets },
+      },
+      context,
+    );
     if (outcome.kind === 'sent') return outcome;
     const failed = describeFailedRequest(
       { reason: outcome.reason, payload: text, headers, secrets },
@@ -42,38 +54,6 @@ export const webhook = defineTarget({
     return outcome;
   },
 });
-
-interface WebhookRequest {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Buffer;
-  readonly secrets: readonly string[];
-}
-
-async function post(
-  { headers, body, secrets }: WebhookRequest,
-  settings: WebhookSettings,
-  context: SendContext,
-): Promise<Outcome> {
-  const { url } = settings;
-  try {
-    const answer = await context.http.request({
-      url,
-      method: settings.method,
-      headers,
-      body,
-      skipsVerification: !settings.rejectUnauthorized,
-      closesConnection: !settings.keepAlive,
-      timeoutMs: settings.timeoutSec * 1000,
-      maxAnswerBytes: MAX_ANSWER_BYTES,
-      proxied: true,
-      isRoundRobin: settings.useRoundRobinDns,
-      signal: context.signal,
-    });
-    return classifyAnswer(answer, { url, retries: settings, secrets, now: context.clock.now() });
-  } catch (error) {
-    return classifyFailure(error, settings);
-  }
-}
 
 const ignore = (): void => {};
 

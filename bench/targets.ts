@@ -3,9 +3,9 @@ import type { HeadgateEvent } from '../src/events/event.ts';
 import { compileExpression } from '../src/expressions/expression.ts';
 import { createAddressGuard } from '../src/lib/http/guard.ts';
 import { pagerDutyEvent } from '../src/targets/pager-duty/pager-duty.ts';
+import { mailConf } from '../src/targets/recipients.ts';
 import { slackMessage } from '../src/targets/slack/message.ts';
 import { mailText } from '../src/targets/smtp/mail.ts';
-import { mailConf } from '../src/targets/smtp/recipients.ts';
 import { snsMessage } from '../src/targets/sns/message.ts';
 
 const ROUNDS = 7;

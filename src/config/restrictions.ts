@@ -1,4 +1,5 @@
 import type { AddressPolicy } from '../lib/http/guard.ts';
+import type { ConfiguredTarget } from '../targets/target.ts';
 import { isMap } from './plain.ts';
 import type { Path } from './yaml/places.ts';
 
@@ -64,6 +65,15 @@ export function withRestrictions(value: unknown, { delivery, externalUrl }: Work
 }
 
 const section = (value: unknown): object => (isMap(value) ? value : {});
+
+/**
+ * Settings of a target that a workspace may not have, by own names: those that name files of the machine. The one place
+ * that judges what a target uses of the process; its identity is let through.
+ */
+export const refusedTargetSettings = ({
+  files,
+}: Pick<ConfiguredTarget, 'files' | 'usesProcessIdentity'>): Path[] =>
+  files.flatMap(({ path, isConfined }) => (isConfined === true ? [] : [path]));
 
 /** Why there are too many of something; undefined while there are not. */
 export function overQuota(

@@ -6,7 +6,7 @@ import { SEVERITIES } from '../events/event.ts';
 import { RESERVED_FIELDS } from '../events/system-fields.ts';
 import { expressionText } from '../expressions/schema.ts';
 import { duration, httpUrl, identifier } from '../lib/schemas.ts';
-import { mailConf } from '../targets/smtp/recipients.ts';
+import { mailConf } from '../targets/recipients.ts';
 import { type MuteWindow, muteWindows } from './mute.ts';
 
 /** Id of Headgate's own notification, whose incidents are failing targets. No other may have it. */

@@ -1,13 +1,12 @@
 import * as z from 'zod';
 import type { Configuration } from '../config/configuration.ts';
 import { plainCopy } from '../config/plain.ts';
-import { childOf } from '../config/schema-walk.ts';
 import type { TestResult } from '../delivery/test-send.ts';
 import { AppError, notFound, type Problem } from '../lib/errors.ts';
 import { failuresOf } from '../notifications/incidents/target-health.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import { findTargetType } from '../targets/index.ts';
-import { mailAddresses } from '../targets/smtp/recipients.ts';
+import { mailAddresses } from '../targets/recipients.ts';
 import type { CommonSettings } from '../targets/target.ts';
 import type { WorkspaceContext } from './context.ts';
 import {
@@ -125,8 +124,10 @@ function assertUnused(now: Configuration, id: string): void {
 const MOST_NAMED = 20;
 
 function usagesOf({ notifications, settings: own, targets }: Configuration, id: string): Problem['path'][] {
-  const names = (settings: object, keys: readonly string[]): boolean =>
-    keys.some(key => childOf(settings, key) === id);
+  const sendsToIt = (settings: CommonSettings): boolean =>
+    findTargetType(settings.type)
+      ?.references(settings)
+      .some(reference => reference.id === id) === true;
   return [
     ...(own.delivery.operationalTarget === id ? ['delivery.operationalTarget'] : []),
     ...notifications
@@ -136,19 +137,9 @@ function usagesOf({ notifications, settings: own, targets }: Configuration, id: 
       )
       .map(notification => `notification '${notification.id}'`),
     ...targets
-      .filter(
-        ({ settings }) =>
-          settings.id !== id &&
-          (names(settings, ['fallback', 'defaultId']) || outputsOf(settings).includes(id)),
-      )
+      .filter(({ settings }) => settings.id !== id && sendsToIt(settings))
       .map(({ settings }) => `target '${settings.id}' (${settings.type})`),
   ];
-}
-
-/** Where a router's routes lead. */
-function outputsOf(settings: object): unknown[] {
-  const routes = childOf(settings, 'routes');
-  return Array.isArray(routes) ? routes.map(route => childOf(route, 'output')) : [];
 }
 
 /** Answers what it removed. Refused with `conflict` while something sends to it. */

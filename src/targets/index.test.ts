@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { aliasesOf } from '../lib/aliases.ts';
+import { EACH, type SettingPath, settingsAt } from './declarations.ts';
 import { findTargetType, targetTypes } from './index.ts';
 
 test('a type is found by what the file says, and an unknown one is not', () => {
@@ -30,4 +33,102 @@ test('every type takes the common settings and refuses unknown ones', () => {
     expect(type.configure(raw).settings).toMatchObject({ id: 'a', type: type.type, ...common });
     expect(type.schema.safeParse({ ...raw, nonsense: 1 }).success).toBe(false);
   }
+});
+
+/** The map of settings that a type's schema reads. */
+function fieldsOf(schema: z.ZodType): z.ZodObject {
+  const map = schema instanceof z.ZodPipe ? schema.out : schema;
+  if (map instanceof z.ZodObject) return map;
+  throw new Error('a target type reads a map of settings');
+}
+
+const firstSteps = (paths: readonly SettingPath[]): unknown[] => paths.map(([step]) => step);
+
+test('every type declares the settings that its schema marks as templates, and no others', () => {
+  for (const type of targetTypes) {
+    const marked = Object.entries(fieldsOf(type.schema).shape).flatMap(([key, field]) =>
+      z.globalRegistry.get(field)?.template === true ? [key] : [],
+    );
+    expect([type.type, firstSteps(type.templates.map(({ path }) => path))]).toEqual([type.type, marked]);
+  }
+});
+
+test('a template is held against fields, and what is broken is left to its schema', () => {
+  for (const { templates } of targetTypes)
+    for (const template of templates) {
+      expect(template.compile('`${')).toBeUndefined();
+      expect(template.compile('`${status}`')?.names ?? ['status']).toContain('status');
+    }
+});
+
+test('every alias that answers show is read as well', () => {
+  for (const { aliases = {}, schema } of targetTypes)
+    expect(Object.fromEntries(aliasesOf(fieldsOf(schema)))).toMatchObject(aliases);
+});
+
+test('every setting that names a file or folder is declared', () => {
+  for (const type of targetTypes) {
+    const named = Object.entries(fieldsOf(type.schema).shape).flatMap(([key, field]) =>
+      z.globalRegistry.get(field)?.file === true || /(path|file|files|dir|folder)$/i.test(key) ? [key] : [],
+    );
+    const given = Object.fromEntries(named.map(key => [key, 'below']));
+    const target = type.configure({ id: 'a', type: type.type, ...NEEDED[type.type], ...given });
+    expect([type.type, target.files.map(({ path }) => path)]).toEqual([type.type, named.map(key => [key])]);
+  }
+});
+
+test('a type refers to its fallback and to what its own settings name, in settings that are wrong as well', () => {
+  const references = (type: string, settings: object) =>
+    findTargetType(type)
+      ?.references(settings)
+      .map(({ id, path, isRequired }) => [id, path.join('.'), isRequired]);
+  for (const { type } of targetTypes)
+    expect(references(type, { fallback: 'other', nonsense: 1 })).toEqual([['other', 'fallback', false]]);
+  expect(references('router', { routes: [{ output: 'a' }, 7, { output: null }, { output: 'b' }] })).toEqual([
+    ['a', 'routes.0.output', false],
+    ['b', 'routes.3.output', false],
+  ]);
+  expect(references('default', { fallback: 'other', defaultId: 'a' })).toEqual([
+    ['other', 'fallback', false],
+    ['a', 'defaultId', true],
+  ]);
+});
+
+test('a path finds nothing where the settings have another shape', () => {
+  const at = (settings: unknown) => settingsAt(settings, ['list', EACH, 'name']).map(({ value }) => value);
+  expect(at({ list: [{ name: 1 }, { name: 2 }] })).toEqual([1, 2]);
+  for (const settings of [
+    undefined,
+    null,
+    'text',
+    {},
+    { list: null },
+    { list: { name: 1 } },
+    { list: ['name'] },
+  ])
+    expect(at(settings)).toEqual([]);
+});
+
+const AWS_KEYS = { awsApiKey: 'AKIA0000000000000000', awsSecretKey: 's' };
+
+test.each([
+  [{}, true],
+  [{ awsAuthenticationMethod: 'auto', enableAssumeRole: true, assumeRoleArn: `arn:${'x'.repeat(20)}` }, true],
+  [{ awsAuthenticationMethod: 'manual' }, true],
+  [{ awsAuthenticationMethod: 'manual', ...AWS_KEYS }, false],
+  [{ awsAuthenticationMethod: 'secret', awsSecret: 'aws' }, false],
+])('an sns target with %j uses the identity of the process: %s', (settings, expected) => {
+  const target = findTargetType('sns')?.configure({ id: 'a', type: 'sns', ...NEEDED.sns, ...settings });
+  expect(target?.usesProcessIdentity).toBe(expected);
+});
+
+test('no other type uses the identity of the process', () => {
+  for (const type of targetTypes.filter(one => one.type !== 'sns'))
+    expect(type.configure({ id: 'a', type: type.type, ...NEEDED[type.type] }).usesProcessIdentity).toBe(
+      false,
+    );
+});
+
+test('mail alone needs recipients of each notification', () => {
+  expect(targetTypes.filter(type => type.needsRecipients).map(({ type }) => type)).toEqual(['smtp']);
 });

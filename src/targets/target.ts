@@ -6,6 +6,14 @@ import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http/client.ts';
 import { type Rate, rate } from '../lib/rate.ts';
 import { identifier } from '../lib/schemas.ts';
+import {
+  type FileSetting,
+  referencesAt,
+  type SettingPath,
+  settingsAt,
+  type TargetReference,
+  type TemplateSetting,
+} from './declarations.ts';
 import type { FailedRequest } from './http-target.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -60,6 +68,20 @@ interface TargetDefinition<Settings extends CommonSettings> {
   readonly description: string;
   /** A strict object; its defaults, limits and secret marks are the product's. */
   readonly schema: z.ZodType<Settings>;
+  /** Other names of settings under which answers show them as well, for clients that read those. */
+  readonly aliases?: Readonly<Record<string, keyof Settings & string>>;
+  /** Every setting with the mark `template`. */
+  readonly templates: readonly TemplateSetting[];
+  /** Settings with ids of targets it sends to, beside `fallback`. */
+  readonly references: readonly SettingPath[];
+  /** Its reference gets what goes to ids that no target has; a configuration has one such target at most. */
+  readonly isDefault?: true;
+  /** Each notification says who gets its messages, by `emailRecipient` in `targetConfigs`. */
+  readonly needsRecipients: boolean;
+  /** It sends in the name of the process or its machine: by keys from the environment, a profile, a role. */
+  usesProcessIdentity(settings: Settings): boolean;
+  /** Settings that name files or folders of the machine. */
+  readonly files: readonly FileSetting[];
   /** How many deliveries may be under way at once. */
   concurrency(settings: Settings): number;
   /** Whether an alarm stays open at the receiver until its end is sent. */
@@ -93,8 +115,29 @@ export interface TargetType {
   readonly type: string;
   readonly description: string;
   readonly schema: z.ZodType<CommonSettings>;
+  /** Other names of settings under which answers show them as well. */
+  readonly aliases: Readonly<Record<string, string>> | undefined;
+  readonly templates: readonly TemplateSetting[];
+  /** Ids of targets it sends to, the fallback first, in settings under their own names, valid or not. */
+  references(settings: object): readonly TargetReference[];
+  /** Its reference gets what goes to ids that no target has. */
+  readonly isDefault: boolean;
+  /** A notification must say who gets its messages. */
+  readonly needsRecipients: boolean;
   /** Validates raw settings; throws `z.ZodError`. */
-  configure(raw: unknown): Target;
+  configure(raw: unknown): ConfiguredTarget;
+}
+
+/** A target with what it uses of the process, which a workspace may be refused. */
+export interface ConfiguredTarget extends Target {
+  /** It sends in the name of the process or its machine. */
+  readonly usesProcessIdentity: boolean;
+  /** Settings that are given and name files or folders of the machine. */
+  readonly files: readonly UsedFile[];
+}
+
+interface UsedFile extends Pick<FileSetting, 'isConfined'> {
+  readonly path: readonly PropertyKey[];
 }
 
 /** A target of the configuration, ready to send. */
@@ -132,11 +175,19 @@ export interface Target {
 export function defineTarget<Settings extends CommonSettings>(
   definition: TargetDefinition<Settings>,
 ): TargetType {
-  const { routes, skipReason } = definition;
+  const { routes, skipReason, isDefault = false } = definition;
   return {
     type: definition.type,
     description: definition.description,
     schema: definition.schema,
+    aliases: definition.aliases,
+    templates: definition.templates,
+    references: settings => [
+      ...fallbackReferences(settings),
+      ...referencesAt(settings, definition.references, isDefault),
+    ],
+    isDefault,
+    needsRecipients: definition.needsRecipients,
     configure(raw) {
       const settings = definition.schema.parse(raw);
       return {
@@ -155,10 +206,23 @@ export function defineTarget<Settings extends CommonSettings>(
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
         ...(definition.bulletinSeverity && { bulletinSeverity: definition.bulletinSeverity(settings) }),
         bulletinText: (event, warn) => definition.bulletinText?.(event, settings, warn),
+        usesProcessIdentity: definition.usesProcessIdentity(settings),
+        files: usedFiles(settings, definition.files),
       };
     },
   };
 }
+
+/** What any target refers to, also one whose type is unknown. */
+export const fallbackReferences = (settings: object): readonly TargetReference[] =>
+  referencesAt(settings, [['fallback']], false);
+
+const usedFiles = (settings: object, files: readonly FileSetting[]): UsedFile[] =>
+  files.flatMap(({ path, ...file }) =>
+    settingsAt(settings, path)
+      .filter(({ value }) => value !== undefined && value !== '')
+      .map(found => ({ ...file, path: found.path })),
+  );
 
 /**
  * Settings of every type, to be spread into its schema. Marks on fields, here and in each type: `aliases` other names it

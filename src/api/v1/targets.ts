@@ -21,14 +21,6 @@ import { isoTime, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
-/** Names by which public clients of the family read a setting, beside its own name. */
-const READ_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  slack: { url: 'slackUrl' },
-  smtp: { username: 'smtpUsername', password: 'smtpPassword' },
-  router: { rules: 'routes' },
-  sns: { allowlist: 'allowList' },
-};
-
 /** `pager_duty` is PagerDuty: a kind of target by its type's words. */
 const kindName = (type: string): string =>
   `${type
@@ -48,18 +40,18 @@ const targetShape: Shape = {
   name: 'Target',
   sentAs: 'TargetSettings',
   schema: z.unknown(),
-  variants: targetTypes.map(({ type, schema }) => ({
+  variants: targetTypes.map(({ type, schema, aliases }) => ({
     name: kindName(type),
     sentAs: `${kindName(type)}Settings`,
     schema,
-    ...(READ_ALIASES[type] && { aliases: READ_ALIASES[type] }),
+    ...(aliases && { aliases }),
     answerFields: { status },
   })),
 };
 
 /** A target as the API answers it: effective settings, secrets masked when they are serialised. */
 export function wireTarget({ settings, failure, heldBecause }: DescribedTarget): object {
-  const others = Object.entries(READ_ALIASES[settings.type] ?? {}).map(([name, key]) => [
+  const others = Object.entries(findTargetType(settings.type)?.aliases ?? {}).map(([name, key]) => [
     name,
     Reflect.get(settings, key),
   ]);

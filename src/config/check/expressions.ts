@@ -6,16 +6,21 @@ import {
   type CompiledExpression,
   compileExpression,
   compileExpressionOrText,
-  type Expression,
 } from '../../expressions/expression.ts';
 import { compileTemplate } from '../../expressions/template.ts';
 import { reasonOf } from '../../lib/errors.ts';
-import { compileGroup, compileTopic, evaluateName, evaluateTopic } from '../../targets/sns/names.ts';
 import { didYouMean, type ItemFinding, quote } from '../problems.ts';
 import { childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
 import { reachableFrom, type TargetGraph } from './target-graph.ts';
+import {
+  evaluateTargetTemplates,
+  failureFinding,
+  type KnownFields,
+  unknownTargetVariables,
+  unknownVariables,
+} from './target-templates.ts';
 
 /** Compares the variables of templates with the fields of events and of the metadata of notifications. */
 export interface Variables {
@@ -29,29 +34,10 @@ export function variablesOf(notifications: readonly ConfigItem[], graph: TargetG
   const whole = new Set([...WHOLE_EVENT_FIELDS, ...added]);
   const mail = new Set([...whole, ...MAIL_VARIABLES]);
   const open = withSenderFields(notifications.filter(receivesEvents), graph);
+  const any: KnownFields = { outgoing: undefined, whole: undefined };
+  const known: KnownFields = { outgoing: events, whole };
   return {
-    ofTarget({ id, path, value }) {
-      const type = childOf(value, 'type');
-      const isOpen = id !== undefined && open.has(id);
-      const known = isOpen ? undefined : events;
-      const texts = (
-        keys: readonly string[],
-        read: NamesOf,
-        fields: ReadonlySet<string> | undefined = known,
-      ): ItemFinding[] =>
-        fields === undefined
-          ? []
-          : keys.flatMap(key => unknownIn(read(childOf(value, key)), fields, [...path, key]));
-      if (type === 'bulletin_message')
-        return texts(['message', 'text'], ofTemplate, isOpen ? undefined : whole);
-      if (type === 'sns')
-        return [...texts(['topicArn'], ofTopic), ...texts(['messageGroupId'], ofMessageGroup)];
-      if (type !== 'webhook') return [];
-      return [
-        ...texts(['srcExpression', 'customSourceExpression'], ofExpression),
-        ...texts(['customPayloadExpression'], ofExpression, PAYLOAD_VARIABLES),
-      ];
-    },
+    ofTarget: item => unknownTargetVariables(item, item.id !== undefined && open.has(item.id) ? any : known),
     ofNotification(item) {
       const { path, value } = item;
       if (receivesEvents(item)) return [];
@@ -60,7 +46,7 @@ export function variablesOf(notifications: readonly ConfigItem[], graph: TargetG
       return [
         ...mails.flatMap((config, index) =>
           ['subject', 'body'].flatMap(key =>
-            unknownIn(ofTemplate(childOf(childOf(config, 'conf'), key)), mail, [
+            unknownVariables(ofTemplate(childOf(childOf(config, 'conf'), key)), mail, [
               ...path,
               'targetConfigs',
               index,
@@ -101,14 +87,9 @@ function unknownInMetadata(value: object, path: Path): ItemFinding[] {
   const metadata = childOf(value, 'metadata');
   if (!Array.isArray(metadata)) return [];
   return metadata.flatMap((entry: unknown, index) =>
-    unknownIn(ofExpression(childOf(entry, 'value')), ON_EVENTS, [...path, 'metadata', index, 'value']),
+    unknownVariables(ofExpression(childOf(entry, 'value')), ON_EVENTS, [...path, 'metadata', index, 'value']),
   );
 }
-
-const unknownIn = (names: readonly string[], known: ReadonlySet<string>, path: Path): ItemFinding[] =>
-  names
-    .filter(name => !known.has(name))
-    .map(name => ({ path, message: `unknown variable ${quote(name)}${didYouMean(name, known)}` }));
 
 /** The fields a text reads; none of one that is broken, which its schema tells. */
 type NamesOf = (text: unknown) => readonly string[];
@@ -126,12 +107,8 @@ const namesBy =
   };
 
 const ofExpression = namesBy(compileExpressionOrText);
-const ofTopic = namesBy(compileTopic);
-const ofMessageGroup = namesBy(compileGroup);
 
 const ON_EVENTS: ReadonlySet<string> = new Set(WHOLE_EVENT_FIELDS);
-/** All events of a request as one text. */
-const PAYLOAD_VARIABLES: ReadonlySet<string> = new Set(['events']);
 
 function unknownGroupFields(value: object, known: ReadonlySet<string>, path: Path): ItemFinding[] {
   const fields = childOf(value, 'groupBy');
@@ -169,7 +146,7 @@ export function evaluateSamples(
   return [
     ...notifications.flatMap(onComponent),
     ...ofMetadata,
-    ...targets.flatMap(item => onTarget(item, sent)),
+    ...targets.flatMap(item => evaluateTargetTemplates(item, sent)),
   ];
 }
 
@@ -196,69 +173,6 @@ function metadataOn(
 const asSent = (sample: Sample): Sample =>
   Object.fromEntries(Object.entries(sample).filter(([name]) => !name.startsWith('__')));
 
-interface SampleEvaluation {
-  readonly keys: readonly string[];
-  readonly compile: (text: string) => CompiledExpression;
-  /** Throws where it fails. */
-  readonly run: (expression: Expression, sample: Sample, key: string) => unknown;
-}
-
-/** What an expression of these settings is worked out on, by the target's type. */
-const SAMPLE_EVALUATIONS: Readonly<Record<string, readonly SampleEvaluation[]>> = {
-  webhook: [
-    {
-      keys: ['srcExpression', 'customSourceExpression'],
-      compile: compileExpressionOrText,
-      run: (expression, sample) => expression.evaluate(sample),
-    },
-    {
-      keys: ['customPayloadExpression'],
-      compile: compileExpressionOrText,
-      run(expression, sample) {
-        const value = expression.evaluate({ events: JSON.stringify(sample) });
-        if (value === undefined || value === null) throw new Error('it gives nothing');
-      },
-    },
-  ],
-  sns: [
-    {
-      keys: ['topicArn'],
-      compile: compileTopic,
-      run: (topic, sample) => topic.text && evaluateTopic(topic, sample),
-    },
-    {
-      keys: ['messageGroupId'],
-      compile: compileGroup,
-      run: (group, sample, key) => group.text && evaluateName(key, group, sample),
-    },
-  ],
-};
-
-/** The first sample it fails on says enough. */
-function onTarget({ path, value }: ConfigItem, samples: readonly Sample[]): ItemFinding[] {
-  const type = childOf(value, 'type');
-  const evaluateSamples =
-    typeof type === 'string' && Object.hasOwn(SAMPLE_EVALUATIONS, type)
-      ? SAMPLE_EVALUATIONS[type]
-      : undefined;
-  return (evaluateSamples ?? []).flatMap(({ keys, compile, run }) =>
-    keys.flatMap(key => {
-      const text = childOf(value, key);
-      const compiled = typeof text === 'string' ? compile(text) : undefined;
-      if (compiled?.ok !== true) return [];
-      const { expression } = compiled;
-      const findings = samples.flatMap(sample =>
-        toFindings(
-          attempt(() => run(expression, sample, key)),
-          sample,
-          [...path, key],
-        ),
-      );
-      return findings.slice(0, 1);
-    }),
-  );
-}
-
 /** The condition itself on a component as one may be. */
 function onComponent({ path, value }: ConfigItem): ItemFinding[] {
   if (childOf(value, 'condition') !== 'expression') return [];
@@ -284,6 +198,4 @@ function attempt(work: () => unknown): EvaluationResult {
 }
 
 const toFindings = ({ failure }: EvaluationResult, sample: Sample, path: Path): ItemFinding[] =>
-  failure === undefined
-    ? []
-    : [{ path, message: `fails on an event of '${String(sample.condition)}': ${failure}` }];
+  failure === undefined ? [] : [failureFinding(failure, sample, path)];

@@ -1,18 +1,25 @@
+import { resolveAliases } from '../../lib/aliases.ts';
 import { findTargetType } from '../../targets/index.ts';
+import { fallbackReferences } from '../../targets/target.ts';
 import type { ItemFinding } from '../problems.ts';
 import { asWritten, childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
 
-/** Where events go on from a target: a route of a router, a fallback, what a default target names. */
+/** Where events go on from a target. */
 interface TargetEdge {
   readonly to: string;
+  /** No default target stands in for it. */
+  readonly isRequired: boolean;
   /** Where the file says so. */
   readonly path: Path;
 }
 
 interface TargetNode {
+  /** As the file says it. */
   readonly type: string;
+  readonly isDefault: boolean;
+  readonly needsRecipients: boolean;
   readonly path: Path;
   readonly edges: readonly TargetEdge[];
 }
@@ -35,48 +42,47 @@ interface DefaultTarget {
 export function targetGraph(items: readonly ConfigItem[]): TargetGraph {
   const nodes = new Map<string, TargetNode>();
   for (const { id, path, value } of items) {
-    const type = childOf(value, 'type');
-    if (id === undefined || nodes.has(id)) continue;
-    nodes.set(id, { type: typeof type === 'string' ? type : '', path, edges: edgesOf(path, value) });
+    if (id !== undefined && !nodes.has(id)) nodes.set(id, nodeOf(path, value));
   }
   return { nodes, defaultTarget: defaultTargetOf(nodes) };
 }
 
 function defaultTargetOf(nodes: TargetGraph['nodes']): DefaultTarget | undefined {
-  for (const [id, { type, edges }] of nodes) {
-    const target = type === 'default' ? edges.at(-1)?.to : undefined;
+  for (const [id, { isDefault, edges }] of nodes) {
+    const target = isDefault ? edges.at(-1)?.to : undefined;
     if (target !== undefined && nodes.has(target)) return { id, target };
   }
   return undefined;
 }
 
-function edgesOf(path: Path, value: object): TargetEdge[] {
-  const type = childOf(value, 'type');
-  return [
-    ...edgeAt(path, value, 'fallback'),
-    ...(type === 'router' ? routesOf(path, value) : []),
-    ...(type === 'default' ? edgeAt(path, value, 'defaultId') : []),
-  ];
-}
-
-function edgeAt(path: Path, value: unknown, key: string): TargetEdge[] {
-  const to = childOf(value, key);
-  return typeof to === 'string' ? [{ to, path: [...path, key] }] : [];
-}
-
-function routesOf(path: Path, value: object): TargetEdge[] {
-  const schema = findTargetType('router')?.schema;
-  const [key = 'routes'] = schema === undefined ? [] : asWritten(schema, ['routes'], value);
-  const routes = childOf(value, key);
-  if (!Array.isArray(routes)) return [];
-  return routes.flatMap((route, index) => edgeAt([...path, key, index], route, 'output'));
+function nodeOf(path: Path, value: object): TargetNode {
+  const written = childOf(value, 'type');
+  const type = typeof written === 'string' ? written : '';
+  const found = findTargetType(type);
+  if (found === undefined) {
+    const edges = fallbackReferences(value).map(({ id, ...edge }) => ({
+      to: id,
+      ...edge,
+      path: [...path, ...edge.path],
+    }));
+    return { type, path, edges, isDefault: false, needsRecipients: false };
+  }
+  const { schema, isDefault, needsRecipients } = found;
+  const edges = found
+    .references(resolveAliases(schema, value, undefined))
+    .map(({ id, isRequired, path: key }) => ({
+      to: id,
+      isRequired,
+      path: [...path, ...asWritten(schema, key, value)],
+    }));
+  return { type, path, edges, isDefault, needsRecipients };
 }
 
 /** The target an id leads to: what stands in where nobody has it, and what a default target names. */
 export function resolveTarget({ nodes, defaultTarget }: TargetGraph, id: string): string | undefined {
   const node = nodes.get(id);
   if (node === undefined) return defaultTarget?.target;
-  return node.type === 'default' ? node.edges.at(-1)?.to : id;
+  return node.isDefault ? node.edges.at(-1)?.to : id;
 }
 
 /** Every target that events for `id` may reach, each with the ids on the way, its own last. */

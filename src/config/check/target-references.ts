@@ -1,3 +1,4 @@
+import { targetTypes } from '../../targets/index.ts';
 import { didYouMean, type ItemFinding, type ItemFindings, quote } from '../problems.ts';
 import { childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
@@ -7,15 +8,15 @@ import { reachableFrom, type TargetGraph } from './target-graph.ts';
 /** Ids of targets that targets themselves name: each must be somebody's, and one may stand in for all others. */
 export function checkTargetEdges(graph: TargetGraph): ItemFindings {
   const missing = missingIn(graph);
-  const found = [...graph.nodes].flatMap(([id, { type, edges }]) =>
-    edges.flatMap(({ to, path }) => (graph.nodes.has(to) ? [] : [{ id, type, to, path }])),
+  const found = [...graph.nodes.values()].flatMap(({ edges }) =>
+    edges.filter(({ to }) => !graph.nodes.has(to)),
   );
-  const isOwn = ({ type, path }: (typeof found)[number]): boolean =>
-    type === 'default' && path.at(-1) === 'defaultId';
-  const named = found.filter(one => !isOwn(one)).map(({ to, path }) => missing(to, path));
+  const named = found.filter(({ isRequired }) => !isRequired).map(({ to, path }) => missing(to, path));
   return {
     problems: [
-      ...found.filter(isOwn).map(({ to, path }) => ({ path, message: noSuchTarget(to, graph) })),
+      ...found
+        .filter(({ isRequired }) => isRequired)
+        .map(({ to, path }) => ({ path, message: noSuchTarget(to, graph) })),
       ...named.flatMap(one => one.problems),
       ...secondDefaults(graph),
     ],
@@ -24,7 +25,7 @@ export function checkTargetEdges(graph: TargetGraph): ItemFindings {
 }
 
 function secondDefaults(graph: TargetGraph): ItemFinding[] {
-  const [first, ...others] = [...graph.nodes].filter(([, { type }]) => type === 'default');
+  const [first, ...others] = [...graph.nodes].filter(([, { isDefault }]) => isDefault);
   return others.map(([, { path }]) => ({
     path: [...path, 'type'],
     message: `there is a default target already, '${first?.[0]}'; only one can stand in`,
@@ -38,10 +39,10 @@ const noSuchTarget = (id: string, graph: TargetGraph): string =>
 export function operationalProblem(id: string, graph: TargetGraph): string | undefined {
   if (!graph.nodes.has(id)) return noSuchTarget(id, graph);
   const reached = [...reachableFrom(graph, id)];
-  const mail = reached.find(([one]) => graph.nodes.get(one)?.type === 'smtp');
+  const mail = reached.find(([one]) => graph.nodes.get(one)?.needsRecipients);
   if (mail === undefined) return undefined;
-  const [smtp, trail] = mail;
-  const route = smtp === id ? quote(id) : `${quote(id)}, by way of ${trail.join(' -> ')},`;
+  const [mailTarget, trail] = mail;
+  const route = mailTarget === id ? quote(id) : `${quote(id)}, by way of ${trail.join(' -> ')},`;
   return `target ${route} sends mail, and nothing says to whom; name a target of another type`;
 }
 
@@ -76,7 +77,7 @@ export function notificationTargetsChecker(graph: TargetGraph): (item: ConfigIte
   function isPlain(id: string): boolean {
     const known = needsNothing.get(id);
     if (known !== undefined) return known;
-    const leadsToMail = [...reachedBy(id).keys()].some(one => graph.nodes.get(one)?.type === 'smtp');
+    const leadsToMail = [...reachedBy(id).keys()].some(one => graph.nodes.get(one)?.needsRecipients);
     const answer = graph.nodes.has(id) && !leadsToMail;
     needsNothing.set(id, answer);
     return answer;
@@ -115,6 +116,11 @@ export function notificationTargetsChecker(graph: TargetGraph): (item: ConfigIte
   };
 }
 
+const RECIPIENT_TYPES = targetTypes
+  .filter(({ needsRecipients }) => needsRecipients)
+  .map(({ type }) => type)
+  .join(' and ');
+
 interface TextAt {
   readonly text: string;
   readonly path: Path;
@@ -137,12 +143,13 @@ const confAt = (item: ConfigItem, index: number): unknown =>
 
 const configsOfOthers = (item: ConfigItem, configs: readonly TextAt[], graph: TargetGraph): ItemFinding[] =>
   configs.flatMap(({ text, index }) => {
-    const type = graph.nodes.get(text)?.type;
-    if (type === undefined || type === 'smtp' || confAt(item, index) === undefined) return [];
+    const node = graph.nodes.get(text);
+    if (node === undefined || node.needsRecipients || confAt(item, index) === undefined) return [];
+    const { type } = node;
     return [
       {
         path: [...item.path, 'targetConfigs', index, 'conf'],
-        message: `conf is for smtp targets only, and '${text}' is ${type === '' ? 'none' : `a ${type} target`}; remove conf`,
+        message: `conf is for ${RECIPIENT_TYPES} targets only, and '${text}' is ${type === '' ? 'none' : `a ${type} target`}; remove conf`,
       },
     ];
   });
@@ -163,13 +170,14 @@ function withoutRecipients(
   );
   return edges.flatMap(({ path, trails }) =>
     [...trails].flatMap(([id, trail]) => {
-      if (nodes.get(id)?.type !== 'smtp' || configured.has(id)) return [];
+      const node = nodes.get(id);
+      if (!node?.needsRecipients || configured.has(id)) return [];
       configured.add(id);
       const route = trail.length > 1 ? ` (by ${trail.join(' -> ')})` : '';
       return [
         {
           path,
-          message: `smtp target '${id}'${route} has no recipients; add { id: ${id}, conf: { emailRecipient: { to: … } } } to targetConfigs`,
+          message: `${node.type} target '${id}'${route} has no recipients; add { id: ${id}, conf: { emailRecipient: { to: … } } } to targetConfigs`,
         },
       ];
     }),

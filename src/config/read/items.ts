@@ -7,16 +7,17 @@ import {
   notificationSchema,
 } from '../../notifications/notification.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
-import type { Target } from '../../targets/target.ts';
+import type { ConfiguredTarget } from '../../targets/target.ts';
 import { type ConfigProblem, didYouMean, quote } from '../problems.ts';
+import { refusedTargetSettings } from '../restrictions.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
-import { childOf, filePaths, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
+import { asWritten, childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
 import { clearTextSecrets, type ReferenceSources, resolveReferences } from '../secrets/references.ts';
 import type { ConfigDocument, ConfigItem } from '../yaml/document.ts';
 import { clearText, filesRefused } from './settings.ts';
 
 export interface TargetReading {
-  readonly target: Target | undefined;
+  readonly target: ConfiguredTarget | undefined;
   /** The item with its references resolved. */
   readonly resolved?: unknown;
   readonly problems: readonly ConfigProblem[];
@@ -58,12 +59,15 @@ export function readTarget(
     ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
   ];
   const target = unresolved.length === 0 ? read.result : undefined;
-  const isRestricted = target !== undefined && sources.restrictions !== undefined;
-  const named = isRestricted ? filePaths([schema], item.value) : [];
+  const foreign =
+    target === undefined || sources.restrictions === undefined ? [] : refusedTargetSettings(target);
   return {
     target,
     resolved: value,
-    problems: [...problems, ...named.map(path => filesRefused(origin, path))],
+    problems: [
+      ...problems,
+      ...foreign.map(path => filesRefused(origin, asWritten(schema, path, item.value))),
+    ],
     warnings,
     files,
   };

@@ -5,6 +5,7 @@ import { templateText } from '../../expressions/schema.ts';
 import { renderTemplate, type Template } from '../../expressions/template.ts';
 import { withAliases } from '../../lib/aliases.ts';
 import { truncateToBytes } from '../../lib/text.ts';
+import { templateSetting } from '../declarations.ts';
 import { commonSettings, defineTarget } from '../target.ts';
 import { createTemplateReporter } from '../template-warnings.ts';
 
@@ -31,6 +32,11 @@ export const bulletinMessage = defineTarget({
   type: 'bulletin_message',
   description: 'Shows events as messages in the product.',
   schema,
+  templates: [templateSetting({ path: ['message'], fields: 'whole-event' })],
+  references: [],
+  needsRecipients: false,
+  usesProcessIdentity: () => false,
+  files: [],
   concurrency: () => 1,
   send: async () => ({ kind: 'sent' }),
   bulletinText: (event, settings, warn) =>

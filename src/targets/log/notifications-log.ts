@@ -34,6 +34,12 @@ export const notificationsLog = defineTarget({
   type: 'notifications_log',
   description: `Writes events to ${FILE_NAME}.`,
   schema,
+  templates: [],
+  references: [],
+  needsRecipients: false,
+  usesProcessIdentity: () => false,
+  // Its schema lets it name no folder but those below the log folder.
+  files: [{ path: ['logsDir'], isConfined: true }],
   concurrency: () => 1,
   skipReason: (_, { logNotifications }) => (logNotifications ? undefined : LOGGING_OFF),
   async send(events, settings, context) {

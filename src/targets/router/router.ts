@@ -4,6 +4,7 @@ import type { Expression } from '../../expressions/expression.ts';
 import { expressionText } from '../../expressions/schema.ts';
 import { withAliases } from '../../lib/aliases.ts';
 import { identifier } from '../../lib/schemas.ts';
+import { EACH, filterSetting } from '../declarations.ts';
 import { commonSettings, defineTarget } from '../target.ts';
 
 const route = z.strictObject({
@@ -31,6 +32,12 @@ export const router = defineTarget({
         .meta({ aliases: ['rules'], template: true }),
     }),
   ),
+  aliases: { rules: 'routes' },
+  templates: [filterSetting(['routes', EACH, 'filter'])],
+  references: [['routes', EACH, 'output']],
+  needsRecipients: false,
+  usesProcessIdentity: () => false,
+  files: [],
   routes: (event, { routes }) => matchingRoutes(event, routes).map(({ output }) => output),
   concurrency: () => 1,
   send: async () => ({ kind: 'refused', reason: 'a router only names the targets that get the event' }),
@@ -64,6 +71,12 @@ export const defaultTarget = defineTarget({
     type: z.literal('default').describe('Kind of target.'),
     defaultId: identifier.describe('Id of the target that gets the events.'),
   }),
+  templates: [],
+  references: [['defaultId']],
+  isDefault: true,
+  needsRecipients: false,
+  usesProcessIdentity: () => false,
+  files: [],
   routes: (_, { defaultId }) => [defaultId],
   concurrency: () => 1,
   send: async () => ({ kind: 'refused', reason: 'a default target only names the target that stands in' }),

@@ -32,6 +32,12 @@ export const slack = defineTarget({
       pacing: rate.prefault('1/second').describe('Post no faster than this; what waits goes in one message.'),
     }),
   ),
+  aliases: { url: 'slackUrl' },
+  templates: [],
+  references: [],
+  needsRecipients: false,
+  usesProcessIdentity: () => false,
+  files: [],
   // A channel shows messages in the order in which they come.
   concurrency: () => 1,
   // Slack counts by webhook, not by who posts to it.

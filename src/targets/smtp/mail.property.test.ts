@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { anyEvent, anyText } from '../../../test/helpers/any-event.ts';
 import { readMail } from '../../../test/helpers/read-mail.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
+import { mailConf } from '../recipients.ts';
 import { composeMail } from './mail.ts';
-import { mailConf } from './recipients.ts';
 
 /** As it goes to the server; `readMail` throws for what breaks the rules of mail. */
 async function written(events: readonly HeadgateEvent[], more: object): Promise<string> {

@@ -4,8 +4,8 @@ import type { HeadgateEvent } from '../../events/event.ts';
 import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
 import { renderTemplate, type Template } from '../../expressions/template.ts';
 import { truncateToBytes } from '../../lib/text.ts';
+import { type Mailbox, type MailConf, mailboxesOf } from '../recipients.ts';
 import type { TemplateReporter } from '../template-warnings.ts';
-import { type Mailbox, type MailConf, mailboxesOf } from './recipients.ts';
 
 /** A mail as the library takes it. Who gets it is the envelope's alone, so that blind copies stay blind. */
 export interface MailMessage {

@@ -4,8 +4,8 @@ import * as z from 'zod';
 import { withAliases } from '../../lib/aliases.ts';
 import { secretText } from '../../lib/schemas.ts';
 import { Secret } from '../../lib/secret.ts';
+import { mailAddress } from '../recipients.ts';
 import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
-import { mailAddress } from './recipients.ts';
 
 const TLS_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
 const tlsVersion = z.enum(TLS_VERSIONS).optional();

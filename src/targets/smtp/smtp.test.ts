@@ -7,7 +7,7 @@ import { eventually } from '../../../test/helpers/eventually.ts';
 import { mailServer, rawServer } from '../../../test/helpers/mail-server.ts';
 import { readMail } from '../../../test/helpers/read-mail.ts';
 import { sendMail } from '../../../test/helpers/send-mail.ts';
-import { mailConf } from './recipients.ts';
+import { mailConf } from '../recipients.ts';
 
 const to = (emailRecipient: object, more: object = {}) => ({ emailRecipient, ...more });
 

@@ -3,10 +3,10 @@ import { deliveryHintsOf } from '../../events/delivery-hints.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { onAbort } from '../../lib/on-abort.ts';
 import type { Outcome } from '../outcome.ts';
+import { type MailConf, mailConf } from '../recipients.ts';
 import { defineTarget, type SendContext } from '../target.ts';
 import { createTemplateReporter } from '../template-warnings.ts';
 import { composeMail, type MailMessage } from './mail.ts';
-import { type MailConf, mailConf } from './recipients.ts';
 import { type SmtpSettings, smtpSettings } from './settings.ts';
 import {
   classifySmtpFailure,
@@ -38,6 +38,12 @@ export const smtp = defineTarget({
   type: 'smtp',
   description: 'Sends events by e-mail.',
   schema: smtpSettings,
+  aliases: { username: 'smtpUsername', password: 'smtpPassword' },
+  templates: [],
+  references: [],
+  needsRecipients: true,
+  usesProcessIdentity: () => false,
+  files: [],
   // Many servers take more at once for a flood.
   concurrency: () => 2,
   async send(events, settings, context) {

@@ -6,11 +6,12 @@ import {
   type Expression,
 } from '../../expressions/expression.ts';
 import { reasonOf } from '../../lib/errors.ts';
+import { expressionSetting, type TemplateSetting } from '../declarations.ts';
 
 const MAX_LENGTH = 2048;
 
 /** An ARN or an address is itself, and nothing is nothing; all else is an expression, as a text in quotes is. */
-export function compileTopic(text: string): CompiledExpression {
+function compileTopic(text: string): CompiledExpression {
   const isPlain = text === '' || (/^(arn:|https?:\/\/)/.test(text) && !text.includes('${'));
   return isPlain ? reading(text, () => text) : withQuoteHint(compileExpressionOrText(text));
 }
@@ -19,7 +20,7 @@ export function compileTopic(text: string): CompiledExpression {
  * A word is the field of that name where the event has one, and itself where it has none, as other words such as
  * `team-a` are; all else is an expression.
  */
-export function compileGroup(text: string): CompiledExpression {
+function compileGroup(text: string): CompiledExpression {
   if (!/^[\w:@=+/-]*$/.test(text)) return withQuoteHint(compileExpressionOrText(text));
   return reading(text, fields => (Object.hasOwn(fields, text) ? ownValue(fields, text) : text));
 }
@@ -77,3 +78,19 @@ function resultOf(name: string, expression: Expression, event: FieldValues): unk
     throw new NameMissing(`${name}: ${reasonOf(error)}`);
   }
 }
+
+/** An empty text names nothing, which the schema judges. */
+export const snsTemplates: readonly TemplateSetting[] = [
+  expressionSetting({
+    path: ['topicArn'],
+    fields: 'outgoing-event',
+    compile: compileTopic,
+    evaluate: (topic, event) => topic.text && evaluateTopic(topic, event),
+  }),
+  expressionSetting({
+    path: ['messageGroupId'],
+    fields: 'outgoing-event',
+    compile: compileGroup,
+    evaluate: (group, event) => group.text && evaluateName('messageGroupId', group, event),
+  }),
+];

@@ -218,6 +218,10 @@ export interface SnsAccess {
 /** The id goes out with every request, so what does not look like one may be another secret. */
 const PAIR = /^([A-Z0-9]{16,128}):([\x21-\x7e]{1,512})$/;
 
+/** Without keys of its own the library finds those of the process: environment, profile, web identity, the machine's role. */
+export const usesProcessIdentity = ({ awsApiKey, awsAuthenticationMethod: method }: SnsSettings): boolean =>
+  method === 'auto' || (method === 'manual' && awsApiKey === undefined);
+
 /** Undefined when the library is to find them. */
 export function configuredKeys({
   settings,

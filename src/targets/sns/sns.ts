@@ -11,7 +11,7 @@ import type { Outcome } from '../outcome.ts';
 import { defineTarget, type SendContext } from '../target.ts';
 import type { Publisher } from './client.ts';
 import { shortText, snsMessage } from './message.ts';
-import { evaluateName, evaluateTopic, NameMissing } from './names.ts';
+import { evaluateName, evaluateTopic, NameMissing, snsTemplates } from './names.ts';
 import {
   CredentialsMissing,
   configuredKeys,
@@ -20,6 +20,7 @@ import {
   type SnsSettings,
   snsSettings,
   splitNumbers,
+  usesProcessIdentity,
 } from './settings.ts';
 
 /** Shorter than an attempt may take, so that a slow service is told from a target that hangs. */
@@ -31,6 +32,12 @@ export const sns = defineTarget({
   description: 'Publishes events to an Amazon SNS topic or to phones.',
   neverGroups: settings => settings.topicType === 'fifo',
   schema: snsSettings,
+  aliases: { allowlist: 'allowList' },
+  templates: snsTemplates,
+  references: [],
+  needsRecipients: false,
+  usesProcessIdentity,
+  files: [],
   testNote: ({ allowList, destinationType }) =>
     destinationType === 'topic' && allowList.length > 0
       ? 'allowList is held against phone numbers that get messages directly; SNS sends to every subscription of a topic, so look there for phones and e-mail addresses outside of it'

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { expressionOrText } from '../../expressions/schema.ts';
 import { withAliases } from '../../lib/aliases.ts';
 import { httpUrl, secretText } from '../../lib/schemas.ts';
+import { expressionSetting, type TemplateSetting } from '../declarations.ts';
 import { retrySettings } from '../http-target.ts';
 import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
 
@@ -173,6 +174,23 @@ const body = {
       'What came while all requests were under way waits so long for company, in seconds, unless a request is full or none is under way any more.',
     ),
 } as const;
+
+export const webhookTemplates: readonly TemplateSetting[] = [
+  expressionSetting({
+    path: ['srcExpression'],
+    fields: 'outgoing-event',
+    evaluate: (expression, event) => expression.evaluate(event),
+  }),
+  expressionSetting({
+    path: ['customPayloadExpression'],
+    // All events of a request as one text.
+    fields: ['events'],
+    evaluate(expression, event) {
+      const value = expression.evaluate({ events: JSON.stringify(event) });
+      if (value === undefined || value === null) throw new Error('it gives nothing');
+    },
+  }),
+];
 
 const connection = {
   timeoutSec: z

@@ -6,13 +6,18 @@ import { VERSION } from '../../lib/version.ts';
 import { describeFailedRequest, sendRequest } from '../http-target.ts';
 import { defineTarget, type SendContext } from '../target.ts';
 import { isDropped, renderBody } from './body.ts';
-import { type WebhookSettings, webhookSettings } from './settings.ts';
+import { type WebhookSettings, webhookSettings, webhookTemplates } from './settings.ts';
 
 /** Posts events to an address of the user's. */
 export const webhook = defineTarget({
   type: 'webhook',
   description: 'Sends events to an HTTP address.',
   schema: webhookSettings,
+  templates: webhookTemplates,
+  references: [],
+  needsRecipients: false,
+  usesProcessIdentity: () => false,
+  files: [],
   concurrency: settings => settings.concurrency,
   batching: ({ maxPayloadEvents, maxPayloadSizeKB, flushPeriodSec }) => ({
     maxEvents: maxPayloadEvents === 0 ? Infinity : maxPayloadEvents,

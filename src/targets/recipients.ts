@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { templateText } from '../../expressions/schema.ts';
+import { templateText } from '../expressions/schema.ts';
 
 /** What a mailbox must have to be sent to; the rest is the server's to judge (RFC 5321 section 4.1.2). */
 const ADDRESS = /^[^\s@<>(),;:"\\\p{Cc}]{1,64}@[^\s@<>(),;:"\\\p{Cc}]{1,255}$/u;

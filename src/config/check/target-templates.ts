@@ -1,0 +1,92 @@
+import type { FieldValues } from '../../expressions/evaluation.ts';
+import { resolveAliases } from '../../lib/aliases.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import { type CompiledSetting, settingsAt, type TemplateSetting } from '../../targets/declarations.ts';
+import { findTargetType } from '../../targets/index.ts';
+import { didYouMean, type ItemFinding, quote } from '../problems.ts';
+import { asWritten, childOf } from '../schema-walk.ts';
+import type { ConfigItem } from '../yaml/document.ts';
+import type { Path } from '../yaml/places.ts';
+
+/** Fields that events may have; undefined where they may have any. */
+export interface KnownFields {
+  /** As they are sent. */
+  readonly outgoing: ReadonlySet<string> | undefined;
+  /** With those that only Headgate sees. */
+  readonly whole: ReadonlySet<string> | undefined;
+}
+
+/** Variables of a target's templates that no event has. */
+export const unknownTargetVariables = ({ path, value }: ConfigItem, known: KnownFields): ItemFinding[] =>
+  templatesOf(value).flatMap(template => {
+    const fields = fieldsFor(template.declared, known);
+    return fields === undefined
+      ? []
+      : unknownVariables(template.compiled.names, fields, [...path, ...template.path]);
+  });
+
+export const unknownVariables = (
+  names: readonly string[],
+  known: ReadonlySet<string>,
+  path: Path,
+): ItemFinding[] =>
+  names
+    .filter(name => !known.has(name))
+    .map(name => ({ path, message: `unknown variable ${quote(name)}${didYouMean(name, known)}` }));
+
+function fieldsFor({ fields }: TemplateSetting, known: KnownFields): ReadonlySet<string> | undefined {
+  if (fields === 'any') return undefined;
+  if (fields === 'outgoing-event') return known.outgoing;
+  return fields === 'whole-event' ? known.whole : new Set(fields);
+}
+
+/** Evaluates a target's templates on outgoing events of each condition; the first that fails says enough. */
+export const evaluateTargetTemplates = (
+  { path, value }: ConfigItem,
+  samples: readonly FieldValues[],
+): ItemFinding[] =>
+  templatesOf(value).flatMap(template => {
+    const { evaluate } = template.compiled;
+    if (evaluate === undefined) return [];
+    for (const sample of samples) {
+      const failure = failureOf(() => evaluate(sample));
+      if (failure !== undefined) return [failureFinding(failure, sample, [...path, ...template.path])];
+    }
+    return [];
+  });
+
+export const failureFinding = (failure: string, sample: FieldValues, path: Path): ItemFinding => ({
+  path,
+  message: `fails on an event of '${String(sample.condition)}': ${failure}`,
+});
+
+function failureOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+interface FoundTemplate {
+  readonly declared: TemplateSetting;
+  readonly compiled: CompiledSetting;
+  /** As the file writes it. */
+  readonly path: Path;
+}
+
+/** The texts that can be read, whatever else is wrong with the target. */
+function templatesOf(value: object): FoundTemplate[] {
+  const type = childOf(value, 'type');
+  const found = typeof type === 'string' ? findTargetType(type) : undefined;
+  if (found === undefined) return [];
+  const { schema, templates } = found;
+  const settings = resolveAliases(schema, value, undefined);
+  return templates.flatMap(declared =>
+    settingsAt(settings, declared.path).flatMap(({ path, value: text }) => {
+      const compiled = typeof text === 'string' ? declared.compile(text) : undefined;
+      return compiled === undefined ? [] : [{ declared, compiled, path: asWritten(schema, path, value) }];
+    }),
+  );
+}

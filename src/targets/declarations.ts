@@ -1,0 +1,119 @@
+import type { FieldValues } from '../expressions/evaluation.ts';
+import {
+  type CompiledExpression,
+  compileExpression,
+  compileExpressionOrText,
+  type Expression,
+} from '../expressions/expression.ts';
+import { compileTemplate } from '../expressions/template.ts';
+
+/** Stands for every item of a list in a `SettingPath`. */
+export const EACH = Symbol('each');
+
+/** Keys that lead to a setting, by its own names: `['routes', EACH, 'output']`. */
+export type SettingPath = readonly (string | typeof EACH)[];
+
+/** A setting that names a file or folder of the machine. */
+export interface FileSetting {
+  readonly path: SettingPath;
+  /** It cannot leave the folder that the process gives for it, so that it is nobody else's file. */
+  readonly isConfined?: true;
+}
+
+/** A setting with an expression or a template over fields. */
+export interface TemplateSetting {
+  readonly path: SettingPath;
+  /** Fields it may read: those of an event as it is sent, those of the event before that, any, or the ones listed. */
+  readonly fields: 'outgoing-event' | 'whole-event' | 'any' | readonly string[];
+  /** Undefined for a text that is broken: its schema reports it. */
+  compile(text: string): CompiledSetting | undefined;
+}
+
+export interface CompiledSetting {
+  /** Fields it reads. */
+  readonly names: readonly string[];
+  /** Evaluates it on an outgoing event and throws where it fails; left out, it is not tried on samples. */
+  readonly evaluate?: (event: FieldValues) => unknown;
+}
+
+/** The id of another target that a target sends to. */
+export interface TargetReference {
+  readonly id: string;
+  /** By own names of settings. */
+  readonly path: readonly PropertyKey[];
+  /** No default target stands in for it. */
+  readonly isRequired: boolean;
+}
+
+interface FoundSetting {
+  readonly path: readonly PropertyKey[];
+  readonly value: unknown;
+}
+
+/** The values at a path in settings as they were written, whatever else is wrong with them. */
+export function settingsAt(settings: unknown, path: SettingPath): FoundSetting[] {
+  let found: FoundSetting[] = [{ path: [], value: settings }];
+  for (const step of path) found = found.flatMap(one => childrenAt(one, step));
+  return found;
+}
+
+function childrenAt({ path, value }: FoundSetting, step: SettingPath[number]): FoundSetting[] {
+  if (step === EACH)
+    return Array.isArray(value) ? value.map((item, index) => ({ path: [...path, index], value: item })) : [];
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return [];
+  return [{ path: [...path, step], value: Reflect.get(value, step) }];
+}
+
+/** Ids of other targets at these paths. */
+export const referencesAt = (
+  settings: object,
+  paths: readonly SettingPath[],
+  isRequired: boolean,
+): TargetReference[] =>
+  paths
+    .flatMap(path => settingsAt(settings, path))
+    .flatMap(({ path, value }) => (typeof value === 'string' ? [{ id: value, path, isRequired }] : []));
+
+type ExpressionSetting = Pick<TemplateSetting, 'fields' | 'path'> & {
+  /** Left out, an expression or a bare text with `${…}` places. */
+  readonly compile?: (text: string) => CompiledExpression;
+  /** Throws where the expression fails on an outgoing event. Left out, it is not tried. */
+  readonly evaluate?: (expression: Expression, event: FieldValues) => unknown;
+};
+
+/** A setting that holds an expression. */
+export const expressionSetting = ({
+  path,
+  fields,
+  compile = compileExpressionOrText,
+  evaluate,
+}: ExpressionSetting): TemplateSetting => ({
+  path,
+  fields,
+  compile(text) {
+    const compiled = compile(text);
+    if (!compiled.ok) return undefined;
+    const { expression } = compiled;
+    return {
+      names: expression.names,
+      ...(evaluate && { evaluate: event => evaluate(expression, event) }),
+    };
+  },
+});
+
+/** A setting that only holds a condition of events, which is false where a field is missing. */
+export const filterSetting = (path: SettingPath): TemplateSetting =>
+  expressionSetting({ path, fields: 'any', compile: compileExpression });
+
+/** A setting that holds a text with `${…}` places. */
+export const templateSetting = ({
+  path,
+  fields,
+}: Pick<TemplateSetting, 'fields' | 'path'>): TemplateSetting => ({
+  path,
+  fields,
+  compile(text) {
+    const compiled = compileTemplate(text);
+    return compiled.ok ? { names: compiled.template.names } : undefined;
+  },
+});

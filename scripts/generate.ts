@@ -196,8 +196,8 @@ function pullPipelines(): PullSettings[] {
   });
 }
 
-function readingText(means: Meaning): string {
-  const { reads, scale } = means;
+function readingText(meaning: Meaning): string {
+  const { reads, scale } = meaning;
   switch (reads) {
     case 'counter':
       return `its increase is ${scale < 0 ? 'taken off' : 'added'}`;
@@ -210,8 +210,8 @@ function readingText(means: Meaning): string {
     case 'share':
       return 'the share of the time it grew by';
     case 'gauge':
-      if (scale === 0) return `always ${means.offset}`;
-      return `${scale < 0 ? `${means.offset} less its value` : 'its value'} (${means.fold})`;
+      if (scale === 0) return `always ${meaning.offset}`;
+      return `${scale < 0 ? `${meaning.offset} less its value` : 'its value'} (${meaning.fold})`;
   }
 }
 
@@ -239,7 +239,7 @@ function profileSection(profile: EngineProfile): string {
   const notes = [
     isJsonEngine(engine) && 'Its page is JSON: a series is a value there, named by its place in a plugin.',
     typeOf !== undefined && 'The type of an input or output is taken from its id.',
-    ignores !== undefined && `Left out are ids that match ${code(ignores.source)}.`,
+    ignores !== undefined && `Ids that match ${code(ignores.source)} are ignored.`,
   ].filter(note => note !== false);
   return sections(
     `## ${engine}`,
@@ -251,15 +251,15 @@ function profileSection(profile: EngineProfile): string {
 function enginesPage(): string {
   return sections(
     heading('Engines'),
-    'Which series of an engine say what of its inputs and outputs. `Id` and `Type` name the label that holds them; where no label holds the type, it is the engine.',
+    'The series that are read of each engine, and the metrics of its inputs and outputs that they become. `Id` and `Type` name the label that has them; where no label has the type, it is the engine.',
     'The metrics are the same for all engines: `in_events`, `in_bytes`, `out_events`, `out_bytes`, `errors` and `dropped` only grow; ' +
       '`blocked` is a share of the time, `queue_size` and `queue_capacity` are in one unit, `up` is 0 or 1. ' +
-      '`queue_bytes` and `queue_capacity_bytes` stand in for the queue where it is bounded by bytes.',
+      '`queue_bytes` and `queue_capacity_bytes` take the place of the queue where it is bounded by bytes.',
     ...pullPipelines().map(pipeline => profileSection(profileOf(pipeline))),
     '## rsyslog',
-    'rsyslog pushes its own statistics. [The guide](../guide/rsyslog.md) says how, and what is read of them.',
+    'rsyslog pushes its own statistics. [The guide](../guide/rsyslog.md) shows how, and which of them are read.',
     '## custom',
-    'A pipeline with `rules` of your own, one row of a table like those above each, [as the guide says](../guide/own-rules.md); or one that pushes samples to ' +
+    'A pipeline with `rules` of your own, one row of a table like those above each, [as the guide shows](../guide/own-rules.md); or one that pushes samples to ' +
       '[`/ingest/samples`](api.md). The keys are in [configuration.md](configuration.md).',
   );
 }

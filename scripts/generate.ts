@@ -201,13 +201,13 @@ function readingText(meaning: Meaning): string {
   switch (reads) {
     case 'counter':
       return `its increase is ${scale < 0 ? 'taken off' : 'added'}`;
-    case 'amount':
+    case 'delta':
       return 'its value is added';
     case 'level':
       return `its change is ${scale < 0 ? 'taken off' : 'added'}`;
     case 'grew':
       return '1 when it grew';
-    case 'share':
+    case 'ratio':
       return 'the share of the time it grew by';
     case 'gauge':
       if (scale === 0) return `always ${meaning.offset}`;

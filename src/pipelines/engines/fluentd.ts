@@ -54,7 +54,7 @@ const INITIAL_STATE: PluginState = {
 };
 
 /** Reads the pages of one Fluentd process, one after the other. Throws `invalid-request` for any other page. */
-export function createFluentdReader(): (text: string) => Stats & { readonly restarted: boolean } {
+function createFluentdReader(): (text: string) => Stats & { readonly restarted: boolean } {
   let states = new Map<string, PluginState>();
 
   return text => {

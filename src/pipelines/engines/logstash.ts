@@ -32,7 +32,7 @@ export const logstash = defineProfile({
     pluginRule(
       'input',
       'events\\.queue_push_duration_in_millis',
-      gauge('blocked', 'max', { reads: 'share' }),
+      gauge('blocked', 'max', { reads: 'ratio' }),
     ),
     ...queueRules('input'),
     pluginRule('output', 'events\\.out', counter('out_events')),

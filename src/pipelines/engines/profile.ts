@@ -8,14 +8,14 @@ export type RuleGauge = Gauge | 'queue_bytes' | 'queue_capacity_bytes';
 
 export type Fold = 'sum' | 'max' | 'last' | 'product';
 
-interface CounterMeaning<Reads extends 'counter' | 'amount' | 'level'> {
+interface CounterMeaning<Reads extends 'counter' | 'delta' | 'level'> {
   readonly metric: Counter;
   readonly reads: Reads;
   /** Each increase is multiplied by it. */
   readonly scale: number;
 }
 
-interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'share'> {
+interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'ratio'> {
   readonly metric: RuleGauge;
   readonly reads: Reads;
   readonly fold: Fold;
@@ -26,22 +26,22 @@ interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'share'> {
 
 /**
  * How to read the value of a series.
- * `counter`: it only grows, its increase counts. `amount`: it is an increase itself.
+ * `counter`: it only grows, its increase counts. `delta`: it is an increase itself.
  * `level`: it goes up and down, and its change, scaled, is added to a counter.
- * `gauge`: it is what it says. `grew`: a gauge that is 1 when the counter grew. `share`: a gauge that is the share of
+ * `gauge`: it is what it says. `grew`: a gauge that is 1 when the counter grew. `ratio`: a gauge that is the share of
  * the time since the reading before that a counter of milliseconds grew by, 1 at most.
  */
 export type Meaning =
   | CounterMeaning<'counter'>
-  | CounterMeaning<'amount'>
+  | CounterMeaning<'delta'>
   | CounterMeaning<'level'>
   | GaugeMeaning<'gauge'>
   | GaugeMeaning<'grew'>
-  | GaugeMeaning<'share'>;
+  | GaugeMeaning<'ratio'>;
 
 export const counter = (
   metric: Counter,
-  options: { scale?: number; reads?: 'amount' | 'level' } = {},
+  options: { scale?: number; reads?: 'delta' | 'level' } = {},
 ): Meaning => ({
   metric,
   reads: options.reads ?? 'counter',
@@ -51,7 +51,7 @@ export const counter = (
 export const gauge = (
   metric: RuleGauge,
   fold: Fold,
-  options: { scale?: number; offset?: number; reads?: 'grew' | 'share' } = {},
+  options: { scale?: number; offset?: number; reads?: 'grew' | 'ratio' } = {},
 ): Meaning => ({
   metric,
   reads: options.reads ?? 'gauge',

@@ -18,7 +18,7 @@ export const prometheus = defineProfile({
       match: /^scrape_samples_scraped$/,
       kind: 'input',
       id: 'job',
-      meaning: counter('in_events', { reads: 'amount' }),
+      meaning: counter('in_events', { reads: 'delta' }),
     },
     { match: /^up$/, kind: 'input', id: 'job', meaning: gauge('up', 'last') },
     remote('samples_total', counter('out_events')),

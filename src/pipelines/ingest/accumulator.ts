@@ -59,7 +59,7 @@ export function addIncrease(
   increase: number,
   monotonic: number,
 ): void {
-  if (meaning.reads === 'share') addRatio(replica, meaning, increase, monotonic);
+  if (meaning.reads === 'ratio') addRatio(replica, meaning, increase, monotonic);
   else if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
   else if (meaning.reads === 'level') accumulatorOf(replica).level += meaning.scale * increase;
   else {
@@ -72,7 +72,7 @@ export function addIncrease(
 /** Before the second reading there is no stretch of time to take a share of. */
 function addRatio(
   replica: Replica,
-  { metric, fold: by }: Extract<Meaning, { reads: 'share' }>,
+  { metric, fold: by }: Extract<Meaning, { reads: 'ratio' }>,
   increase: number,
   monotonic: number,
 ): void {

@@ -222,7 +222,7 @@ class DeltaIngester implements Ingester {
     this.#store.save(entry, value, time, instance.readings);
     const wasRead = source.partial ? instance.repeated : instance.readings > 1;
     if (meaning.reads === 'gauge') addValue(replica, meaning, value);
-    else if (meaning.reads === 'amount') {
+    else if (meaning.reads === 'delta') {
       const isCounted = restored !== undefined && isLate(restored.time, time, false);
       addIncrease(replica, meaning, (source.partial || wasRead) && !isCounted ? value : 0, this.#monotonic);
     } else if ((wasRead && !(source.partial && restored !== undefined)) || !(restored || instance.restored)) {
@@ -253,7 +253,7 @@ class DeltaIngester implements Ingester {
     const late = isLate(store.timeOf(entry), time, isCumulative(meaning) && value > last);
     const present = late ? last : value;
     if (meaning.reads === 'gauge') addValue(replica, meaning, present);
-    else if (meaning.reads === 'amount') addIncrease(replica, meaning, late ? 0 : value, this.#monotonic);
+    else if (meaning.reads === 'delta') addIncrease(replica, meaning, late ? 0 : value, this.#monotonic);
     else {
       const vanished = !source.partial && seen < instance.readings - 1;
       const restarted = source.restarted && instance.name === source.name;
@@ -304,4 +304,4 @@ interface FirstValue {
 type Increasing = Exclude<Meaning, { reads: 'gauge' }>;
 
 const isCumulative = ({ reads }: Meaning): boolean =>
-  reads === 'counter' || reads === 'grew' || reads === 'share';
+  reads === 'counter' || reads === 'grew' || reads === 'ratio';

@@ -49,7 +49,7 @@ export function pushedValuesOf(pushed: PushedSamples, engine: string): PushedVal
 
 function meaningOf({ metric }: PushedSample, temporality: PushedSamples['temporality']): Meaning {
   if (!isCounter(metric)) return gauge(metric, 'last');
-  return counter(metric, temporality === 'delta' ? { reads: 'amount' } : {});
+  return counter(metric, temporality === 'delta' ? { reads: 'delta' } : {});
 }
 
 /** Labels that name the process a series belongs to, where the sender does not name it otherwise. */
@@ -95,7 +95,7 @@ function seriesOf({ name, labels, instance = '', temporality, incarnation }: Poi
 /** Reads an increase that was sent as one. Increases do not show how a gauge grew. */
 function deltaMappings(mapping: SeriesMapping): SeriesMapping[] {
   const { meaning } = mapping;
-  if (meaning.reads === 'grew' || meaning.reads === 'share') return [];
+  if (meaning.reads === 'grew' || meaning.reads === 'ratio') return [];
   if (meaning.reads !== 'counter') return [mapping];
-  return [{ ...mapping, meaning: counter(meaning.metric, { scale: meaning.scale, reads: 'amount' }) }];
+  return [{ ...mapping, meaning: counter(meaning.metric, { scale: meaning.scale, reads: 'delta' }) }];
 }

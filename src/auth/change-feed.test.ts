@@ -16,7 +16,7 @@ const ANN = newUserRow({
   version: 1,
 });
 
-/** A store that counts what it is asked, and tells facts only when told to. */
+/** A store that counts its reads, and notifies changes only when the test does. */
 async function setup({ isShared }: { isShared: boolean }) {
   const clock = testClock();
   let row: UserRow | undefined = ANN;
@@ -79,7 +79,7 @@ test('a user is read once and known from then on', async () => {
   expect(reads()).toBe(1);
 });
 
-test.each(['u-1', '*'])('a change that is told counts at once (%s)', async id => {
+test.each(['u-1', '*'])('a notified change takes effect at once (%s)', async id => {
   const { directory, commit, tell } = await setup({ isShared: false });
   await directory.find('u-1');
   commit({ ...ANN, disabled: 1 });
@@ -96,7 +96,7 @@ test('an answer that was under way while the user changed is not remembered', as
   expect(await directory.find('u-1')).toMatchObject({ disabled: 1 });
 });
 
-test('a change of another process that nobody told of counts within a second', async () => {
+test('a change of another process that was not notified takes effect within a second', async () => {
   const { clock, directory, commit } = await setup({ isShared: true });
   await directory.find('u-1');
   commit(undefined);
@@ -126,7 +126,7 @@ test('alone on its store a process asks nothing from time to time, and waits for
   await directory.waitForPropagation();
 });
 
-test('a change is taken over everywhere when what others remember has lost its time', async () => {
+test('a change has propagated once the caches of other processes have expired', async () => {
   const { clock, directory } = await setup({ isShared: true });
   let isOver = false;
   const waiting = directory.waitForPropagation().then(() => {

@@ -21,7 +21,7 @@ interface EntityCache<Value> {
 }
 
 interface EntityCacheOptions<Value> {
-  /** A change of this noun invalidates the entry of its id; one of `alsoInvalidatedBy` invalidates all entries. */
+  /** A change of this resource invalidates the entry of its id; one of `alsoInvalidatedBy` invalidates all entries. */
   readonly keyedBy: CommittedChange['resource'];
   readonly alsoInvalidatedBy?: readonly CommittedChange['resource'][];
   readonly read: (id: string) => Promise<Value>;
@@ -52,7 +52,7 @@ export interface FeedOptions {
 
 export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> {
   const { storage, isShared, clock, logger } = options;
-  const listeners: ((noun: CommittedChange['resource'] | '*', id: string) => void)[] = [];
+  const listeners: ((resource: CommittedChange['resource'] | '*', id: string) => void)[] = [];
   const faults = createCountedLog(logger, {
     fields: {},
     message: 'changes of users cannot be read, so nobody is let in',
@@ -62,8 +62,8 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
   let polledAt = clock.monotonic();
   const asking = createRepeat({ clock, interval: POLL_INTERVAL_MS, work: poll, faults });
 
-  const unsubscribe = storage.subscribe(({ resource: noun, id }: CommittedChange) => {
-    for (const listener of listeners) listener(noun, id);
+  const unsubscribe = storage.subscribe(({ resource, id }: CommittedChange) => {
+    for (const listener of listeners) listener(resource, id);
   });
 
   /** Timed from before the query: a commit after the store has read is not in its answer. */
@@ -92,9 +92,9 @@ export async function openChangeFeed(options: FeedOptions): Promise<ChangeFeed> 
   return {
     cache({ keyedBy, alsoInvalidatedBy = [], read, isCacheable = () => true }) {
       const cache = createCache(read, isCacheable);
-      listeners.push((noun, id) => {
-        if (noun === keyedBy) cache.invalidate(id);
-        else if (noun === '*' || alsoInvalidatedBy.includes(noun)) cache.invalidate('*');
+      listeners.push((resource, id) => {
+        if (resource === keyedBy) cache.invalidate(id);
+        else if (resource === '*' || alsoInvalidatedBy.includes(resource)) cache.invalidate('*');
       });
       return {
         async get(id) {

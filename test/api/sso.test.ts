@@ -210,7 +210,7 @@ it('keeps the role of somebody of whom no groups are told, and warns', async () 
   await signIn('ann');
   provider.users.delete('ann');
   expect(await session(await signIn('ann'))).toMatchObject({ user: { role: 'admin' } });
-  expect(server.log()).toContain('the identity provider told no groups of a user');
+  expect(server.log()).toContain('the identity provider sent no groups of a user');
   provider.users.set('ann', { groups: [] });
   expect(await session(await signIn('ann'))).toMatchObject({ user: { role: 'user' } });
 });

@@ -126,7 +126,7 @@ test('guesses that come while others are being judged never pass the limit', asy
   expect(failures).toBe(3);
 });
 
-test('a refusal by name gives the address its turn back', async () => {
+test('a refusal by name releases the reservation of the address', async () => {
   const { limits } = setup();
   await fail(limits, '192.0.2.1', 'ann');
   await fail(limits, '192.0.2.2', 'ann');

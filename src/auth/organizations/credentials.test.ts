@@ -57,10 +57,10 @@ describe('a credential', () => {
   });
 
   it('is changed in every process before that is answered, whether it lets in or out', async () => {
-    let waitForPropagation = 0;
+    let propagations = 0;
     const feed = {
       async waitForPropagation() {
-        waitForPropagation += 1;
+        propagations += 1;
       },
     };
     const credentials = createCredentials({ ...tenants, feed });
@@ -69,7 +69,7 @@ describe('a credential', () => {
     await credentials.update(OWNER, clientId, { enabled: true });
     await credentials.rotate(OWNER, clientId);
     await credentials.remove(OWNER, clientId);
-    expect(waitForPropagation).toBe(4);
+    expect(propagations).toBe(4);
   });
 
   it('is nothing that somebody of the role user sees', async () => {

@@ -31,15 +31,15 @@ const FIRST_PAGE = { offset: 0, limit: 100 };
 let store: TestStorage;
 let members: Members;
 let workspaces: Workspaces;
-let waitForPropagation = 0;
+let propagations = 0;
 
 beforeEach(async () => {
   store = await openTestStorage();
   const { storage } = store;
-  waitForPropagation = 0;
+  propagations = 0;
   const feed = {
     async waitForPropagation() {
-      waitForPropagation += 1;
+      propagations += 1;
     },
   };
   const passwords = { hash: async (password: string) => `hash of ${password}` };
@@ -70,7 +70,7 @@ it('gives the owner of a new organization another password than the one somebody
 });
 
 describe('members', () => {
-  it('are added by e-mail address, whoever is new with a password that is told once', async () => {
+  it('are added by e-mail address, a new user with a password that is shown once', async () => {
     const reader = { workspace: 'main', role: 'reader' } as const;
     const { member, initialPassword } = await members.add(ADMIN, ' Ann@Example.com ', roles('user', reader));
     expect(member).toMatchObject({
@@ -115,10 +115,10 @@ describe('members', () => {
     const made = await storage.transaction(tx =>
       provisionUser(tx, { clock, ids }, { username: 'ann@example.com', hash: 'hash of the first' }),
     );
-    waitForPropagation = 0;
+    propagations = 0;
     const feed = {
       async waitForPropagation() {
-        waitForPropagation += 1;
+        propagations += 1;
       },
     };
     await createMembers({ storage, passwords, feed, clock, ids }).add(
@@ -128,7 +128,7 @@ describe('members', () => {
     );
     const after = await storage.users.byId(made.user.id);
     expect(after).toMatchObject({ password: 'hash of another', force_password_change: 1 });
-    expect([after?.version === made.user.version, waitForPropagation]).toEqual([false, 1]);
+    expect([after?.version === made.user.version, propagations]).toEqual([false, 1]);
   });
 
   it('are 1,000 in an organization at most, so that others have room', async () => {
@@ -233,7 +233,7 @@ describe('members', () => {
     await members.setRoles(OWNER, member.userId, roles('user'));
     const between = await version();
     await members.remove(OWNER, member.userId);
-    expect([before < between, await store.storage.users.byId(member.userId), waitForPropagation]).toEqual([
+    expect([before < between, await store.storage.users.byId(member.userId), propagations]).toEqual([
       true,
       undefined,
       2,

@@ -51,7 +51,7 @@ it('what is granted over all workspaces is what is granted in one of them', () =
   );
 });
 
-it('whoever is not lower than before has lost nothing anywhere', () => {
+it('roles that are not reduced lose no permission anywhere', () => {
   fc.assert(
     fc.property(standings, standings, (after, before) => {
       if (isReduced(after, before)) return;

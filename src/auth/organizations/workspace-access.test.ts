@@ -112,7 +112,7 @@ describe('the bearer of an access token', () => {
     await expect(tenants.identity.authenticate(token, undefined)).rejects.toMatchObject(refused);
   });
 
-  it('is nobody once the token was given back', async () => {
+  it('is nobody once the token was revoked', async () => {
     const { clientId } = await tenants.credential();
     const token = await tokenOf(clientId);
     const { token: shown } = await authenticate(token);
@@ -124,7 +124,7 @@ describe('the bearer of an access token', () => {
     await authenticate(await tokenOf(clientId));
   });
 
-  it('may do no more than the token was asked for', async () => {
+  it('may do no more than the scope of the token', async () => {
     const { clientId } = await tenants.credential();
     const scope = formatScope(new Set(['read:inputs']));
     const actor = (await authenticate(await tokenOf(clientId, { scope, isNarrow: true }))).actorIn(

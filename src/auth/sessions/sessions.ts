@@ -65,90 +65,106 @@ interface Dependencies {
   readonly idleSeconds: () => number;
 }
 
-export function createBrowserSessions({
-  storage,
-  keyRing,
-  tokens,
-  clock,
-  idleSeconds,
-}: Dependencies): BrowserSessions {
-  const idleMs = (): number => idleSeconds() * 1000;
+export const createBrowserSessions = (dependencies: Dependencies): BrowserSessions =>
+  new BrowserSessionService(dependencies);
 
-  async function read(secret: string): Promise<{ row: SessionRow; user: UserRow } | undefined> {
-    const row = await storage.sessions.byId(sessionId(secret));
-    const now = clock.now();
-    if (row === undefined || row.ends_at <= now || row.seen_at + idleMs() <= now) return undefined;
-    const user = await storage.users.byId(row.user_id);
+class BrowserSessionService implements BrowserSessions {
+  readonly #storage: Dependencies['storage'];
+  readonly #keyRing: Dependencies['keyRing'];
+  readonly #tokens: Dependencies['tokens'];
+  readonly #clock: Dependencies['clock'];
+  readonly #idleSeconds: () => number;
+
+  constructor({ storage, keyRing, tokens, clock, idleSeconds }: Dependencies) {
+    this.#storage = storage;
+    this.#keyRing = keyRing;
+    this.#tokens = tokens;
+    this.#clock = clock;
+    this.#idleSeconds = idleSeconds;
+  }
+
+  async begin({ user, method, idToken, former }: SessionStart): ReturnType<BrowserSessions['begin']> {
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    const id = sessionId(secret);
+    const now = this.#clock.now();
+    const stored = idToken !== undefined && idToken.length <= LONGEST_ID_TOKEN ? idToken : undefined;
+    const row: SessionRow = {
+      id,
+      user_id: user.id,
+      user_version: user.version,
+      method,
+      created_at: now,
+      seen_at: now,
+      ends_at: now + LONGEST_MS,
+      id_token: stored === undefined ? null : this.#keyRing.encrypt(stored, placeOf(id)),
+    };
+    await this.#storage.transaction(async tx => {
+      if (former !== undefined) await endIn(tx, former);
+      await tx.addSession(row, MOST_PER_USER);
+    });
+    return { secret, session: this.#sessionOf(secret, row, user) };
+  }
+
+  async find(secret: string): Promise<BrowserSession | undefined> {
+    const found = await this.#read(secret);
+    return found && this.#sessionOf(secret, found.row, found.user);
+  }
+
+  async touch(secret: string): Promise<BrowserSession | undefined> {
+    const found = await this.#read(secret);
+    const now = this.#clock.now();
+    if (found === undefined) return undefined;
+    const { row, user } = found;
+    if (now - row.seen_at < Math.min(TOUCH_INTERVAL_MS, this.#idleMs() / 2))
+      return this.#sessionOf(secret, row, user);
+    await this.#storage.transaction(tx => tx.touchSession(row.id, now));
+    return this.#sessionOf(secret, { ...row, seen_at: now }, user);
+  }
+
+  async issueToken({ id, user, endsAt, idleAt }: BrowserSession): ReturnType<BrowserSessions['issueToken']> {
+    const left = Math.floor((Math.min(endsAt, idleAt) - this.#clock.now()) / 1000);
+    const expiresIn = Math.max(1, Math.min(TOKEN_SECONDS, left));
+    const token = await this.#tokens.issue(user.id, expiresIn, user.version, id);
+    return { token: `Bearer ${token}`, expiresIn };
+  }
+
+  async end(secret: string): ReturnType<BrowserSessions['end']> {
+    const row = await this.#storage.transaction(tx => endIn(tx, secret));
+    const sealed = row?.id_token ?? null;
+    // A lost key must not keep anybody signed in: the logout at the provider then names no user.
+    const isReadable = row !== undefined && sealed !== null && !this.#keyRing.lacksKeyOf(sealed);
+    return { idToken: isReadable ? this.#keyRing.decrypt(sealed, placeOf(row.id)) : undefined };
+  }
+
+  sweep(): Promise<number> {
+    const now = this.#clock.now();
+    const idleMs = this.#idleMs();
+    return this.#storage.transaction(tx => tx.removeExpiredSessions(now, now - idleMs));
+  }
+
+  async #read(secret: string): Promise<{ row: SessionRow; user: UserRow } | undefined> {
+    const row = await this.#storage.sessions.byId(sessionId(secret));
+    const now = this.#clock.now();
+    if (row === undefined || row.ends_at <= now || row.seen_at + this.#idleMs() <= now) return undefined;
+    const user = await this.#storage.users.byId(row.user_id);
     const isSame = user !== undefined && user.disabled === 0 && user.version === row.user_version;
     return isSame ? { row, user } : undefined;
   }
 
-  const sessionOf = (secret: string, row: SessionRow, user: UserRow): BrowserSession => ({
-    id: row.id,
-    user,
-    method: row.method,
-    csrfToken: csrfTokenOf(secret),
-    endsAt: row.ends_at,
-    idleAt: row.seen_at + idleMs(),
-  });
+  #sessionOf(secret: string, row: SessionRow, user: UserRow): BrowserSession {
+    return {
+      id: row.id,
+      user,
+      method: row.method,
+      csrfToken: csrfTokenOf(secret),
+      endsAt: row.ends_at,
+      idleAt: row.seen_at + this.#idleMs(),
+    };
+  }
 
-  return {
-    async begin({ user, method, idToken, former }) {
-      const secret = randomBytes(SECRET_BYTES).toString('base64url');
-      const id = sessionId(secret);
-      const now = clock.now();
-      const kept = idToken !== undefined && idToken.length <= LONGEST_ID_TOKEN ? idToken : undefined;
-      const row: SessionRow = {
-        id,
-        user_id: user.id,
-        user_version: user.version,
-        method,
-        created_at: now,
-        seen_at: now,
-        ends_at: now + LONGEST_MS,
-        id_token: kept === undefined ? null : keyRing.encrypt(kept, placeOf(id)),
-      };
-      await storage.transaction(async tx => {
-        if (former !== undefined) await endIn(tx, former);
-        await tx.addSession(row, MOST_PER_USER);
-      });
-      return { secret, session: sessionOf(secret, row, user) };
-    },
-
-    async find(secret) {
-      const found = await read(secret);
-      return found && sessionOf(secret, found.row, found.user);
-    },
-
-    async touch(secret) {
-      const found = await read(secret);
-      const now = clock.now();
-      if (found === undefined) return undefined;
-      const { row, user } = found;
-      if (now - row.seen_at < Math.min(TOUCH_INTERVAL_MS, idleMs() / 2)) return sessionOf(secret, row, user);
-      await storage.transaction(tx => tx.touchSession(row.id, now));
-      return sessionOf(secret, { ...row, seen_at: now }, user);
-    },
-
-    async issueToken({ id, user, endsAt, idleAt }) {
-      const left = Math.floor((Math.min(endsAt, idleAt) - clock.now()) / 1000);
-      const expiresIn = Math.max(1, Math.min(TOKEN_SECONDS, left));
-      return { token: `Bearer ${await tokens.issue(user.id, expiresIn, user.version, id)}`, expiresIn };
-    },
-
-    async end(secret) {
-      const row = await storage.transaction(tx => endIn(tx, secret));
-      const sealed = row?.id_token ?? null;
-      // A lost key must not keep anybody signed in: the logout at the provider then names no user.
-      const isReadable = row !== undefined && sealed !== null && !keyRing.lacksKeyOf(sealed);
-      return { idToken: isReadable ? keyRing.decrypt(sealed, placeOf(row.id)) : undefined };
-    },
-
-    sweep() {
-      const now = clock.now();
-      return storage.transaction(tx => tx.removeExpiredSessions(now, now - idleMs()));
-    },
-  };
+  #idleMs(): number {
+    return this.#idleSeconds() * 1000;
+  }
 }
 
 /** Counted as a change of users, for processes that were not notified: the session's tokens end. */

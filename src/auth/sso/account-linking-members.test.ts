@@ -34,15 +34,15 @@ async function add(email: string): Promise<string> {
 }
 
 /** How often every process was waited for. */
-let told: number;
+let propagations: number;
 beforeEach(() => {
-  told = 0;
+  propagations = 0;
 });
 
 function accounts() {
   const feed = {
     async waitForPropagation() {
-      told += 1;
+      propagations += 1;
     },
   };
   return createMemberLinking({ ...tenants, feed, auditOf: audits.forOrganization, logger: silentLogger });
@@ -65,9 +65,9 @@ const refused = (reason: string) => ({ name: 'SignInRefused', reason });
 test.each([
   ['in capitals', 'Ann@ACME.Example', ANN],
   ['with letters beyond ASCII', 'A\u0308NN@acme.example', 'änn@acme.example'],
-])('a member is found by an address %s', async (_how, told, stored) => {
+])('a member is found by an address %s', async (_how, sent, stored) => {
   const id = await add(stored);
-  expect(await admit('s-1', { email: told })).toMatchObject({ id, issuer: ISSUER, subject: 's-1' });
+  expect(await admit('s-1', { email: sent })).toMatchObject({ id, issuer: ISSUER, subject: 's-1' });
 });
 
 test.each([
@@ -140,15 +140,15 @@ test('a one-time password ends once every process knows of it, at whichever sign
   expect(first.version).toBeGreaterThan(before?.version ?? 0);
   expect(first).toMatchObject({ force_password_change: 0, initial_password: before?.password });
   expect(first.password).not.toBe(before?.password);
-  expect(told).toBe(1);
+  expect(propagations).toBe(1);
   expect(await admit('s-1')).toEqual(first);
   const reset = { ...first, password: 'another', force_password_change: 1 };
   await tenants.storage.transaction(tx => tx.updateUser(reset));
   expect((await admit('s-1')).password).not.toBe('another');
-  expect(told).toBe(2);
+  expect(propagations).toBe(2);
 
   const own = { ...reset, password: 'own', force_password_change: 0, issuer: null, subject: null };
   await tenants.storage.transaction(tx => tx.updateUser(own));
   expect(await admit('s-1')).toMatchObject({ password: 'own', version: own.version, subject: 's-1' });
-  expect(told).toBe(2);
+  expect(propagations).toBe(2);
 });

@@ -41,7 +41,7 @@ test.each([
   ['no group that counts', ['staff']],
   ['no group', NONE],
   ['nothing said of groups', undefined],
-] as const)('strict refuses whoever has %s, also those who came in before', (_what, claim) => {
+] as const)('strict refuses a user with %s, also one who signed in before', (_what, claim) => {
   for (const mode of ['sync', 'seed'] as const)
     for (const present of [undefined, 'admin'] as const)
       expect(decideRole(claim, present, { groups, mode, strict: true })).toEqual({ kind: 'refused' });

@@ -17,16 +17,16 @@ afterEach(() => store.close());
 
 const audit = notedAudit();
 /** How often every process was waited for. */
-let told: number;
+let propagations: number;
 beforeEach(() => {
-  told = 0;
+  propagations = 0;
 });
 
 function accounts(): AccountLinking {
   const clock = testClock();
   const feed = {
     async waitForPropagation() {
-      told += 1;
+      propagations += 1;
     },
   };
   return createUserProvisioning({
@@ -55,7 +55,7 @@ const admit = (subject: string, claims: object, issuer = ISSUER) =>
 test.each([
   ['what they prefer', { preferred_username: 'Ann', email: 'ann@corp.example' }, 'ann'],
   ['their mail, when they prefer nothing', { email: 'Ann@corp.example' }, 'ann@corp.example'],
-  ['their subject, when nothing else is told', {}, 's-1'],
+  ['their subject, when nothing else is sent', {}, 's-1'],
   ['their subject, when the rest is no name', { preferred_username: ' ', email: 7 }, 's-1'],
   ['their subject, when the rest garbles a log', { preferred_username: 'a\u0000b' }, 's-1'],
 ])('somebody new is called by %s', async (_what, claims, expected) => {
@@ -88,7 +88,7 @@ test('of two first sign-ins at one moment both find the same user', async () => 
   expect(await store.storage.users.count()).toBe(1);
 });
 
-test('whoever was disabled here does not come in, whatever the provider says', async () => {
+test('a user disabled here cannot sign in, whatever the provider says', async () => {
   const user = await admit('s-1', { groups: ['readers'] });
   await store.storage.transaction(tx => tx.updateUser({ ...user, disabled: 1 }));
   await expect(admit('s-1', { groups: ['admins'] })).rejects.toMatchObject({ reason: 'not-allowed' });
@@ -97,9 +97,9 @@ test('whoever was disabled here does not come in, whatever the provider says', a
 test('another role is a change of the user, counted once every process knows of it', async () => {
   const first = await admit('s-1', { groups: ['readers'] });
   expect((await admit('s-1', { groups: ['readers'] })).version).toBe(first.version);
-  expect(told).toBe(0);
+  expect(propagations).toBe(0);
   expect((await admit('s-1', { groups: ['admins'] })).version).toBeGreaterThan(first.version);
-  expect(told).toBe(1);
+  expect(propagations).toBe(1);
   expect(audit.entries.slice(-2)).toMatchObject([
     { action: 'users.create', target: first.id, reason: 'role reader' },
     { action: 'users.update', target: first.id, reason: 'role admin' },

@@ -53,16 +53,6 @@ export function createUserProvisioning({
   audit,
   logger,
 }: ProvisioningDependencies): AccountLinking {
-  function roleFor(identity: ProviderIdentity, present: Role | undefined, settings: OpenidSettings): Role {
-    const claim = groupsIn(identity.claims[settings.groupField]);
-    const decision = decideRole(claim, present, settings);
-    const fields = { subject: identity.subject, claim: settings.groupField };
-    if (claim === undefined) logger.warn(fields, 'the identity provider told no groups of a user');
-    if (decision.kind !== 'refused') return decision.role;
-    logger.warn(fields, 'sign-in refused, as no group of the user has a role');
-    throw new SignInRefused('not-allowed');
-  }
-
   async function provision(identity: ProviderIdentity, settings: OpenidSettings): Promise<UserRow> {
     return storage.transaction(async tx => {
       const version = await tx.incrementUserChanges();
@@ -73,7 +63,7 @@ export function createUserProvisioning({
         id: ids.next(),
         username: await availableUsername(tx, identity),
         password: '',
-        role: roleFor(identity, undefined, settings),
+        role: roleFor(identity, undefined, { settings, logger }),
         created_at: clock.now(),
         version,
         issuer: identity.issuer,
@@ -118,7 +108,7 @@ export function createUserProvisioning({
       const user = await storage.users.byIdentity(identity.issuer, identity.subject);
       if (user === undefined) return audited('users.create', await provision(identity, settings));
       if (user.disabled === 1) throw new SignInRefused('not-allowed');
-      const role = roleFor(identity, roleOf(user), settings);
+      const role = roleFor(identity, roleOf(user), { settings, logger });
       if (role === user.role) return user;
       const after = await setRole(user.id, role);
       if (after === undefined) throw new SignInRefused('not-allowed');
@@ -127,6 +117,21 @@ export function createUserProvisioning({
       return audited('users.update', after);
     },
   };
+}
+
+/** Throws `SignInRefused` for a user without a role. */
+function roleFor(
+  identity: ProviderIdentity,
+  present: Role | undefined,
+  { settings, logger }: { readonly settings: OpenidSettings; readonly logger: Logger },
+): Role {
+  const claim = groupsIn(identity.claims[settings.groupField]);
+  const decision = decideRole(claim, present, settings);
+  const fields = { subject: identity.subject, claim: settings.groupField };
+  if (claim === undefined) logger.warn(fields, 'the identity provider sent no groups of a user');
+  if (decision.kind !== 'refused') return decision.role;
+  logger.warn(fields, 'sign-in refused, as no group of the user has a role');
+  throw new SignInRefused('not-allowed');
 }
 
 /** The first name of the provider's that no other user has, else one with a digest of the identity. */

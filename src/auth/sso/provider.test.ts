@@ -26,7 +26,7 @@ interface Liar {
   readonly userinfo?: object;
 }
 
-/** A provider that answers what it is told to, and notes what it was sent. */
+/** A provider that answers as configured, and records its requests. */
 async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo }: Liar = {}) {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' };
@@ -41,7 +41,7 @@ async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo
     if (path === '/me') return userinfo;
     if (path === '/token') {
       const now = Math.floor(Date.now() / 1000);
-      const told = claims({
+      const sent = claims({
         iss: url,
         aud: CLIENT,
         sub: 's-1',
@@ -49,7 +49,7 @@ async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo
         exp: now + 60,
         ...(nonce && { nonce }),
       });
-      return { access_token: 'a', token_type: 'Bearer', id_token: await (idToken ?? sign)(told) };
+      return { access_token: 'a', token_type: 'Bearer', id_token: await (idToken ?? sign)(sent) };
     }
     return {
       issuer: url,

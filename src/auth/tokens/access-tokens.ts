@@ -71,7 +71,7 @@ export function createAccessTokens(options: {
   const claims = z
     .strictObject({
       iss: z.literal(issuer),
-      aud: z.string().refine(asked => audience.includes(asked)),
+      aud: z.string().refine(aud => audience.includes(aud)),
       sub: z.string().min(1),
       client_id: z.string().min(1),
       iat: z.int().positive(),
@@ -83,7 +83,7 @@ export function createAccessTokens(options: {
       cv: z.int().nonnegative(),
       narrow: z.literal(true).optional(),
     })
-    .refine(said => said.client_id === said.sub || said.client_id === NO_CLIENT);
+    .refine(({ client_id, sub }) => client_id === sub || client_id === NO_CLIENT);
   const jwts = createJwts<AccessClaims>(
     { types: ['at+jwt', 'application/at+jwt'], claims, longestSeconds: ACCESS_TOKEN_SECONDS },
     { keys, clock },

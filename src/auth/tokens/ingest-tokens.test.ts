@@ -37,7 +37,7 @@ const make = async (facts: Partial<Parameters<IngestTokens['create']>[0]> = {}) 
 const rotate = async (graceMs: number) => (await tokens.rotate('one', graceMs)).secret.reveal();
 const lets = (...secrets: string[]) => secrets.map(secret => tokens.pipelineOf(secret) === 'edge');
 
-it('lets in who shows the secret, also after a start, and keeps nothing by which it could be told', async () => {
+it('accepts the secret, also after a start, and keeps nothing from which it could be derived', async () => {
   const { secret } = await make();
   expect(secret).toMatch(/^hgi_/);
   expect(lets(secret)).toEqual([true]);
@@ -83,7 +83,7 @@ it('takes the secret before for the time of grace beside the new one, and never 
   expect(lets(third, fourth, fifth)).toEqual([false, false, true]);
 });
 
-it('takes over what another process has changed, in the order it was changed', async () => {
+it('reads the changes of another process, in the order they were made', async () => {
   const { secret } = await make();
   const other = await open();
   const renewed = (await other.rotate('one', 0)).secret.reveal();

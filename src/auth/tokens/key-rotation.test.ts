@@ -109,7 +109,7 @@ it('removes a key whose last token is over', async () => {
   await eventually(() => !rotation.tokenKeys.verifying.has(before ?? ''));
 });
 
-it('turns by itself when a key has signed for its lifetime, and says so in the audit', async () => {
+it('rotates by itself when a key has signed for its lifetime, and records it in the audit', async () => {
   await started();
   const before = await kidOf();
   await clock.advance(29 * DAY);
@@ -141,7 +141,7 @@ it('replaces all keys when one is compromised: nothing that any of them signed i
   expect(await states()).toEqual(['active', 'next']);
 });
 
-it('signs with the algorithm of the settings from the next turn on', async () => {
+it('signs with the algorithm of the settings from the next rotation on', async () => {
   await started();
   algorithm = 'RS256';
   const { alg: before } = decodeProtectedHeader(await tokensOf(rotation).issue('u', 60, 0));
@@ -151,7 +151,7 @@ it('signs with the algorithm of the settings from the next turn on', async () =>
   expect(await tokensOf(rotation).verify(token)).toMatchObject({ kind: 'valid' });
 });
 
-it('turns to the algorithm that is asked for, with a key of the settings after it', async () => {
+it('rotates to the requested algorithm, with a next key of the settings', async () => {
   await started();
   expect(await rotation.rotate({ isCompromised: false, algorithm: 'RS256' })).toMatchObject({
     algorithm: 'RS256',
@@ -266,10 +266,10 @@ it('takes a signature of ES256 in the form of RFC 7518 only, and no other bits',
 
 it('keeps no more than 50 keys, and replaces them all the same when one is compromised', async () => {
   await started();
-  const turns = async () => {
-    for (let turn = 0; turn < 60; turn++) await rotation.rotate({ isCompromised: false });
+  const rotations = async () => {
+    for (let count = 0; count < 60; count++) await rotation.rotate({ isCompromised: false });
   };
-  await expect(turns()).rejects.toMatchObject({
+  await expect(rotations()).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('50 keys'),
   });

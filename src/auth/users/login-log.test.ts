@@ -10,7 +10,7 @@ function setup() {
   return { lines, clock, log: createLoginLog({ clock, logger }) };
 }
 
-test('the first failure is told at once, the rest of the minute in one line with its count and known users', async () => {
+test('the first failure is logged at once, the rest of the minute in one line with its count and known users', async () => {
   const { lines, clock, log } = setup();
   log.refused('failed', '192.0.2.1', 'ann');
   expect(lines).toEqual([{ message: 'login failed', address: '192.0.2.1', count: 1, users: ['ann'] }]);
@@ -29,7 +29,7 @@ test('a flood that goes on is one line a minute', async () => {
   expect(lines.length).toBeLessThanOrEqual(11);
 });
 
-test('after a quiet minute the next failure is told at once', async () => {
+test('after a quiet minute the next failure is logged at once', async () => {
   const { lines, clock, log } = setup();
   log.refused('failed', '192.0.2.1');
   await clock.advance(60_000);
@@ -37,7 +37,7 @@ test('after a quiet minute the next failure is told at once', async () => {
   expect(lines).toHaveLength(2);
 });
 
-test('failures and refusals by the limit are told apart, and so are addresses', () => {
+test('failures and refusals by the limit are logged separately, and so are addresses', () => {
   const { lines, log } = setup();
   log.refused('failed', '192.0.2.1');
   log.refused('limited', '192.0.2.1');

@@ -64,7 +64,7 @@ test('a login answers a token for the user, of the lifetime that is set', async 
   expect(outcomes).toEqual(['succeeded']);
 });
 
-test('whoever an identity provider vouches for has no password here, at the cost of a wrong one', async () => {
+test('a user of an identity provider has no password here, and is refused at the cost of a wrong one', async () => {
   const { call, compared } = setup({
     lookUp: async () => ({ ...ANN, password: '', issuer: 'https://idp.example', subject: 's' }),
   });
@@ -106,7 +106,7 @@ test('a disabled user costs one comparison and is refused like anybody with a wr
   expect([compared, outcomes]).toEqual([[ANN.password], ['failed']]);
 });
 
-test('whoever has to wait costs no comparison and no look at the store, known or not, and counts as nothing', async () => {
+test('a user who has to wait costs no comparison and no read of the store, known or not, and does not count', async () => {
   const limited = new AppError('rate-limited', 'wait', { retryAfterSeconds: 8 });
   const { call, compared, outcomes } = setup({
     reserve: () => Promise.reject(limited),

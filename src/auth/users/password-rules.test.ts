@@ -36,7 +36,7 @@ describe('common passwords', () => {
     '🦊 runs past the 🏰 at dusk',
   ])('do not include %j', password => expect(isCommonPassword(password)).toBe(false));
 
-  it('are told in a moment, however long a text is sent', () => {
+  it('are recognized in a moment, however long a text is sent', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 256, unit: 'grapheme' }), text => {
         const begun = performance.now();

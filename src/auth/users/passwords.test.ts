@@ -51,7 +51,7 @@ test('what the queue cannot hold is refused with a time to come back, and the re
   expect(await passwords.verify('right', hash)).toBe(true);
 });
 
-test('a hash that fails gives its turn back', async () => {
+test('a hash that fails releases its permit', async () => {
   const passwords = createPasswords({ concurrent: 1, waiting: 0 });
   await expect(passwords.verify('any', 'not a hash')).rejects.toThrow();
   expect(await passwords.verify('any', undefined)).toBe(false);

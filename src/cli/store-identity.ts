@@ -64,7 +64,7 @@ export const createCredentialInStore = (
     const credentials = createCredentials({
       storage,
       secrets: createCredentialSecrets(await openPepper({ storage, keyRing })),
-      // Whatever is new has ended nobody's tokens.
+      // A new credential ends no tokens.
       feed: { waitForPropagation: async () => {} },
       clock,
       ids: monotonicIds(clock),

@@ -6,7 +6,6 @@ import type { Secret } from '../../lib/secret.ts';
 import type { Storage, Transaction } from '../../storage/storage.ts';
 import type { CredentialRow } from '../../storage/stores/credentials.ts';
 import type { WorkspaceRoleRow } from '../../storage/stores/organizations.ts';
-import type { OrganizationRole } from '../../storage/tables.ts';
 import type { Page, PageRequest } from '../../storage/types.ts';
 import { assertManagesOrganization, type OrganizationActor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
@@ -49,7 +48,7 @@ export interface Credentials {
   /** Throws `invalid-request`, `conflict` when the name is taken, `unprocessable` when there are too many. */
   create(
     actor: OrganizationActor,
-    fields: CredentialFields & { readonly name: string; readonly organizationRole: OrganizationRole },
+    fields: CredentialFields & { readonly name: string; readonly organizationRole: RoleAssignments['role'] },
   ): Promise<CreatedCredential>;
   /** Throws as `create` does. Disabling it or lowering its roles ends its tokens; enabling revives none. */
   update(actor: OrganizationActor, clientId: string, fields: CredentialFields): Promise<CredentialDetails>;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { alarm } from '../../test/helpers/any-event.ts';
 import { deliveryHintsOf, withDeliveryHints } from './delivery-hints.ts';
 
-test('what steers a target goes along and is in nothing that is written', () => {
+test('delivery hints go along and are in nothing that is written', () => {
   const event = withDeliveryHints(alarm, { ...alarm, __severity: 'fatal', __replica: 'edge' });
   expect(deliveryHintsOf(event)).toEqual({ __severity: 'fatal' });
   expect(JSON.stringify(event)).toBe(JSON.stringify(alarm));

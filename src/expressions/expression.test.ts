@@ -99,7 +99,7 @@ test.each([
   expect(compileExpression(text)).toEqual({ ok: false, problem: expect.stringMatching(message) });
 });
 
-test('a bare text with places is read where the family writes one', () => {
+test('a bare text with places is read where Cribl’s documents have one', () => {
   const one = compileExpressionOrText('notification=${_raw}');
   expect(one.ok && one.expression.evaluate(event)).toBe(`notification=${event._raw}`);
   const wrapped = compileExpressionOrText('{"items":[${events}]}');

@@ -74,7 +74,7 @@ test('output is cut at 64 KB', () => {
   expect(long).toBe('€'.repeat(21_845));
 });
 
-test('a place that fails is empty, and the first of them is told', () => {
+test('a place that fails is empty, and the first of them is reported', () => {
   expect(renderTemplate(template('${_raw}: ${gone.trim()}${bytes.trim()}!'), fields)).toEqual({
     text: 'no data: !',
     failure: "at place 2: what is missing has no 'trim'",

@@ -13,6 +13,6 @@ test.each([
   expect(addressPrefix(address)).toBe(prefix);
 });
 
-test('the neighbour of a /56 is counted apart', () => {
+test('the neighbour of a /56 is counted separately', () => {
   expect(addressPrefix('2001:db8:1:300::1')).not.toBe(addressPrefix('2001:db8:1:200::1'));
 });

@@ -47,7 +47,7 @@ test.each<[string, object, object | undefined, object]>([
   expect(resolveAliases(schema, sent, shown)).toEqual(expected);
 });
 
-test('names are told for maps with and without other names, and hostile keys stay keys', () => {
+test('names are known of maps with and without other names, and hostile keys stay keys', () => {
   expect(resolveAliases(fields, { len: 2 }, undefined)).toEqual({ size: 2 });
   expect(resolveAliases(z.string(), { len: 2 }, undefined)).toEqual({ len: 2 });
   const hostile = JSON.parse('{"__proto__": {"size": 9}, "len": 1}');

@@ -42,7 +42,7 @@ test('Retry-After lengthens a wait up to an hour and never shortens it', () => {
   );
 });
 
-test('an exhausted schedule stays exhausted whatever the receiver wishes', () => {
+test('an exhausted schedule stays exhausted whatever the receiver requests', () => {
   expect(nextDelay(listed(0), 1, { totalMs, random: () => 0, retryAfterMs: 5000 })).toBeUndefined();
   expect(nextDelay(listed(), 0, { totalMs, random: () => 0 })).toBeUndefined();
 });

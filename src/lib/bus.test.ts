@@ -30,7 +30,7 @@ describe('the bus', () => {
     expect(heard).toEqual([1]);
   });
 
-  it('goes on to the others when a listener throws, and tells what it threw', () => {
+  it('goes on to the others when a listener throws, and reports what it threw', () => {
     const { bus, failures, heard, hear } = listening();
     const failure = new Error('no');
     bus.subscribe(() => {

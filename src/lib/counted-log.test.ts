@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createCountedLog } from './counted-log.ts';
 import { type Logger, silentLogger } from './logger.ts';
 
-it('tells a fault once until it changes, and once that it is over', () => {
+it('logs a fault once until it changes, and once that it is over', () => {
   const lines: string[] = [];
   const logger: Logger = {
     ...silentLogger,

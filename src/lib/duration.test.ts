@@ -39,7 +39,7 @@ it.each([
   expect(formatDuration(ms)).toBe(text);
 });
 
-it('never tells more time than there was', () => {
+it('never shows more time than there was', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 34_560_000_000 }), ms => {
       const told = formatDuration(ms)

@@ -14,7 +14,7 @@ it('keeps a value with a line break on its line', () => {
   expect(plain('{"level":"info","time":"","text":"a\\nb","msg":"m"}')).not.toContain('\n');
 });
 
-it('lets no value steer the terminal', () => {
+it('lets no value control the terminal', () => {
   expect(prettyLine('{"level":"info","time":"","id":"\\u001b[2J","msg":"m"}')).not.toContain('\u001b[2J');
 });
 

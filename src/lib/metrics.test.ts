@@ -6,7 +6,7 @@ const MOST_SERIES = 1000;
 const linesOf = (text: string, name: string): string[] =>
   text.split('\n').filter(line => line.startsWith(name));
 
-it('tells what several parts have under one name once, each series with the labels of its part', async () => {
+it('writes a metric of several parts once, each series with the labels of its part', async () => {
   const metrics = createMetrics();
   const described = { name: 'sent_total', help: 'What was sent.', labels: ['target'] } as const;
   for (const workspace of ['a', 'b']) metrics.withLabels({ workspace }).counter(described)({ target: 'ops' });
@@ -22,7 +22,7 @@ sent_total{target="ops",workspace="b"} 1
 `);
 });
 
-it('tells nothing of a part that has ended', async () => {
+it('writes nothing of a part that has ended', async () => {
   const metrics = createMetrics();
   const part = metrics.withLabels({ workspace: 'a' });
   part.gauge({ name: 'up', help: 'Whether it is.', labels: [] }, set => set({}, 1));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { settle } from '../../test/helpers/clock.ts';
 import { createMutex } from './mutex.ts';
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test lets it. */
 function work(name: string, began: string[]) {
   const { promise, resolve, reject } = withResolvers();
   return {
@@ -59,7 +59,7 @@ it('rejects when the work throws before it has a promise', async () => {
   expect(await mutex.run(async () => 'next')).toBe('next');
 });
 
-it('is idle once everything that was asked for has settled, also by a failure', async () => {
+it('is idle once all work has settled, also by a failure', async () => {
   const began: string[] = [];
   const [first, second] = [work('first', began), work('second', began)];
   const mutex = createMutex();

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { onAbort } from './on-abort.ts';
 
-it('calls whoever waits once, and nobody who has gone', () => {
+it('calls each that waits once, and none that has left', () => {
   const { signal, abort } = wrapped();
   const called: string[] = [];
   onAbort(signal, () => called.push('first'));

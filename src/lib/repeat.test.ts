@@ -27,7 +27,7 @@ it('runs one interval after the start, and again one interval after the end of e
   expect(began).toEqual([100, 230, 360]);
 });
 
-it('begins the first run when it is told to, within the start for 0', async () => {
+it('begins the first run after the given wait, within the start for 0', async () => {
   const clock = testClock();
   const [soon, now] = [runs(clock), runs(clock)];
   createRepeat({ clock, interval: 100, firstAfterMs: 10, work: soon.work, faults }).start();
@@ -46,7 +46,7 @@ it('computes each interval from how long the run took', async () => {
   expect(began).toEqual([50, 140, 230]);
 });
 
-it('paces from start to start, and leaves a rest after a run that took longer', async () => {
+it('paces from start to start, and leaves a pause after a run that took longer', async () => {
   const clock = testClock();
   const [short, long] = [runs(clock, 30), runs(clock, 130)];
   const options = { clock, interval: startToStart(100, 20), firstAfterMs: 0, faults };

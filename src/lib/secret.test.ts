@@ -16,7 +16,7 @@ it('prints as its mask wherever it is joined, serialised, inspected or thrown', 
   expect(shown[0]).toBe(MASK);
 });
 
-it('shows its value to whoever asks by name', () => {
+it('shows its value to a caller of reveal()', () => {
   expect(new Secret('hunter2').reveal()).toBe('hunter2');
 });
 

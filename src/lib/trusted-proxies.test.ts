@@ -5,7 +5,7 @@ import { createTrustedProxies } from './trusted-proxies.ts';
 const proxies = createTrustedProxies(() => RANGES);
 const RANGES = ['10.0.0.0/8', '2001:db8:1::/48', '127.0.0.1'];
 
-describe('whom a request is from', () => {
+describe('the address a request is from', () => {
   it.each([
     ['nobody is in front', '192.0.2.1', '', '192.0.2.1'],
     ['a stranger says he is somebody else', '192.0.2.1', '198.51.100.1', '192.0.2.1'],

@@ -6,11 +6,11 @@ import type { StorageOperation } from './operations/operation.ts';
 import type { Plan } from './operations/plan.ts';
 import type { CommittedChange } from './types.ts';
 
-/** A disk that writes each batch when it is told to. */
+/** A disk that writes each batch when the test lets it. */
 interface Disk {
   readonly commits: CommitQueue;
   readonly batches: Plan[][];
-  /** What was published. */
+  /** The changes that were published. */
   readonly facts: CommittedChange[];
   finish(outcome?: Error): Promise<void>;
 }

@@ -49,7 +49,7 @@ describe.each(dialects)('the audit of storage on $name', dialect => {
     await expect(again).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('forgets what is older than it is kept, and nothing else', async () => {
+  it('removes what is older than its retention, and nothing else', async () => {
     const old = auditRow({ target: 'old' });
     await storage.commit({ kind: 'audit', workspace: 'default', row: old });
     const before = old.created_at + 1;

@@ -98,7 +98,7 @@ describe.each(dialects)('what storage on $name keeps of the configuration', dial
       expect(await stores().secrets.list()).toEqual([secretRow('hook')]);
     });
 
-    it('keeps workspaces apart', async () => {
+    it('keeps workspaces separate', async () => {
       await write(tx => tx.putSecret(secretRow('hook', { sealed: 'blue' })), 'blue');
       await write(tx => tx.putSecret(secretRow('hook', { sealed: 'green' })), 'green');
       expect(await write(tx => tx.removeSecret('hook'), 'blue')).toBe(true);
@@ -153,7 +153,7 @@ describe.each(dialects)('what storage on $name keeps of the configuration', dial
       expect(await stores().versions.last()).toEqual(row);
     });
 
-    it('keeps workspaces apart', async () => {
+    it('keeps workspaces separate', async () => {
       const row = versionRow();
       await write(tx => tx.addVersion(row), 'blue');
       await write(tx => tx.addVersion({ ...row, author: 'green' }), 'green');

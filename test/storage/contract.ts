@@ -28,7 +28,7 @@ export interface TestDialect {
 
 const FIRST_PAGE = { offset: 0, limit: 100 };
 
-/** What the storage interface promises, asked of one dialect. */
+/** The contract of the storage interface, for one dialect. */
 export function describeStorage(dialect: TestDialect): void {
   describe(`storage on ${dialect.name}`, () => {
     let database: TestDatabase;
@@ -130,7 +130,7 @@ export function describeStorage(dialect: TestDialect): void {
     });
 
     describe('settlements', () => {
-      it('books a retry with its attempt and leaves the delivery waiting', async () => {
+      it('records a retry with its attempt and leaves the delivery waiting', async () => {
         const operation = transition(incidentRow());
         const id = deliveryOf(operation);
         await storage.commit(operation);
@@ -171,7 +171,7 @@ export function describeStorage(dialect: TestDialect): void {
         expect(await stores().deliveries.waiting('hook', '', 10)).toEqual([]);
       });
 
-      it('knows whom a firing event has reached, not whom only an end has', async () => {
+      it('knows the targets that a firing event has reached, not those that only got a resolution', async () => {
         const incident = await opened();
         const end = transition(closed(incident), { targets: ['log'] });
         await storage.commit(end);
@@ -404,7 +404,7 @@ export function describeStorage(dialect: TestDialect): void {
       await storage.commit(transition(repeated(incident)));
     });
 
-    it('keeps workspaces apart, even with the same ids in each', async () => {
+    it('keeps workspaces separate, even with the same ids in each', async () => {
       const operation = transition(incidentRow(), { workspace: 'blue' });
       await storage.commit(operation);
       await storage.commit({ ...operation, workspace: 'green' });

@@ -12,7 +12,7 @@ import { attemptRow, closed, deliveryOf, incidentRow, repeated, settle, transiti
 const ALL = { offset: 0, limit: 1000 };
 const NOW = Date.UTC(2026, 5, 1);
 
-/** What storage promises of deliveries that are handed over, put back and kept, asked of one dialect. */
+/** The contract of fallback, requeued and retained deliveries, for one dialect. */
 export function describeDeliveries(dialect: TestDialect): void {
   describe(`deliveries on ${dialect.name}`, () => {
     let database: TestDatabase;
@@ -70,7 +70,7 @@ export function describeDeliveries(dialect: TestDialect): void {
         expect(await stores().deliveries.waiting('hook', '', 10)).toEqual([]);
       });
 
-      it('tells who stands in for whom, and that as long as somebody is owed the end', async () => {
+      it('lists the fallback targets of incidents as long as a resolution is still to be sent', async () => {
         const incident = incidentRow();
         const [row] = (await committed(transition(incident))).deliveries;
         const { notified: told, fallbackTargets: standIns } = stores().deliveries;
@@ -91,7 +91,7 @@ export function describeDeliveries(dialect: TestDialect): void {
         expect(await standIns()).toEqual([]);
       });
 
-      it('is booked although the fallback has that event already, and gives it nothing twice', async () => {
+      it('is recorded although the fallback has that event already, and gives it nothing twice', async () => {
         const operation = await committed(transition(incidentRow(), { targets: ['hook', 'spare'] }));
         const [first, second] = operation.deliveries;
         await storage.commit(
@@ -149,7 +149,7 @@ export function describeDeliveries(dialect: TestDialect): void {
       expect(await overtaken('another', 'hook', 1)).toBe(false);
     });
 
-    it('lists and puts back what was made in a range of time, its end left out', async () => {
+    it('lists and puts back what was made in a range of time, its end excluded', async () => {
       const times = [1000, 2000, 2000, 3000];
       const ids = times.map((ms, index) => `${idFloor(ms)}-7000-8000-00000000000${index}`);
       for (const [index, id] of ids.entries()) {
@@ -226,7 +226,7 @@ export function describeDeliveries(dialect: TestDialect): void {
         expect(await get(over.deliveries[1]?.id ?? '')).toMatchObject({ state: 'skipped' });
       });
 
-      it('leaves alone and counts what the target has got later news of', async () => {
+      it('leaves and counts superseded deliveries', async () => {
         const incident = incidentRow();
         const first = await committed(transition(incident));
         const second = await committed(transition(repeated(incident)));
@@ -236,7 +236,7 @@ export function describeDeliveries(dialect: TestDialect): void {
         expect(await get(deliveryOf(first))).toMatchObject({ state: 'exhausted', retried_at: null });
       });
 
-      it('is not undone by what an attempt brings that began before, and is not asked for twice when it arrived', async () => {
+      it('is not undone by the result of an attempt that began before, and is not sent twice when it arrived', async () => {
         const began = async (id: string) => (await get(id))?.retried_at ?? null;
         const id = await one('waiting');
         const retriedAt = await began(id);
@@ -305,7 +305,7 @@ export function describeDeliveries(dialect: TestDialect): void {
       });
     });
 
-    it('keeps the longest pause a target asked for with its settings, until these are replaced', async () => {
+    it('keeps the longest pause a target requested with its settings, until these are replaced', async () => {
       const keep = (sealed: string): Promise<void> =>
         storage.transaction(tx =>
           tx.in('default').putRemovedTarget({ id: 'hook', sealed, paused_until: null }),
@@ -344,7 +344,7 @@ export function describeDeliveries(dialect: TestDialect): void {
   });
 }
 
-/** What storage promises of deliveries that wait in groups, asked of one dialect. */
+/** The contract of deliveries that wait in groups, for one dialect. */
 export function describeGroups(dialect: TestDialect): void {
   describe(`groups on ${dialect.name}`, () => {
     let database: TestDatabase;
@@ -397,13 +397,13 @@ export function describeGroups(dialect: TestDialect): void {
       expect(await stateOf(other)).toBe('grouped');
     });
 
-    it('lets only ends go when asked to', async () => {
+    it('flushes only resolutions when requested', async () => {
       const a = await member('A', 'a');
       await flush('A', 100, { onlyEnds: true });
       expect(await stateOf(a)).toBe('grouped');
     });
 
-    it('remembers until when a flushed group rests, and forgets it with a later flush', async () => {
+    it('remembers the end of the interval of a flushed group, and forgets it with a later flush', async () => {
       await flush('A', 100);
       await flush('B', 200);
       expect(await stores().groups.withinInterval()).toHaveLength(2);

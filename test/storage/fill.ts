@@ -4,7 +4,7 @@ import { incidentRow, transition } from './rows.ts';
 
 const MOST = 400;
 
-/** How many incidents the disk took, and how it refused the next. */
+/** The number of incidents the disk took, and how it refused the next. */
 export interface Filled {
   readonly accepted: number;
   readonly code: string;

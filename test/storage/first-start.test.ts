@@ -104,7 +104,7 @@ describe('two processes that start at the same instant on an empty database', ()
     await expect(one.authenticate(token)).resolves.toMatchObject({ name: 'admin' });
   });
 
-  it('never go on with two key rings: one is refused and told which key it lacks', async () => {
+  it('never go on with two key rings: one is refused with the key it lacks', async () => {
     const rings = [join(await folder(), 'keys'), join(await folder(), 'keys')];
     const begun = await Promise.all(rings.map(begin));
     const starts = await Promise.allSettled(begun.map(({ identify }) => identify()));

@@ -9,7 +9,7 @@ import { ingestTokenRow as row } from './rows.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 
-/** What the storage keeps of ingest tokens, asked of one dialect. */
+/** The contract of ingest tokens, for one dialect. */
 export function describeIngestTokens(dialect: TestDialect): void {
   describe(`ingest tokens on ${dialect.name}`, () => {
     let database: TestDatabase;
@@ -28,7 +28,7 @@ export function describeIngestTokens(dialect: TestDialect): void {
     const add = (token: IngestTokenRow, workspace = 'default') =>
       storage.transaction(tx => tx.in(workspace).addIngestToken(token));
 
-    it('are kept by workspace and id, each id once', async () => {
+    it('are stored by workspace and id, each id once', async () => {
       const one = row('one', { description: 'Zürich', expires_at: NOW + 5, last_used_at: NOW + 1 });
       await add(row('two'));
       await add(one);
@@ -39,7 +39,7 @@ export function describeIngestTokens(dialect: TestDialect): void {
       expect(await storage.transaction(tx => tx.in('default').countIngestTokens())).toBe(2);
     });
 
-    it('change only in what is said, and tell nothing of one that is not there', async () => {
+    it('change only in the given columns, and publish nothing for one that is not there', async () => {
       await add(row('one', { expires_at: NOW }));
       await add(row('one'), 'other');
       const change = (id: string, facts: Partial<IngestTokenRow>) =>
@@ -72,7 +72,7 @@ export function describeIngestTokens(dialect: TestDialect): void {
       expect(await list()).toEqual([]);
     });
 
-    it('book the latest use, whatever comes last', async () => {
+    it('record the latest use, in any order', async () => {
       for (const id of ['one', 'two']) await add(row(id));
       const use = (...uses: { id: string; at: number }[]) =>
         storage.transaction(tx => tx.in('default').recordIngestTokenUses(uses));
@@ -81,19 +81,19 @@ export function describeIngestTokens(dialect: TestDialect): void {
       expect((await list()).map(token => token.last_used_at)).toEqual([NOW + 2, NOW + 3]);
     });
 
-    it('are told of as they change, and not as they are used', async () => {
+    it('publish their changes, and not their uses', async () => {
       const heard: CommittedChange[] = [];
-      storage.subscribe(fact => {
-        if (fact.workspace !== '*') heard.push(fact);
+      storage.subscribe(change => {
+        if (change.workspace !== '*') heard.push(change);
       });
-      const fact: CommittedChange = { workspace: 'default', resource: 'ingest-tokens', id: 'one' };
+      const change: CommittedChange = { workspace: 'default', resource: 'ingest-tokens', id: 'one' };
       await add(row('one'));
       const turn = { digest: 'second', issued_at: NOW, formerEndsAt: null };
       await storage.transaction(tx => tx.in('default').updateIngestToken('one', { enabled: 0 }));
       await storage.transaction(tx => tx.in('default').rotateIngestToken('one', turn));
       await storage.transaction(tx => tx.in('default').recordIngestTokenUses([{ id: 'one', at: NOW }]));
       await storage.transaction(tx => tx.in('default').removeIngestToken('one'));
-      expect(heard).toEqual([fact, fact, fact, fact]);
+      expect(heard).toEqual([change, change, change, change]);
     });
   });
 }

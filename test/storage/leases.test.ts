@@ -72,7 +72,7 @@ describe.each(dialects)('on $name', dialect => {
     const subjects = async () =>
       (await storage.in('default').incidents.open()).map(incident => incident.subject);
 
-    it('is written while the lease is in force', async () => {
+    it('is written while the lease is held', async () => {
       const lease = await take();
       await write('a', lease);
       await storage.transaction(tx => tx.addUser(userRow('admin')), lease);
@@ -114,7 +114,7 @@ describe.each(dialects)('on $name', dialect => {
       expect(await subjects()).toEqual([]);
     });
 
-    it('is told apart from a conflict of what is written', async () => {
+    it('is distinguished from a conflict of what is written', async () => {
       const lease = await take();
       await write('a', lease);
       const taken = await write('a', lease).catch((error: unknown) => error);

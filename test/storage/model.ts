@@ -9,7 +9,7 @@ import type { MessageRow } from '../../src/storage/stores/messages.ts';
 
 /** Storage as one would write it on paper: lists, and every rule a loop over them. */
 export interface Model {
-  /** Whether the operation is accepted; when it is not, nothing has changed. */
+  /** True when the operation is accepted; otherwise nothing has changed. */
   apply(operation: StorageOperation): boolean;
   readonly incidents: Map<string, IncidentRow>;
   readonly events: Map<string, EventRow>;

@@ -260,7 +260,7 @@ describe('a server in trouble', () => {
       if (!(error instanceof AppError) || error.code !== 'unavailable') throw error;
     const kept = new Set(await subjects(storage));
     expect(accepted.filter(subject => !kept.has(subject))).toEqual([]);
-    // What was refused is not there either: whether a commit was written is asked after.
+    // What was refused is not there either: the status of a lost commit is polled.
     expect(kept.size).toBe(accepted.length);
   });
 

@@ -22,7 +22,7 @@ let two: Storage;
 let outside: Client;
 const undo: (() => Promise<unknown>)[] = [];
 
-/** Two processes as far as the database can tell. */
+/** Two processes, as the database sees them. */
 beforeEach(async () => {
   database = await createPostgresDatabase();
   undo.push(database.remove);
@@ -131,7 +131,7 @@ describe('two processes on one PostgreSQL', () => {
 });
 
 describe('a lease on PostgreSQL', () => {
-  it('is refused to others while it is in force, and theirs once it is over, at a greater epoch', async () => {
+  it('is refused to others while it is held, and theirs once it is over, at a greater epoch', async () => {
     await take(one, 'one', 500);
     expect(await two.leases.take(NAME, 'two', LONG_MS)).toBeUndefined();
     expect(await two.leases.holder(NAME)).toMatchObject({ owner: 'one', epoch: 1 });
@@ -140,7 +140,7 @@ describe('a lease on PostgreSQL', () => {
     expect(await one.leases.take(NAME, 'one', LONG_MS)).toBeUndefined();
   });
 
-  it('is one owner’s when many ask for it at once', async () => {
+  it('is one owner’s when many try to take it at once', async () => {
     const asked = Array.from({ length: 20 }, (_, index) =>
       (index % 2 === 0 ? one : two).leases.take(NAME, `owner ${index}`, LONG_MS),
     );
@@ -250,14 +250,14 @@ describe('a lease on PostgreSQL', () => {
   });
 });
 
-describe('facts of another process', () => {
+describe('changes of another process', () => {
   let heard: CommittedChange[];
-  const isMissed = (fact: CommittedChange): boolean => fact.workspace === '*' && fact.id === '*';
+  const isMissed = (change: CommittedChange): boolean => change.workspace === '*' && change.id === '*';
 
   /** Listens in the second process, from the moment when it really does. */
   beforeEach(async () => {
     heard = [];
-    two.subscribe(fact => void heard.push(fact));
+    two.subscribe(change => void heard.push(change));
     await until(() => heard.some(isMissed), 'the first listening');
     heard.splice(0);
   });
@@ -289,7 +289,7 @@ describe('facts of another process', () => {
     await write(two, 'own');
     await one.transaction(tx => tx.in('default').putSecret(secretRow('last')));
     await hears({ resource: 'secrets', id: 'last' });
-    expect(heard.filter(fact => fact.resource === 'incidents')).toHaveLength(1);
+    expect(heard.filter(change => change.resource === 'incidents')).toHaveLength(1);
   });
 
   it('do not come of what was rolled back or refused', async () => {

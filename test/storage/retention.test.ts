@@ -31,7 +31,7 @@ const KINDS: readonly RetentionKind[] = [
   'audit',
 ];
 
-/** What a storage forgets and what it must not, asked of one dialect. */
+/** The contract of retention, for one dialect. */
 export function describeRetention(dialect: TestDialect): void {
   describe(`retention on ${dialect.name}`, () => {
     let database: TestDatabase;
@@ -91,7 +91,7 @@ export function describeRetention(dialect: TestDialect): void {
       expect(await stores().incidents.list({}, ALL)).toEqual({ rows: [], total: 0 });
     });
 
-    it('keeps what is younger than asked for', async () => {
+    it('keeps what is younger than the limit', async () => {
       const incident = incidentRow();
       await settleAll(await commit(incident));
       await settleAll(await commit(closed(incident)));
@@ -119,7 +119,7 @@ export function describeRetention(dialect: TestDialect): void {
       expect(await stores().deliveries.notified(incident.id, 'hook')).toMatchObject({ isNotified: true });
     });
 
-    it('keeps what a stand-in has got until the target that it stands in for has heard the end', async () => {
+    it('keeps what a fallback target has got until the resolution has reached the target it is the fallback of', async () => {
       const incident = incidentRow();
       const alarm = await commit(incident);
       const [lost] = alarm.deliveries;
@@ -149,7 +149,7 @@ export function describeRetention(dialect: TestDialect): void {
       expect(await deliveryIds()).toEqual([]);
     });
 
-    it('keeps the last event of an open incident that nobody was told of', async () => {
+    it('keeps the last event of an open incident without deliveries', async () => {
       const incident = incidentRow();
       const first = await commit(incident, []);
       const last = transition(

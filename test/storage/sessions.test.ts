@@ -20,7 +20,7 @@ const row = (id: string, facts: Partial<SessionRow> = {}): SessionRow => ({
   ...facts,
 });
 
-/** What the storage keeps of browsers that are signed in, asked of one dialect. */
+/** The contract of sessions, for one dialect. */
 export function describeSessions(dialect: TestDialect): void {
   describe(`sessions on ${dialect.name}`, () => {
     let database: TestDatabase;
@@ -56,7 +56,7 @@ export function describeSessions(dialect: TestDialect): void {
       expect(await left('other', 'age3', 'age2', 'age1', 'age0')).toEqual(['other', 'age2', 'age1', 'age0']);
     });
 
-    it('books when a session was used, and nothing for one that is gone', async () => {
+    it('records when a session was used, and nothing for one that is gone', async () => {
       await add(row('one'));
       await storage.transaction(async tx => {
         await tx.touchSession('one', NOW + 5);

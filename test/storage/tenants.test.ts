@@ -11,7 +11,7 @@ import { credentialRow, memberRow, organizationRow, secretOf, workspaceRow } fro
 
 const FIRST_PAGE = { offset: 0, limit: 100 };
 
-/** What the storage keeps of organizations, their workspaces, members and credentials, asked of one dialect. */
+/** The contract of organizations, their workspaces, members and credentials, for one dialect. */
 export function describeTenants(dialect: TestDialect): void {
   describe(`tenants on ${dialect.name}`, () => {
     let database: TestDatabase;
@@ -29,7 +29,7 @@ export function describeTenants(dialect: TestDialect): void {
     const conflict = { code: 'conflict' };
 
     describe('organizations', () => {
-      it('are kept and changed, each id once', async () => {
+      it('are stored and changed, each id once', async () => {
         const acme = organizationRow('acme');
         await storage.transaction(tx => tx.addOrganization(acme));
         await expect(storage.transaction(tx => tx.addOrganization(acme))).rejects.toMatchObject(conflict);
@@ -238,9 +238,9 @@ export function describeTenants(dialect: TestDialect): void {
       });
     });
 
-    it('tells of every change but of uses', async () => {
+    it('publishes every change but uses', async () => {
       const heard: CommittedChange[] = [];
-      storage.subscribe(fact => void (fact.id !== '*' && heard.push(fact)));
+      storage.subscribe(change => void (change.id !== '*' && heard.push(change)));
       const ci = credentialRow('acme', 'ci');
       await storage.transaction(async tx => {
         await tx.addOrganization(organizationRow('acme'));

@@ -66,9 +66,9 @@ describe.each(dialects)('the users of storage on $name', dialect => {
     expect([await storage.users.isRevoked('t1'), await storage.users.isRevoked('t2')]).toEqual([false, true]);
   });
 
-  it('are told of as facts', async () => {
+  it('publish their changes', async () => {
     const heard: CommittedChange[] = [];
-    storage.subscribe(fact => void heard.push(fact));
+    storage.subscribe(change => void heard.push(change));
     const ann = userRow('ann');
     await storage.transaction(async tx => {
       await tx.addUser(ann);

@@ -42,7 +42,7 @@ function secureReceiver(): Promise<number> {
 
 interface TestProxy {
   readonly port: number;
-  /** First lines of the requests that it was asked for. */
+  /** First lines of the requests that it got. */
   readonly asked: string[];
 }
 
@@ -191,7 +191,7 @@ test.each([
   expect(proxy.asked).toHaveLength(1);
 });
 
-test('what a proxy answers for a receiver over http is an answer, without what the proxy was told', async () => {
+test('the answer of a proxy for a receiver over http is an answer, without the credentials that the proxy got', async () => {
   const proxy = await forwardProxy(502);
   const answer = await clientOf(at(proxy.port)).request(get('http://a.example/'));
   expect(answer.status).toBe(502);

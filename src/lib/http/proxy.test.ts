@@ -48,7 +48,7 @@ describe('the proxy for an address', () => {
     expect(through({ HTTPS_PROXY: PROXY, NO_PROXY }, url)).toBe(PROXY);
   });
 
-  test('is told name and password, and shows neither', () => {
+  test('gets name and password, and shows neither', () => {
     const proxy = proxiesFrom({ HTTP_PROXY: 'http://ada:p%40ss@proxy.example:3128' }).proxyFor(
       new URL('http://a.example'),
     );
@@ -57,7 +57,7 @@ describe('the proxy for an address', () => {
   });
 });
 
-test('what is in force is told without names and passwords', () => {
+test('the configured proxies are shown without names and passwords', () => {
   const environment = { https_proxy: 'http://ada:s3cret@proxy.example:3128', NO_PROXY: 'a.example' };
   expect(proxiesFrom(environment).configured).toEqual({ HTTPS_PROXY: PROXY });
   expect(proxiesFrom({}).configured).toEqual({});

@@ -114,7 +114,7 @@ describe('a commit whose answer is lost', () => {
     await expect(committed).rejects.toBe(LOST);
   });
 
-  it('is asked after until the server is back and has decided', async () => {
+  it('has its status polled until the server is back and has decided', async () => {
     const { clock, committed } = await commit(
       LOST,
       session({ status: 'in progress' }, { status: 'committed' }),

@@ -51,7 +51,7 @@ it.each<[string, Error, string, RegExp]>([
   expect(explained.retryAfterSeconds).toBe(code === 'unavailable' ? 10 : undefined);
 });
 
-it('tells why none of a name’s addresses could be reached', () => {
+it('says why none of a name’s addresses could be reached', () => {
   const error = Object.assign(new AggregateError([new Error('refused on ::1')]), { code: 'ECONNREFUSED' });
   expect(explainPostgres(error, PLACE, 'gate').message).toContain('(refused on ::1)');
 });

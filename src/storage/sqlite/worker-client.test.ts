@@ -3,7 +3,7 @@ import { AppError } from '../../lib/errors.ts';
 import { type Logger, silentLogger } from '../../lib/logger.ts';
 import { startWorkers, type Workers } from './worker-client.ts';
 
-/** Lives until it is told to roll back, and answers nothing but `close`. */
+/** Lives until a request to roll back, and answers nothing but `close`. */
 const FRAGILE = `
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ id, request }) => {
@@ -57,7 +57,7 @@ describe('a storage worker that dies', () => {
   });
 });
 
-it('ends both workers when told to, which is no death', async () => {
+it('ends both workers when it is closed, which is no death', async () => {
   const { workers, logged } = start(FRAGILE);
   await workers.close();
   await expect(workers.readerClient.call(QUERY)).rejects.toThrow('the storage is closed');

@@ -6,7 +6,7 @@ import type { TestDatabase } from './contract.ts';
 import { dialects } from './dialects.ts';
 import { deliveryOf, incidentRow, messageRow, secretRow, settle, transition, versionRow } from './rows.ts';
 
-describe.each(dialects)('the facts of storage on $name', dialect => {
+describe.each(dialects)('the committed changes of storage on $name', dialect => {
   let database: TestDatabase;
   let storage: Storage;
   let heard: CommittedChange[];
@@ -16,8 +16,8 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
     storage = await database.open(testClock());
     heard = [];
     // Those for any workspace say that something may have been missed.
-    storage.subscribe(fact => {
-      if (fact.workspace !== '*') heard.push(fact);
+    storage.subscribe(change => {
+      if (change.workspace !== '*') heard.push(change);
     });
   });
   afterEach(async () => {
@@ -25,9 +25,9 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
     await database.remove();
   });
 
-  const fact = (noun: CommittedChange['resource'], id: string): CommittedChange => ({
+  const change = (resource: CommittedChange['resource'], id: string): CommittedChange => ({
     workspace: 'default',
-    resource: noun,
+    resource,
     id,
   });
 
@@ -35,12 +35,12 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
     const operation = transition(incidentRow(), { targets: ['hook', 'log'] });
     await storage.commit(operation);
     expect(heard.splice(0)).toEqual([
-      fact('incidents', operation.incident.id),
-      ...operation.deliveries.map(({ id }) => fact('deliveries', id)),
-      fact('messages', operation.message.id),
+      change('incidents', operation.incident.id),
+      ...operation.deliveries.map(({ id }) => change('deliveries', id)),
+      change('messages', operation.message.id),
     ]);
     await storage.commit(settle(operation.deliveries[0]?.id ?? ''));
-    expect(heard).toEqual([fact('deliveries', operation.deliveries[0]?.id ?? '')]);
+    expect(heard).toEqual([change('deliveries', operation.deliveries[0]?.id ?? '')]);
   });
 
   it('name nothing that was refused', async () => {
@@ -63,16 +63,16 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
       expect(heard).toEqual([]);
     });
     expect(heard.splice(0)).toEqual([
-      fact('secrets', 'hook'),
-      fact('versions', version.id),
-      fact('messages', 'note'),
-      { ...fact('secrets', 'hook'), workspace: 'other' },
+      change('secrets', 'hook'),
+      change('versions', version.id),
+      change('messages', 'note'),
+      { ...change('secrets', 'hook'), workspace: 'other' },
     ]);
     await storage.transaction(async tx => {
       await tx.in('default').removeSecret('hook');
       await tx.in('default').removeMessage('note');
     });
-    expect(heard).toEqual([fact('secrets', 'hook'), fact('messages', 'note')]);
+    expect(heard).toEqual([change('secrets', 'hook'), change('messages', 'note')]);
   });
 
   it('say many in one where a batch wrote many', async () => {
@@ -83,9 +83,9 @@ describe.each(dialects)('the facts of storage on $name', dialect => {
     heard.splice(0);
     // The first of these may be a batch alone.
     await Promise.all(operations.slice(1).map(operation => storage.commit(operation)));
-    expect(heard).toContainEqual(fact('incidents', '*'));
-    expect(heard).toContainEqual(fact('deliveries', '*'));
-    expect(heard).toContainEqual(fact('messages', 'app_silent'));
+    expect(heard).toContainEqual(change('incidents', '*'));
+    expect(heard).toContainEqual(change('deliveries', '*'));
+    expect(heard).toContainEqual(change('messages', 'app_silent'));
     expect(heard.length).toBeLessThan(20);
   });
 

@@ -23,8 +23,8 @@ import { joinTemplate } from './template-literal.ts';
 export interface Scope {
   /** Fields that are read by their names. */
   readonly names: Set<string>;
-  readonly counts: { nodes: number; slots: number };
-  /** Slots of the parameters that can be seen here. */
+  readonly counts: { nodes: number; locals: number };
+  /** Indexes of the parameters that are in scope here. */
   readonly parameters: ReadonlyMap<string, number>;
   readonly depth: number;
   /** Behind `?.`, a call of nothing gives nothing. */
@@ -41,13 +41,13 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
 
 export const emptyScope = (): Scope => ({
   names: new Set(),
-  counts: { nodes: 0, slots: 0 },
+  counts: { nodes: 0, locals: 0 },
   parameters: new Map(),
   depth: 0,
   isOptional: false,
 });
 
-/** Takes an expression apart into functions; throws `CompileError` for each kind of node that is not listed. */
+/** Compiles an expression to functions; throws `CompileError` for each kind of node that is not listed. */
 export function compileNode(node: Expression, outer: Scope): Evaluate {
   const scope = { ...outer, depth: outer.depth + 1 };
   if (++scope.counts.nodes > MAX_NODES)
@@ -115,8 +115,8 @@ export function compileNode(node: Expression, outer: Scope): Evaluate {
 const describeNodeType = (type: string): string => type.replace(/(?!^)[A-Z]/g, ' $&').toLowerCase();
 
 function compileIdentifier(name: string, { names, parameters }: Scope): Evaluate {
-  const slot = parameters.get(name);
-  if (slot !== undefined) return ({ locals }) => locals[slot];
+  const local = parameters.get(name);
+  if (local !== undefined) return ({ locals }) => locals[local];
   if (Object.hasOwn(CONSTANTS, name)) {
     const constant = CONSTANTS[name];
     return () => constant;
@@ -290,7 +290,7 @@ function compileListCall(node: CallExpression, receiver: Evaluate, name: string,
   if (arrow?.type !== 'ArrowFunctionExpression' || node.arguments.length !== 1)
     throw new CompileError(node.start, `${name} takes one arrow such as item => item.bytes > 0`);
   const before = scope.counts.nodes;
-  const { slots, body } = compileArrow(arrow, scope);
+  const { indexes, body } = compileArrow(arrow, scope);
   const cost = 1 + scope.counts.nodes - before;
   const work = LIST_FUNCTIONS[name];
   return context => {
@@ -299,7 +299,7 @@ function compileListCall(node: CallExpression, receiver: Evaluate, name: string,
     if (!Array.isArray(items)) throw new ExpressionFailure(`${kindOf(items)} has no '${name}'`);
     return work?.(items, (item, index) => {
       context.budget.chargeSteps(cost);
-      for (const [place, slot] of slots.entries()) context.locals[slot] = place === 0 ? item : index;
+      for (const [place, local] of indexes.entries()) context.locals[local] = place === 0 ? item : index;
       return body(context);
     });
   };
@@ -308,19 +308,19 @@ function compileListCall(node: CallExpression, receiver: Evaluate, name: string,
 function compileArrow(
   { params, body, async: isAsync }: ArrowFunctionExpression,
   scope: Scope,
-): { readonly slots: readonly number[]; readonly body: Evaluate } {
+): { readonly indexes: readonly number[]; readonly body: Evaluate } {
   if (body.type === 'BlockStatement' || isAsync)
     throw new CompileError(body.start, 'an arrow is an expression here, without braces and without async');
   if (params.length > 2) throw new CompileError(body.start, 'an arrow takes the item and its number');
   const parameters = new Map(scope.parameters);
-  const slots = params.map(parameter => {
+  const indexes = params.map(parameter => {
     if (parameter.type !== 'Identifier')
       throw new CompileError(parameter.start, 'a parameter is a plain name');
-    const slot = scope.counts.slots++;
-    parameters.set(parameter.name, slot);
-    return slot;
+    const local = scope.counts.locals++;
+    parameters.set(parameter.name, local);
+    return local;
   });
-  return { slots, body: compileNode(body, { ...scope, parameters, isOptional: false }) };
+  return { indexes, body: compileNode(body, { ...scope, parameters, isOptional: false }) };
 }
 
 function kindOf(value: unknown): string {

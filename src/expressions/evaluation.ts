@@ -45,7 +45,7 @@ export function createBudget({ steps, characters }: EvaluationLimits): Budget {
 /** The data of one evaluation. */
 export interface EvaluationContext {
   readonly fields: FieldValues;
-  /** Parameters of arrows, each in the slot it was given. */
+  /** Parameters of arrows, each at its own index. */
   readonly locals: unknown[];
   readonly budget: Budget;
 }

@@ -10,7 +10,7 @@ import {
 import { CompileError, parseExpression, withPosition } from './syntax.ts';
 import { compileJsonTemplate, compileTemplateText } from './template.ts';
 
-/** An expression over the fields of an event, taken apart once. It shows as its text wherever it is serialised. */
+/** An expression over the fields of an event, parsed once. It shows as its text wherever it is serialised. */
 export interface Expression {
   readonly text: string;
   /** Fields it reads by their names. */

@@ -11,7 +11,7 @@ import {
 import { CompileError, parseExpression, withPosition } from './syntax.ts';
 import { isJsonTemplate, joinTemplate } from './template-literal.ts';
 
-/** A text with `${expression}` places, taken apart once. It shows as its text wherever it is serialised. */
+/** A text with `${expression}` places, parsed once. It shows as its text wherever it is serialised. */
 export interface Template extends TemplatePlaceholders {
   readonly text: string;
   /** Fields it reads by their names, each once. */
@@ -77,7 +77,7 @@ export function renderTemplate(
   return { text: truncateToBytes(text, MAX_OUTPUT_BYTES), failure, missing: [...missing] };
 }
 
-/** A text taken apart: `values[i]` stands between `texts[i]` and `texts[i + 1]`. */
+/** A parsed text: `values[i]` stands between `texts[i]` and `texts[i + 1]`. */
 interface TemplatePlaceholders {
   readonly texts: readonly string[];
   readonly values: readonly Evaluate[];

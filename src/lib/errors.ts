@@ -50,8 +50,8 @@ export class AppError extends Error {
   }
 }
 
-export const notFound = (noun: string, id: string): AppError =>
-  new AppError('not-found', `${noun} '${id}' not found`);
+export const notFound = (resource: string, id: string): AppError =>
+  new AppError('not-found', `${resource} '${id}' not found`);
 
 /** The text of anything thrown. */
 export function reasonOf(error: unknown): string {

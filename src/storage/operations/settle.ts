@@ -35,7 +35,7 @@ export interface SettleOperation {
   readonly batch: string | null;
   /** The receivers that are still to get it, in a form that its target knows. By default all of them. */
   readonly remainder?: string;
-  /** Kept beside the settings of the target that asked for it, where these are kept. */
+  /** Kept beside the settings of the target that requested it, where these are kept. */
   readonly pause?: TargetPause;
   /** Deliveries of the same event to other targets; nothing happens where such a target has one already. */
   readonly fallbackDeliveries: readonly DeliveryRow[];

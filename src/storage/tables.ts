@@ -158,7 +158,7 @@ export interface DeliveryTable {
 }
 
 /** A group that was sent, and waits for the end of its interval before it is sent again. */
-export interface GroupTable {
+export interface DeliveryGroupTable {
   workspace: string;
   /** Hash of the notification and the values its events agree in. */
   id: string;
@@ -316,7 +316,7 @@ export interface Database extends TenantTables {
   events: EventTable;
   deliveries: DeliveryTable;
   attempts: AttemptTable;
-  groups: GroupTable;
+  groups: DeliveryGroupTable;
   messages: MessageTable;
   removed_targets: RemovedTargetTable;
   secrets: SecretTable;

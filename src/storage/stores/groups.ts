@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import { columnsOf } from '../queries.ts';
-import type { Database, DeliveryTable, GroupTable } from '../tables.ts';
+import type { Database, DeliveryTable, DeliveryGroupTable } from '../tables.ts';
 import { DELIVERY_COLUMNS, selectDeliveries } from './deliveries.ts';
 
-export type GroupRow = Omit<GroupTable, 'workspace'>;
+export type GroupRow = Omit<DeliveryGroupTable, 'workspace'>;
 
 const GROUP_COLUMNS = columnsOf<GroupRow>({ id: true, interval_ends_at: true });
 

@@ -38,6 +38,8 @@ export interface Description {
   readonly text: string;
   /** Fields the condition adds to its event. */
   readonly fields: Readonly<Record<string, unknown>>;
+  /** A state of the subject that the incident keeps until its next event. */
+  readonly reportedState?: string;
   /** Places that stay empty in the text that a setting gives; left out, there are none. */
   readonly gaps?: Gaps;
 }

@@ -105,6 +105,8 @@ export interface IncidentTable {
   group_id: string | null;
   /** The incident on its pipeline for whose sake alarms of it were last held back; null when none ever was. */
   inhibited_by: string | null;
+  /** The state of its subject that the last event reported, such as `exhausted` for a target; null when it reported none. */
+  reported_state: string | null;
 }
 
 export interface EventTable {

@@ -39,6 +39,7 @@ export function opening(wanted: Wanted = {}): MadeTransition {
     last_event_at: now,
     group_id: null,
     inhibited_by: null,
+    reported_state: null,
   };
   return made(incident, 'ALARM', wanted.targets ?? ['hook'], now);
 }

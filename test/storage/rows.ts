@@ -33,6 +33,7 @@ export function incidentRow(facts: Partial<IncidentRow> = {}): IncidentRow {
     last_event_at: TIME,
     group_id: null,
     inhibited_by: null,
+    reported_state: null,
     ...facts,
   };
 }

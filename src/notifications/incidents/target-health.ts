@@ -44,8 +44,6 @@ const ORIGIN: RuleState['origin'] = {
   settings: { severity: 'error' },
 };
 
-const EXHAUSTED_TEXT = 'gave up a delivery';
-
 const keyOf = (target: string): string => `*/${target}`;
 const targetOf = (key: string): string => key.slice(keyOf('').length);
 
@@ -71,6 +69,7 @@ export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
       description: {
         text: isEnd ? endText(target, desired, open) : desired.text,
         fields: { state: desired.state },
+        reportedState: desired.state,
       },
       ...(desired.state === 'removed' && { closeReason: 'the target was removed' }),
     });
@@ -91,7 +90,7 @@ export function createTargetHealth(options: TargetHealthOptions): TargetHealth {
     // The failure of a target that was removed is not notified.
     if (result.kind !== 'health' || !options.isConfigured(result.target)) return;
     const { state, reason } = result.change;
-    const what = state === 'exhausted' ? EXHAUSTED_TEXT : 'is failing';
+    const what = state === 'exhausted' ? 'gave up a delivery' : 'is failing';
     setDesired(result.target, {
       state,
       text: `Target ${result.target} ${what}: ${reason}`,
@@ -141,9 +140,7 @@ export const failingTargets = (open: readonly IncidentRow[]): ReadonlyMap<string
   new Map(
     open
       .filter(row => row.notification === TARGET_HEALTH)
-      .map(row => [targetOf(row.subject), lastReported(row)] as const),
+      .map(
+        row => [targetOf(row.subject), row.reported_state === 'exhausted' ? 'exhausted' : 'failing'] as const,
+      ),
   );
-
-/** The text of an open incident is that of its last event. */
-const lastReported = ({ subject, text }: IncidentRow): FailingState =>
-  text.startsWith(`Target ${targetOf(subject)} ${EXHAUSTED_TEXT}`) ? 'exhausted' : 'failing';

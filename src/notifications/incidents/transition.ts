@@ -92,6 +92,7 @@ function incidentAfter(change: IncidentChange, id: string, recipients: readonly 
     last_event_at: now,
     group_id: incident?.group_id ?? change.summary ?? null,
     inhibited_by: incident?.inhibited_by ?? null,
+    reported_state: change.description.reportedState ?? null,
   };
 }
 

@@ -115,6 +115,7 @@ async function createIncidents(db: Kysely<Database>): Promise<void> {
     .addColumn('last_event_at', 'bigint', required)
     .addColumn('group_id', 'text')
     .addColumn('inhibited_by', 'text')
+    .addColumn('reported_state', 'text')
     .addPrimaryKeyConstraint('incidents_key', ['workspace', 'id'])
     .execute();
   await db.schema

@@ -22,6 +22,7 @@ export const INCIDENT_COLUMNS = columnsOf<IncidentRow>({
   last_event_at: true,
   group_id: true,
   inhibited_by: true,
+  reported_state: true,
 });
 
 export interface IncidentStore {

@@ -10,21 +10,21 @@ import type { TrustedProxies } from '../lib/trusted-proxies.ts';
 import { errorBody } from './errors.ts';
 
 /**
- * Whether a connection that was made for the one name must not ask for the other host, though one certificate covers
- * both: they are different workspaces (RFC 9110 section 15.5.20).
+ * True when a connection that was made for one name must not serve the other host, though one certificate covers both:
+ * they are different workspaces (RFC 9110 section 15.5.20).
  */
 export type IsMisdirected = (serverName: string, host: string) => boolean;
 
 interface BaseServerOptions {
   readonly proxies: TrustedProxies;
-  /** Makes what speaks https; without it http is spoken. */
+  /** Creates the HTTPS server; without it the server speaks HTTP. */
   readonly createListener?: TlsServers['create'] | undefined;
   readonly bodyLimit: number;
-  /** Answers what never became a request. */
+  /** Answers bytes that are no valid request. */
   readonly refuseUnreadable: (error: Error, socket: Socket, ids: Ids) => void;
-  /** Without it nothing is. */
+  /** Without it no request is misdirected. */
   readonly isMisdirected?: IsMisdirected | undefined;
-  /** Headers of every answer besides ours; asked each time. */
+  /** Further headers of every answer; read each time. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -35,7 +35,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const MOST_PARAMETER_LENGTH = 16 * 1024;
 const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** A server without routes and without readers of bodies, as every door of ours begins. */
+/** A server without routes and body parsers, the base of all servers here. */
 export function createBaseServer(options: BaseServerOptions): FastifyInstance {
   const { proxies, createListener, bodyLimit, refuseUnreadable, isMisdirected, headers, ids, logger } =
     options;
@@ -49,7 +49,7 @@ export function createBaseServer(options: BaseServerOptions): FastifyInstance {
     rewriteUrl: request => routableUrl(request.url ?? '/'),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
     forceCloseConnections: 'idle',
-    // Requests that come in on open connections during the stop are answered like all others.
+    // Requests on open connections are answered during the stop as well.
     return503OnClosing: false,
     genReqId: request => {
       const given = request.headers['x-request-id'];
@@ -57,7 +57,7 @@ export function createBaseServer(options: BaseServerOptions): FastifyInstance {
     },
   });
   server.removeAllContentTypeParsers();
-  // Hooks of every request that wait for nothing are told by `done`: a promise for each would cost more than they do.
+  // Hooks that wait for nothing use `done`: a promise for each request would cost more than the hook.
   server.addHook('onRequest', (request, reply, done) => {
     applyForwardedFor(request.raw, proxies);
     reply.headers(headers());
@@ -85,7 +85,7 @@ export function createBaseServer(options: BaseServerOptions): FastifyInstance {
   return server;
 }
 
-/** Leaves in `X-Forwarded-For` of a trusted proxy whom the request is from, which `request.ip` is then everywhere. */
+/** Reduces `X-Forwarded-For` of a trusted proxy to the caller's address, which then is `request.ip` everywhere. */
 function applyForwardedFor({ headers, socket }: IncomingMessage, proxies: TrustedProxies): void {
   const forwardedFor = headers['x-forwarded-for'];
   const connected = socket.remoteAddress ?? '';
@@ -93,7 +93,7 @@ function applyForwardedFor({ headers, socket }: IncomingMessage, proxies: Truste
   headers['x-forwarded-for'] = proxies.callerOf(connected, String(forwardedFor));
 }
 
-/** Throws `misdirected`. A trusted proxy's connection is its own: it says for which host each request is. */
+/** Throws `misdirected`. A trusted proxy may use one connection for all hosts. */
 function assertDirected(
   { raw, host }: FastifyRequest,
   { proxies, isMisdirected }: { readonly proxies: TrustedProxies; readonly isMisdirected: IsMisdirected },
@@ -107,7 +107,7 @@ function assertDirected(
   );
 }
 
-/** Escapes that stand for no text are taken literally: the router would refuse them in a form of its own. */
+/** Takes invalid escapes literally: the router would refuse them in a form of its own. */
 function routableUrl(url: string): string {
   const [path = '', ...query] = url.split('?');
   if (!path.includes('%')) return url;
@@ -122,8 +122,8 @@ function routableUrl(url: string): string {
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Throws `invalid-request` for a request that names two hosts, as two readers could take it for different workspaces:
- * with two Host headers (RFC 9112 section 3.2), or with another host in its target than in Host.
+ * Throws `invalid-request` for a request that names two hosts, as two readers could see different workspaces: with two
+ * Host headers (RFC 9112 section 3.2), or with another host in its target than in Host.
  */
 function assertOneHost({ rawHeaders, headers, url }: IncomingMessage): void {
   const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host');
@@ -136,21 +136,21 @@ function assertOneHost({ rawHeaders, headers, url }: IncomingMessage): void {
     );
 }
 
-/** The name for which the certificate was asked for (RFC 6066 section 3); undefined without TLS and without a name. */
+/** The server name of the TLS handshake (RFC 6066 section 3); undefined without TLS or without a name. */
 const serverNameOf = ({ socket }: IncomingMessage): string | undefined =>
   socket instanceof TLSSocket && typeof socket.servername === 'string' ? socket.servername : undefined;
 
-/** What Node's parser gives up on, by its code; everything else is no HTTP at all. */
+/** Failures of Node's parser, by code; everything else is not HTTP. */
 const REASONS: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers of the request are too large'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions of the request are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time'],
 };
 
-/** Who speaks no TLS, or another one, cannot read an answer. */
+/** A client without TLS, or with another version, cannot read an answer. */
 const NO_TLS = /^(?:ERR_(?:SSL|TLS)_|EPROTO$)/;
 
-/** Answers what never became a request, in the form of every other refusal, and ends the connection. */
+/** Answers bytes that are no valid request, in the form of every other error, and ends the connection. */
 export function refuseUnreadable(error: Error, socket: Socket, ids: Ids): void {
   if (!socket.writable || codeOf(error) === 'ECONNRESET' || NO_TLS.test(codeOf(error))) {
     socket.destroy();

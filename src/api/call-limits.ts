@@ -5,18 +5,18 @@ import { type BucketSize, createTokenBuckets } from '../lib/token-buckets.ts';
 
 const MOST_KEYS = 10_000;
 
-/** How many calls are answered. Both throw `rate-limited` with the seconds to wait. */
+/** Limits the rate of calls. Both throw `rate-limited` with the seconds to wait. */
 export interface CallLimits {
-  /** A call of somebody who has shown who they are; `user` is an id, so that all tokens of a user count together. */
+  /** Counts a call of an authenticated user; all tokens of a user count together. */
   countActor(user: string): void;
   /**
-   * A call whose token is missing, over or wrong. What has a good token from the same address is not counted here, so
-   * nobody's garbage holds others up.
+   * Counts a call whose token is missing, expired or wrong. Calls with a good token from the same address do not count,
+   * so that they are not slowed by others.
    */
   countUnauthenticated(address: string): void;
 }
 
-/** `size` is asked at each call; 0 per second switches the limits off. */
+/** `size` is read at each call; 0 per second switches the limits off. */
 export function createCallLimits({
   clock,
   size,

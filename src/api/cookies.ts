@@ -1,20 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 interface CookieOptions {
-  /** Seconds; without it the cookie ends with the browser, 0 takes it back. */
+  /** In seconds; without it the cookie ends with the browser, 0 deletes it. */
   readonly maxAge?: number;
-  /** Whether a page of another site may lead here with it, as an identity provider does. */
+  /** `Lax` where a redirect from another site must carry it, as from an identity provider. */
   readonly sameSite: 'Strict' | 'Lax';
 }
 
-/** Whether the connection is encrypted, up to a proxy that is trusted. */
+/** Encrypted, at least up to a trusted proxy. */
 const isSecure = (request: FastifyRequest): boolean => request.protocol === 'https';
 
-/** With this prefix no other host and no unencrypted page can have set it (RFC 6265bis section 4.1.3.2). */
+/** With this prefix no other host and no unencrypted page can set it (RFC 6265bis section 4.1.3.2). */
 const nameFor = (request: FastifyRequest, name: string): string =>
   isSecure(request) ? `__Host-${name}` : name;
 
-/** Undefined when it is not there, or there twice: one of the two was then planted. */
+/** Undefined without the cookie, and with two: then one of them was planted. */
 export function readCookie(request: FastifyRequest, name: string): string | undefined {
   const wanted = `${nameFor(request, name)}=`;
   const found = (request.headers.cookie ?? '')
@@ -24,7 +24,7 @@ export function readCookie(request: FastifyRequest, name: string): string | unde
   return found.length === 1 ? found[0]?.slice(wanted.length) : undefined;
 }
 
-/** No script can read it, and it goes to this host only. The value must need no quotes. */
+/** No script can read it, and it goes to this host only. The value must not need quotes. */
 export function writeCookie(
   { request, reply, name }: { request: FastifyRequest; reply: FastifyReply; name: string },
   value: string,
@@ -43,10 +43,10 @@ export function writeCookie(
 
 export const SESSION_COOKIE = 'sid';
 
-/** Without a secret it is taken back. */
+/** Deletes the cookie without a secret. */
 export function setSessionCookie(request: FastifyRequest, reply: FastifyReply, secret?: string): void {
   writeCookie({ request, reply, name: SESSION_COOKIE }, secret ?? '', {
-    // Unencrypted, other programs of this host can set it too: then no link from elsewhere brings it along.
+    // Without encryption other programs of this host can set it too, so no link from elsewhere may carry it.
     sameSite: isSecure(request) ? 'Lax' : 'Strict',
     ...(secret === undefined && { maxAge: 0 }),
   });

@@ -1,7 +1,7 @@
 import type { ListPage } from '../resources/paging.ts';
 import type { RouteAnswer, Shape } from './operation.ts';
 
-/** `{items, count}`, and with `limit` also where in the whole the page lies. */
+/** `{items, count}`, and with `limit` also the position of the page. */
 function envelope<Item>(page: ListPage<Item>, wire: (item: Item) => object | string): object {
   const items = page.items.map(wire);
   const paging =
@@ -9,7 +9,7 @@ function envelope<Item>(page: ListPage<Item>, wire: (item: Item) => object | str
   return { items, count: items.length, ...paging };
 }
 
-/** One object still travels as a list. */
+/** A single object is sent as a list too. */
 const single = (item: object): object => ({ items: [item], count: 1 });
 
 /** Answers with a page of objects. */
@@ -39,7 +39,7 @@ export const optional = <Output>(
   make: output => (output === undefined ? { items: [], count: 0 } : single(wire(output))),
 });
 
-/** Our times on the wire: ISO 8601 in UTC. */
+/** Times on the wire are ISO 8601 in UTC. */
 export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString();
 
 export const isoTimeOrNull = (epochMs: number | null): string | null =>

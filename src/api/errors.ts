@@ -25,23 +25,23 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
 };
 
-/** What fastify itself refuses, by its code. */
+/** Errors of fastify itself, by code. */
 const REFUSED_BY_FASTIFY: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The request body is too large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported-media-type', 'The Content-Type is not accepted here'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid-request', 'The Content-Length does not match the body'],
 };
 
-/** What is ours to mend is told in the log: its detail may name files and addresses. */
+/** Texts for faults of the server, whose details may name files and addresses and are in the log only. */
 const FIXED_TEXTS: Partial<Record<ErrorCode, string>> = {
   internal: 'Something went wrong on our side; the log has the detail',
   unavailable: 'The server cannot do this just now; try again shortly',
 };
 
-/** While the server cannot do its work everybody is refused alike: one line in so much time says it. */
+/** While the server is unavailable every request fails alike, so only one line is logged in this time. */
 const LOG_INTERVAL_MS = 10_000;
 
-/** The one writer of errors, by default of `{status: "error", message, code, requestId, errors?}`. */
+/** Writes all errors, by default as `{status: "error", message, code, requestId, errors?}`. */
 export type ErrorWriter = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 export function createErrorWriter(
@@ -80,7 +80,7 @@ export const errorBody = ({ code, message, problems }: AppError, requestId: stri
   ...(problems && { errors: problems }),
 });
 
-/** As the family's management plane tells errors; what is wrong with a body is told beside. */
+/** Errors as Cribl's management plane writes them; problems of a body are added. */
 export const organizationErrorBody = ({ code, message, problems }: AppError, requestId: string): object => ({
   statusCode: STATUS[code],
   message: FIXED_TEXTS[code] ?? message,
@@ -93,7 +93,7 @@ function retryAfterOf({ code, retryAfterSeconds }: AppError): number | undefined
   return Math.min(retryAfterSeconds ?? LONGEST_RETRY_SECONDS, LONGEST_RETRY_SECONDS);
 }
 
-/** What is answered for an error, whoever threw it. */
+/** Maps any error to the one that is answered. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const [code, message] = REFUSED_BY_FASTIFY[codeOf(error)] ?? ['internal', ''];

@@ -5,7 +5,7 @@ import { parseJson } from '../lib/json.ts';
 import { Secret } from '../lib/secret.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 
-/** Node keeps the first of two Authorization headers in silence; two readers could then see two callers. */
+/** Throws `invalid-request` for two headers: Node silently keeps the first, so two readers could see two callers. */
 export function authorizationOf(request: FastifyRequest): string | undefined {
   const names = request.raw.rawHeaders.filter((_, index) => index % 2 === 0);
   if (names.filter(name => name.toLowerCase() === 'authorization').length > 1)
@@ -13,7 +13,7 @@ export function authorizationOf(request: FastifyRequest): string | undefined {
   return request.headers.authorization;
 }
 
-/** Tokens that operators choose, for ingest and metrics: any visible characters. */
+/** Operators choose the tokens for ingest and metrics: any visible characters. */
 const BEARER = /^Bearer[ \t]+([\x21-\x7e]{1,4096})$/i;
 
 export function bearerToken(request: FastifyRequest): Secret | undefined {
@@ -35,7 +35,7 @@ export function readJsonBodies(scope: FastifyInstance): void {
   );
 }
 
-/** Hands over text; a byte that is none, as in old names of files, does not cost the lines around it. */
+/** Hands over text. An invalid byte, as in old names of files, is replaced and does not lose the lines around it. */
 export function readTextBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
@@ -48,7 +48,7 @@ export function readTextBodies(scope: FastifyInstance): void {
   );
 }
 
-/** Hands over bytes as they came. */
+/** Hands over bytes unchanged. */
 export function readBinaryBodies(scope: FastifyInstance, types: string[]): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(types, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body);
@@ -58,7 +58,7 @@ const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/i;
 /** JSON is UTF-8 (RFC 8259 section 8.1), of which ASCII is a part. */
 const ACCEPTED_CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 
-/** Whoever names another encoding means another text than would be read. */
+/** Throws for another encoding, in which the same bytes are another text. */
 export function assertUtf8({ headers }: FastifyRequest): void {
   const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && !ACCEPTED_CHARSETS.includes(charset.toLowerCase()))
@@ -67,7 +67,7 @@ export function assertUtf8({ headers }: FastifyRequest): void {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Without its byte order mark. Nothing stands in for what is no text: two bodies would become one. */
+/** Drops the byte order mark. Throws for invalid bytes: with replacements two bodies could become one. */
 export function decodeUtf8(body: Buffer): string {
   try {
     return utf8.decode(body);
@@ -76,13 +76,13 @@ export function decodeUtf8(body: Buffer): string {
   }
 }
 
-/** A row of what exists: a method and a path with `:name` places. */
+/** `path` has `:name` parameters. */
 interface KnownRoute {
   readonly method: string;
   readonly path: string;
 }
 
-/** What is unknown is 404; a known path with another method is 405 and says which it has. */
+/** Answers 404 for an unknown path, and 405 with the allowed methods for a known one. */
 export function addNotFound(
   scope: FastifyInstance,
   prefix: string,
@@ -103,26 +103,26 @@ export function addNotFound(
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether only the process that leads can answer. */
+    /** Answered by the leading process only. */
     readonly isLive?: boolean;
   }
 }
 
-/** Where what this process cannot answer is answered. */
+/** Sends requests on that only the leading process can answer. */
 export interface Forwarding {
-  /** Id of this process, for the others. */
+  /** Id of this process. */
   readonly node: string;
   readonly tenantOf: WorkspaceOf;
   readonly http: HttpForward;
 }
 
-/** Names the process that sent a request on. */
+/** Names the process that forwarded a request. */
 const FORWARDED_HEADER = 'x-headgate-forwarded';
 
 /**
- * Requests that only the leading process can answer go there as they came, before anything of them is read. Hooks that
- * were added to the scope before have refused by then what any process can refuse: a server that answers while a body
- * is still on its way breaks the connection, and its answer may be lost.
+ * Forwards requests that only the leading process can answer, before their body is read. Hooks that the scope had
+ * before have refused by then what any process can refuse: a server that answers while a body is still on its way
+ * breaks the connection, and its answer may be lost.
  */
 export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, http }: Forwarding): void {
   scope.addHook('onRequest', async (request, reply) => {
@@ -131,13 +131,13 @@ export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, http }
     if (origin === undefined) return;
     if (Number(request.headers['content-length'] ?? 0) > (request.routeOptions.bodyLimit ?? 0))
       throw new AppError('body-too-large', 'The request body is too large');
-    // Two that each take the other for the leading one must not send a request to and fro.
+    // Two processes that each believe the other leads must not forward a request in circles.
     if (request.headers[FORWARDED_HEADER] !== undefined)
       throw new AppError('unavailable', 'this process does not lead any more', { retryAfterSeconds: 1 });
     const headers = {
       [FORWARDED_HEADER]: node,
       'x-request-id': request.id,
-      // What the caller says of itself must not reach a process that trusts this one.
+      // Headers of the caller must not reach a process that trusts this one.
       'x-forwarded-for': request.ip,
       'x-forwarded-proto': request.protocol,
       'x-forwarded-host': request.host,

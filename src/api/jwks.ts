@@ -4,7 +4,7 @@ import { JWKS_MAX_AGE_SECONDS } from '../auth/tokens/key-rotation.ts';
 
 export const JWKS_ROUTE = { method: 'GET', path: '/.well-known/jwks.json' } as const;
 
-/** The public keys of tokens (RFC 7517), for whoever verifies them elsewhere; open to everybody. */
+/** Serves the public keys of tokens (RFC 7517) to everybody, for verification elsewhere. */
 export function addJwks(server: FastifyInstance, keys: Pick<Identity['keys'], 'published'>): void {
   server.get(JWKS_ROUTE.path, async (_request, reply) =>
     reply

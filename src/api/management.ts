@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Identity } from '../auth/identity.ts';
 import type { Actor } from '../auth/actor.ts';
+import type { Identity } from '../auth/identity.ts';
 import { childOf } from '../config/schema-walk.ts';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
@@ -19,11 +19,11 @@ export interface ManagementOptions {
   readonly identity: Pick<Identity, 'login'>;
   readonly health: () => ServerHealth;
   readonly limits: CallLimits;
-  /** Whether workspaces of many are served here, and tokens are issued elsewhere. */
+  /** Workspaces of many organizations are served here, and tokens are issued elsewhere. */
   readonly isHosted: boolean;
 }
 
-/** `/api/v1`: a token first, then whether the path exists. */
+/** `/api/v1`. The token is checked before the path. */
 export async function addManagement(scope: FastifyInstance, options: ManagementOptions): Promise<void> {
   const { tenantOf, isHosted } = options;
   const publicOperations = isHosted ? [healthOperation] : [loginOperation, healthOperation];
@@ -92,7 +92,7 @@ function groupOf(request: FastifyRequest): string | undefined {
   return typeof group === 'string' ? group : undefined;
 }
 
-/** What a verb is given: the query, the places in the path, which win, and of a write what came with it. */
+/** The query and the parameters of the path, which win, and of a write its body and `If-Match`. */
 function inputOf(request: FastifyRequest): object {
   const parameters = { ...asObject(request.query), ...asObject(request.params) };
   if (request.method === 'GET' || request.method === 'HEAD') return parameters;

@@ -15,7 +15,7 @@ const script = (file: string): PageFile => ({
   type: 'text/javascript; charset=utf-8',
 });
 
-/** What both pages are made of. */
+/** Used by both pages. */
 const COMMON = [
   style('page.css'),
   ...['api.js', 'drawing.js', 'rates.js', 'session.js', 'sign-in.js', 'tables.js', 'words.js'].map(script),
@@ -29,7 +29,7 @@ const PAGE = [
   ...COMMON,
 ];
 
-/** Of the login service. */
+/** The page of the login service. */
 const SIGN_IN = [
   html('/', 'hand-over.html'),
   html('/sign-in', 'hand-over.html'),
@@ -42,16 +42,16 @@ const routesOf = (files: readonly PageFile[]) => files.map(({ path }) => ({ meth
 export const PAGE_ROUTES = routesOf(PAGE);
 export const SIGN_IN_ROUTES = routesOf(SIGN_IN);
 
-/** Nothing but our own files and our own API, and no frame around it. */
+/** Allows our own files and API only, and no frame around the page. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 export const addPage = (server: FastifyInstance): void => serve(server, PAGE);
 
-/** Where people sign in at the login service, and go on from to the page of a workspace. */
+/** Serves the page where people sign in at the login service, before it leads them to the page of a workspace. */
 export const addSignInPage = (server: FastifyInstance): void => serve(server, SIGN_IN);
 
-/** The files are in the folder beside this module; the build lays them beside the bundle. */
+/** The files are in the folder beside this module; the build copies them beside the bundle. */
 function serve(server: FastifyInstance, files: readonly PageFile[]): void {
   for (const { path, file, type } of files) {
     const content = readFileSync(new URL(`./page/${file}`, import.meta.url));

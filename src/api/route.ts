@@ -5,24 +5,23 @@ import type { Call } from '../resources/context.ts';
 import { invoke, type Verb } from '../resources/verb.ts';
 import type { Body, Method, Operation, OperationExample, RouteAnswer, Shape } from './operation.ts';
 
-/** What goes over the wire. */
 interface RouteReply {
   readonly body: object;
   /** With its quotes, as in RFC 9110 section 8.8.3. */
   readonly etag?: string;
 }
 
-/** An operation of `/api/v1` and the verb behind it. */
+/** An operation of `/api/v1` with the verb behind it. */
 export interface Route extends Operation {
-  /** Whether the path is there below `/m/{group}` as well, and then about that group only. */
+  /** Served below `/m/{group}` as well, for that group only. */
   readonly grouped: boolean;
-  /** Whether only the process that leads can answer: it reads the pipelines and holds the configuration. */
+  /** Answered by the leading process only, which reads the pipelines and holds the configuration. */
   readonly isLive: boolean;
-  /** Whether it is about the whole installation, which is not a workspace's where there are many: hosted, it is not there. */
+  /** Concerns the whole installation, so a hosted deployment does not serve it. */
   readonly isOfInstallation: boolean;
   /**
-   * `input` is the query and the places in the path; of a request that writes also `body`, undefined when none was
-   * sent, and `ifMatch`, the header.
+   * `input` holds the query and the parameters of the path; of a request that writes also `body`, undefined when none
+   * was sent, and the header `ifMatch`.
    */
   run(call: Call, input: object): Promise<RouteReply>;
 }
@@ -34,22 +33,22 @@ interface RouteOptions<Input, Output> {
   readonly summary: string;
   readonly description?: string;
   readonly grouped?: boolean;
-  /** False for what lies in the store alone, which every process reads. */
+  /** False where every process can answer from the store. */
   readonly isLive?: false;
   readonly isOfInstallation?: true;
   readonly verb: Verb<Input, Output>;
-  /** What the body is called, and how it looks where that is more than the verb's own schema says. */
+  /** Name of the body, and its shape where the verb's own schema does not say all of it. */
   readonly takes?: { readonly shape: Omit<Shape, 'schema'> & Partial<Shape>; readonly kind?: Body['kind'] };
   readonly answer: RouteAnswer<Output>;
-  /** Turns a body of the family's making into the verb's own. */
+  /** Translates a body of a Cribl-compatible client into the verb's own. */
   readonly accept?: (body: unknown, call: Call, input: PlainMap) => unknown;
-  /** The tag of the one configuration object that is answered; undefined when there is none. */
+  /** ETag of the configuration object that is answered; undefined when it has none. */
   readonly etag?: (output: Output) => string | undefined;
   readonly errors?: readonly ErrorCode[];
   readonly example?: OperationExample;
 }
 
-/** The permission, the places, the query and their limits are the verb's: nothing is said twice. */
+/** Takes the permission, the parameters and their limits from the verb. */
 export function route<Input, Output>(options: RouteOptions<Input, Output>): Route {
   const { id, method, path, summary, description, verb, answer, accept, etag } = options;
   const { params, query, takesIfMatch } = partsOf(path, verb.input.shape);
@@ -81,7 +80,7 @@ export function route<Input, Output>(options: RouteOptions<Input, Output>): Rout
   };
 }
 
-/** A verb's input names what the path, the query, the body and the header bring, all in one. */
+/** Splits a verb's input into what path, query, body and header bring. */
 function partsOf(path: string, shape: z.core.$ZodShape) {
   const places = new Set(path.split('/').flatMap(part => (part.startsWith(':') ? [part.slice(1)] : [])));
   const { body: _, ifMatch, ...named } = shape;
@@ -107,10 +106,10 @@ function bodyOf<Input, Output>({ id, verb, takes }: RouteOptions<Input, Output>)
   };
 }
 
-/** A place that the family's paths have and that makes no difference. */
+/** A parameter that Cribl's paths have and that makes no difference here. */
 const unusedParameter = z.string();
 
-/** The verb, which looks at the body as `accept` hands it over, but not before it has authorised the call. */
+/** The verb with a body that `accept` has translated, after the call was authorised. */
 const accepting = <Input, Output>(
   verb: Verb<Input, Output>,
   accept: NonNullable<RouteOptions<Input, Output>['accept']>,
@@ -123,7 +122,7 @@ const accepting = <Input, Output>(
   ),
 });
 
-/** What can stand in the way of every change of the configuration files. */
+/** Every change of the configuration files can fail with these. */
 export const WRITE_ERRORS = [
   'conflict',
   'configuration-broken',

@@ -9,22 +9,22 @@ import type { IngestEndpoint } from '../resources/ingest.ts';
 /** A workspace as the API serves it. */
 export interface ServedWorkspace {
   readonly context: WorkspaceContext;
-  /** Who calls, as far as this workspace knows them. Throws `not-found` for whoever has no part in it. */
+  /** Identifies the caller. Throws `not-found` for a caller without access to the workspace. */
   readonly authenticate: Authenticate;
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
-  /** Counts what a pipeline pushed and was refused. */
+  /** Counts a refused push of a pipeline. */
   readonly ingestRefused: (pipeline: string, code: ErrorCode) => void;
   /** Takes external events; rejects with `unavailable` in a process that does not lead. */
   readonly receiveEvents: ReceiveEvents;
-  /** Address of the process that leads; undefined when it is this one. Throws `unavailable` when nobody does. */
+  /** Address of the process that leads; undefined when it is this one. Throws `unavailable` when none does. */
   readonly leaderUrl: () => Promise<string | undefined>;
 }
 
-/** The workspace that a request is about, by the host it was sent to. Throws `not-found` where there is none. */
+/** Finds the workspace of a request by the host it was sent to. Throws `not-found`. */
 export type WorkspaceOf = (request: Pick<FastifyRequest, 'host'>) => ServedWorkspace;
 
-/** Where the workspace lets senders in. Throws `unavailable` in a process that does not lead. */
+/** Throws `unavailable` in a process that does not lead. */
 export const ingestEndpointOf = ({
   monitor,
   context: house,

@@ -24,14 +24,14 @@ import { API_PREFIX } from './v1/index.ts';
 export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits' | 'forwarding'> {
   readonly identity: Pick<Identity, 'login' | 'keys'>;
   readonly forwarding: Omit<Forwarding, 'tenantOf'>;
-  /** Those of the installation. */
+  /** Settings of the installation. */
   readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics'>;
-  /** What is told at /metrics. */
+  /** Served at /metrics. */
   readonly metrics: ProcessMetrics;
   readonly isWorkspaceHost: MetricsOptions['isWorkspaceHost'];
-  /** Left out where all hosts are one. */
+  /** Omitted where all hosts are one. */
   readonly isMisdirected?: IsMisdirected;
-  /** Makes what speaks https; without it http is spoken. */
+  /** Creates the HTTPS server; without it the server speaks HTTP. */
   readonly createListener?: TlsServers['create'] | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -40,7 +40,7 @@ export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 
 
 const MOST_BODY_BYTES = 5 * 1024 * 1024;
 
-/** The management API, the ingest doors and the page on one server, not yet listening. */
+/** The management API, the ingest endpoints and the page on one server, not yet listening. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { clock, ids, logger, metrics, settings, createListener } = options;
   const proxies = createTrustedProxies(() => settings().api.trustedProxies);

@@ -14,7 +14,7 @@ import { credentialsSchema, MOST_LOGIN_BYTES } from './v1/auth.ts';
 
 export const SESSION_PREFIX = '/session';
 
-/** What the page asks of its own server, for itself alone. */
+/** For the page alone. */
 const SESSION_ROUTES = [
   { method: 'GET', path: '' },
   { method: 'DELETE', path: '' },
@@ -22,15 +22,15 @@ const SESSION_ROUTES = [
   { method: 'POST', path: '/token' },
 ] as const;
 
-/** How people sign in at one address, and the sessions of browsers there. */
+/** Sign-in at one address, and the sessions of browsers there. */
 export type SignIn = Pick<Identity, 'signIn' | 'sessions' | 'sso' | 'localLogin'>;
 
 export interface SessionOptions {
-  /** How people sign in where the request was sent to. */
+  /** By the host that the request was sent to. */
   readonly signInOf: (request: FastifyRequest) => SignIn;
   readonly externalUrl: () => string | undefined;
   readonly limits: CallLimits;
-  /** What else a page can do for whoever is signed in. */
+  /** Further routes for a signed-in page. */
   readonly extension?: SessionExtension | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface SessionExtension {
 
 const tokenRequestSchema = z.strictObject({ active: z.boolean().default(true) }).prefault({});
 
-/** `/session`: who is signed in with this browser, by a cookie that no script can read. */
+/** `/session`: the session of this browser, held in a cookie that no script can read. */
 export async function addSession(scope: FastifyInstance, options: SessionOptions): Promise<void> {
   const { limits, signInOf } = options;
   const browsers = browserSessions(request => signInOf(request).sessions, limits);
@@ -104,11 +104,11 @@ interface RequestSession {
   readonly session: BrowserSession;
 }
 
-/** Who is signed in with the browser that sends a request. */
+/** Finds the session of the browser that sends a request. */
 interface RequestSessions {
-  /** Undefined when nobody is; either way the call counts. */
+  /** Undefined without a session. Both cases count against the rate limits. */
   find(request: FastifyRequest): Promise<RequestSession | undefined>;
-  /** Throws `unauthenticated`, and `forbidden` without the token that only our own page knows. */
+  /** Throws `unauthenticated`, and `forbidden` without the CSRF token of the session. */
   get(request: FastifyRequest): Promise<RequestSession>;
 }
 
@@ -141,8 +141,8 @@ function browserSessions(
 }
 
 /**
- * Throws `forbidden` unless a page of this very server asks: a browser says of each change where it comes from, and
- * adds cookies to those of foreign pages too. `externalUrl` is where people reach this server.
+ * Throws `forbidden` unless a page of this server sends the request: browsers add cookies to requests of foreign pages
+ * too, but name the origin of each. `externalUrl` is where people reach this server.
  */
 function assertSameOrigin(request: FastifyRequest, externalUrl: string | undefined): void {
   if (!isSameOrigin(request, externalUrl))
@@ -152,7 +152,7 @@ function assertSameOrigin(request: FastifyRequest, externalUrl: string | undefin
     );
 }
 
-/** Fetch Metadata is what no page can set, and right behind any proxy; old browsers have the Origin only. */
+/** No page can set Fetch Metadata, and it is right behind any proxy; old browsers send the Origin only. */
 function isSameOrigin(request: FastifyRequest, externalUrl: string | undefined): boolean {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
@@ -168,7 +168,7 @@ const SSO_ROUTES = [
 
 const SSO_COOKIE = 'sso';
 
-/** Where a browser goes to sign in with the provider, and where it comes back to. */
+/** Sends the browser to the identity provider, and takes it back. */
 function addSso(scope: FastifyInstance, signInOf: (request: FastifyRequest) => Pick<Identity, 'sso'>): void {
   scope.get<{ Querystring: { returnTo?: string | string[] } }>('/sso', async (request, reply) => {
     const { returnTo } = request.query;
@@ -196,7 +196,7 @@ function addSso(scope: FastifyInstance, signInOf: (request: FastifyRequest) => P
   );
 }
 
-/** A browser is on its way, so it is led to a page, which says what went wrong. */
+/** A browser follows the redirect, so the page it leads to shows what went wrong. */
 async function redirectToPage(reply: FastifyReply, work: () => Promise<string>): Promise<FastifyReply> {
   try {
     return reply.redirect(await work(), 303);
@@ -206,26 +206,25 @@ async function redirectToPage(reply: FastifyReply, work: () => Promise<string>):
   }
 }
 
-/** Where somebody was on the way to, so that another try leads there too. */
+/** The page that was asked for, so that another try leads there too. */
 function refusalUrl({ returnTo, reason }: SignInRefused): string {
   const url = new URL(returnTo, 'http://headgate.invalid');
   url.searchParams.set('sso', reason);
   return url.pathname + url.search + url.hash;
 }
 
-/** The way back begins at the provider, so the cookie must come along from there. */
+/** Lax, as the redirect back comes from the provider's site. */
 function setSsoCookie(request: FastifyRequest, reply: FastifyReply, value: string, maxAge: number): void {
   writeCookie({ request, reply, name: SSO_COOKIE }, value, { sameSite: 'Lax', maxAge });
 }
 
-/** How people can sign in. */
 interface SignInMethods {
-  /** How the identity provider is called, if there is one. */
+  /** Name of the identity provider, if there is one. */
   readonly sso: string | undefined;
   readonly localLogin: LocalLoginState;
 }
 
-/** What the page is told of its session; undefined when nobody is signed in. */
+/** `session` is undefined when nobody is signed in. */
 function wireSession(session: BrowserSession | undefined, { sso, localLogin }: SignInMethods): object {
   const methods = { localLogin: localLogin !== 'off', sso: sso === undefined ? null : { name: sso } };
   if (session === undefined) return { signedIn: false, ...methods };

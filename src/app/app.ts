@@ -4,8 +4,10 @@ import { createServer } from '../api/server.ts';
 import { openPepper } from '../auth/tokens/issued-secrets.ts';
 import type { GeneratedPassword } from '../auth/users/first-admin.ts';
 import type { Configuration } from '../config/configuration.ts';
+import type { ConfigurationHolder } from '../config/holder.ts';
 import { type LoadResult, loadConfiguration } from '../config/load.ts';
 import type { Sources } from '../config/read/configuration.ts';
+import type { Settings } from '../config/settings.ts';
 import { writeFirstFiles } from '../config/write/first-start.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createDial } from '../lib/dial.ts';
@@ -16,7 +18,7 @@ import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLru } from '../lib/lru.ts';
-import { createMetrics } from '../lib/metrics.ts';
+import { createMetrics, type ProcessMetrics } from '../lib/metrics.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
@@ -25,15 +27,15 @@ import { DEFAULT_WORKSPACE } from './default-workspace.ts';
 import type { DeploymentOptions, Serving } from './deployments/deployment.ts';
 import { startHosted } from './deployments/hosted.ts';
 import { startSelfManaged } from './deployments/self-managed.ts';
-import { seenCertificates, serverCertificate } from './expiry-facts.ts';
+import { seenCertificates, serverCertificate } from './expiries.ts';
 import { continueIds } from './leader/takeover.ts';
 import { announceNode, closeServer, listen, nodeUrlOf } from './listen.ts';
 import { createBatchMeter, meteredStorage } from './meters.ts';
-import { createTeardown } from './teardown.ts';
-import { startTls } from './tls.ts';
-import { openFileConfiguration } from './workspace-configuration.ts';
+import { createTeardown, type Teardown } from './teardown.ts';
+import { startTls, type Tls } from './tls.ts';
+import { openFileConfiguration, type SharedServices } from './workspace-configuration.ts';
 
-/** Of so many receivers it is remembered until when their certificates hold. */
+/** Receivers whose certificates are remembered. */
 const MOST_CERTIFICATES = 10_000;
 
 export interface AppOptions {
@@ -51,7 +53,7 @@ export interface AppOptions {
 export interface App {
   /** `http://host:port`, the real port; `https` with `api.tls`. */
   readonly url: string;
-  /** The first admin's password, when this start had to invent one. */
+  /** The first admin's password, when this start generated it. */
   readonly generatedPassword: GeneratedPassword | undefined;
   /** Reads the configuration files again. */
   reload(): Promise<void>;
@@ -60,132 +62,167 @@ export interface App {
 }
 
 /**
- * Builds and starts everything, in one straight line: each part is torn down in reverse, also when a later one fails.
- * Throws `ConfigurationInvalid` with every problem of the files, or an `AppError` that names what stands in the way.
+ * Builds and starts everything: each part is torn down in reverse, also when a later one fails. Throws
+ * `ConfigurationInvalid` with every problem of the files, or an `AppError` that names the obstacle.
  */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { clock, ids, logger, random } = options;
-  const dataFolder = resolve(options.dataFolder);
-  const teardown = createTeardown(logger);
+  const teardown = createTeardown(options.logger);
   try {
-    const sources = await firstSources(options);
-    const atStart = loadConfiguration(sources, clock);
-    if (!atStart.ok)
-      logger.error({ count: atStart.problems.length }, 'configuration refused, nothing started');
-    const { storage: storageSettings, delivery } = assertValid(atStart).settings;
-    const metrics = createMetrics();
-    const { url } = storageSettings;
-    const isShared = typeof url !== 'string';
-    const batched = createBatchMeter(metrics);
-    const opened = await openStorage({ url, dataFolder, logger, clock, onBatch: batched });
-    const storage = meteredStorage(opened, metrics, clock);
-    teardown.add('storage', () => storage.close());
-    await continueIds(ids, storage.in(DEFAULT_WORKSPACE));
-    const keyRing = await openKeyRing({
-      path: resolve(dataFolder, storageSettings.keyRing),
-      mayCreate: !(await storage.hasSealedValues()),
-    });
-    const pepper = await openPepper({ storage, keyRing });
-    const shared = { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
-    let serving: Serving | undefined;
-    const workspaceConfiguration = await openFileConfiguration(shared, {
-      workspace: DEFAULT_WORKSPACE,
-      sources,
-      assertMayBecome: async (next, now) => serving?.assertMayBecome(next, now),
-    });
-    const { configuration, audit } = workspaceConfiguration;
-    teardown.add('configuration', configuration.stop);
-    assertValid(configuration.load());
-    const settings = () => configuration.get().settings;
-    describeConfiguration(metrics, {
-      configuration: configuration.get,
-      configurationStatus: configuration.status,
-    });
-    const certificates = createLru<string, number>(MOST_CERTIFICATES);
-    const proxies = proxiesFrom(options.environment);
-    if (Object.keys(proxies.configured).length > 0)
-      logger.info({ proxies: proxies.configured }, 'targets are sent to through a proxy');
-    const http = createHttpClient({
-      ...delivery,
-      clock,
-      proxies,
-      onCertificate: (origin, notAfter) => void certificates.set(origin, notAfter),
-    });
-    const dial = createDial(delivery);
-    teardown.add('http', () => http.close());
-    teardown.add('audit', audit.stop);
-    const tls = startTls({
-      folder: sources.folder,
-      settings: () => settings().api.tls,
-      clock,
-      logger,
-      metrics,
-    });
-    if (tls !== undefined) teardown.add('certificate', tls.stop);
-    const forward = createHttpForward(() => tls?.identity());
-    teardown.add('forwarding', forward.close);
-    const node = ids.next();
-    const parts: DeploymentOptions = {
-      ...{ shared, tls, node, http, dial, audit, metrics, settings, teardown },
-      facts: now => [...serverCertificate(tls), ...seenCertificates(now, certificates.get)],
-      firstPassword: firstPassword(options),
-    };
-    const { hosted } = settings();
-    const running =
-      hosted === undefined
-        ? await startSelfManaged({ ...parts, workspaceConfiguration })
-        : await startHosted({ ...parts, hosted });
-    serving = running;
-    let stopping = false;
-    const startTime = clock.now();
-    const server = await createServer({
-      ...running,
-      forwarding: { node, http: forward },
-      settings,
-      createListener: tls?.create,
-      externalUrl: () => settings().instance.externalUrl,
-      metrics,
-      clock,
-      health: () => ({ status: stopping ? 'shutting down' : 'healthy', startTime }),
-      ids,
-      logger: logger.child({ component: 'api' }),
-    });
-    teardown.add('api', () => closeServer(server, clock));
-    const { host, port } = settings().api;
-    const listening = await listen(server, { host, port, isEncrypted: tls !== undefined });
-    if (isShared) {
-      const url = settings().instance.nodeUrl ?? nodeUrlOf(listening);
-      const row = { id: node, url, version: VERSION, started_at: startTime };
-      teardown.add('node', announceNode(row, { storage, clock, logger }));
-    }
-    await running.listening?.(Number(new URL(listening).port));
-    running.follow();
-    teardown.add(
-      'changed settings',
-      configuration.subscribe(() => {
-        tls?.reload();
-        void running.checkSettings();
-      }),
-    );
-    void running.checkSettings();
-    return {
-      url: listening,
-      generatedPassword: running.generatedPassword,
-      async reload() {
-        if (!stopping) await configuration.reload();
-      },
-      stop() {
-        stopping = true;
-        return teardown.run();
-      },
-    };
+    return await startParts({ ...options, teardown, metrics: createMetrics() });
   } catch (error) {
     await teardown.run();
     throw error;
   }
 }
 
-/** What is read before the store is open: where the store is stands in it, and files with errors leave no trace. */
+interface PartsOptions extends AppOptions {
+  readonly teardown: Teardown;
+  readonly metrics: ProcessMetrics;
+}
+
+async function startParts(options: PartsOptions): Promise<App> {
+  const { clock, ids, metrics, teardown } = options;
+  const sources = await firstSources(options);
+  const atStart = loadConfiguration(sources, clock);
+  if (!atStart.ok)
+    options.logger.error({ count: atStart.problems.length }, 'configuration refused, nothing started');
+  const { settings: settingsAtStart } = assertValid(atStart);
+  const shared = await openShared(options, settingsAtStart);
+  let deployment: Serving | undefined;
+  const workspaceConfiguration = await openFileConfiguration(shared, {
+    workspace: DEFAULT_WORKSPACE,
+    sources,
+    assertMayBecome: async (next, now) => deployment?.assertMayBecome(next, now),
+  });
+  const { configuration, audit } = workspaceConfiguration;
+  teardown.add('configuration', configuration.stop);
+  assertValid(configuration.load());
+  const settings = () => configuration.get().settings;
+  describeConfiguration(metrics, {
+    configuration: configuration.get,
+    configurationStatus: configuration.status,
+  });
+  const { http, dial, certificateEnd } = openOutgoing(options, settingsAtStart);
+  teardown.add('audit', audit.stop);
+  const { folder } = sources;
+  const tls = startTls({ ...options, folder, settings: () => settings().api.tls });
+  if (tls !== undefined) teardown.add('certificate', tls.stop);
+  const node = ids.next();
+  const parts: DeploymentOptions = {
+    ...{ shared, tls, node, http, dial, audit, metrics, settings, teardown },
+    expiries: now => [...serverCertificate(tls), ...seenCertificates(now, certificateEnd)],
+    firstPassword: firstPassword(options),
+  };
+  const { hosted } = settings();
+  const running =
+    hosted === undefined
+      ? await startSelfManaged({ ...parts, workspaceConfiguration })
+      : await startHosted({ ...parts, hosted });
+  deployment = running;
+  return serve(parts, { running, tls, configuration });
+}
+
+/** Opens the store, and what its values are encrypted with. */
+async function openShared(
+  { clock, ids, random, logger, metrics, teardown, ...options }: PartsOptions,
+  { storage: settings }: Settings,
+): Promise<SharedServices> {
+  const dataFolder = resolve(options.dataFolder);
+  const { url } = settings;
+  const onBatch = createBatchMeter(metrics);
+  const opened = await openStorage({ url, dataFolder, logger, clock, onBatch });
+  const storage = meteredStorage(opened, metrics, clock);
+  teardown.add('storage', () => storage.close());
+  await continueIds(ids, storage.in(DEFAULT_WORKSPACE));
+  const keyRing = await openKeyRing({
+    path: resolve(dataFolder, settings.keyRing),
+    mayCreate: !(await storage.hasSealedValues()),
+  });
+  const pepper = await openPepper({ storage, keyRing });
+  const isShared = typeof url !== 'string';
+  return { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
+}
+
+/** Opens the way to targets and pipelines. `certificateEnd` is in epoch ms, by the origin that showed a certificate. */
+function openOutgoing({ environment, clock, logger, teardown }: PartsOptions, { delivery }: Settings) {
+  const certificates = createLru<string, number>(MOST_CERTIFICATES);
+  const proxies = proxiesFrom(environment);
+  if (Object.keys(proxies.configured).length > 0)
+    logger.info({ proxies: proxies.configured }, 'targets are sent to through a proxy');
+  const http = createHttpClient({
+    ...delivery,
+    clock,
+    proxies,
+    onCertificate: (origin, notAfter) => void certificates.set(origin, notAfter),
+  });
+  teardown.add('http', () => http.close());
+  return { http, dial: createDial(delivery), certificateEnd: (origin: string) => certificates.get(origin) };
+}
+
+interface ServedParts {
+  readonly running: Serving;
+  readonly tls: Tls | undefined;
+  readonly configuration: ConfigurationHolder;
+}
+
+/** Opens the API, and from then on follows changes of the settings. */
+async function serve(parts: DeploymentOptions, { running, tls, configuration }: ServedParts): Promise<App> {
+  const { shared, node, metrics, settings, teardown } = parts;
+  const { clock, ids, logger } = shared;
+  let isStopping = false;
+  const startTime = clock.now();
+  const forward = createHttpForward(() => tls?.identity());
+  teardown.add('forwarding', forward.close);
+  const server = await createServer({
+    ...running,
+    forwarding: { node, http: forward },
+    settings,
+    createListener: tls?.create,
+    externalUrl: () => settings().instance.externalUrl,
+    metrics,
+    clock,
+    health: () => ({ status: isStopping ? 'shutting down' : 'healthy', startTime }),
+    ids,
+    logger: logger.child({ component: 'api' }),
+  });
+  teardown.add('api', () => closeServer(server, clock));
+  const { host, port } = settings().api;
+  const url = await listen(server, { host, port, isEncrypted: tls !== undefined });
+  if (shared.isShared) teardown.add('node', announceNode(nodeRow(parts, { url, startTime }), shared));
+  await running.listening?.(Number(new URL(url).port));
+  running.follow();
+  teardown.add(
+    'changed settings',
+    configuration.subscribe(() => {
+      tls?.reload();
+      void running.checkSettings();
+    }),
+  );
+  void running.checkSettings();
+  return {
+    url,
+    generatedPassword: running.generatedPassword,
+    async reload() {
+      if (!isStopping) await configuration.reload();
+    },
+    stop() {
+      isStopping = true;
+      return teardown.run();
+    },
+  };
+}
+
+const nodeRow = (
+  { node, settings }: DeploymentOptions,
+  { url, startTime }: { readonly url: string; readonly startTime: number },
+) => ({
+  id: node,
+  url: settings().instance.nodeUrl ?? nodeUrlOf(url),
+  version: VERSION,
+  started_at: startTime,
+});
+
+/** Read before the store is open: they say where the store is, and files with errors leave no trace. */
 async function firstSources({ configFolder, environment, flags }: AppOptions): Promise<Sources> {
   const folder = resolve(configFolder);
   await writeFirstFiles(folder);

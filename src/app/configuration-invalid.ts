@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../config/problems.ts';
 
-/** The files of the configuration have errors; nothing was started. */
+/** The configuration files have errors; nothing was started. */
 export class ConfigurationInvalid extends Error {
   readonly problems: readonly ConfigProblem[];
 

@@ -12,7 +12,7 @@ interface Listener {
   addresses(): readonly (string | { readonly port: number })[];
 }
 
-/** Opens the port and answers the URL with the real one. Throws `conflict` when it is taken. */
+/** Opens the port and answers the URL with the real port. Throws `conflict` when it is in use. */
 export async function listen(
   server: Listener,
   where: { readonly host: string; readonly port: number; readonly isEncrypted: boolean },
@@ -47,21 +47,21 @@ interface Closing {
   readonly server: { closeAllConnections(): void };
 }
 
-/** How long requests under way may take to end when the process does. */
+/** Time for requests under way to end before the process stops. */
 const CLOSE_TIMEOUT_MS = 2000;
 
-/** Opens no connection more and lets requests under way end; who neither sends nor reads on is cut off. */
+/** Accepts no further connection and lets requests under way end; a stalled client is disconnected. */
 export async function closeServer({ server, close }: Closing, clock: Clock): Promise<void> {
   const cancel = clock.after(CLOSE_TIMEOUT_MS, () => server.closeAllConnections());
   await close();
   cancel();
 }
 
-/** A process that says nothing for so long counts as gone. */
+/** A process without an announcement for this time counts as gone. */
 const ANNOUNCEMENT_TTL_MS = 15_000;
 const ANNOUNCE_MS = 5000;
 
-/** Tells the other processes on the same store where this one is, until it is stopped. */
+/** Announces the address of this process to the others on the same store, until it is stopped. */
 export function announceNode(
   node: NodeRow,
   {
@@ -72,8 +72,8 @@ export function announceNode(
 ): () => Promise<void> {
   const faults = createCountedLog(logger, {
     fields: {},
-    message: 'the other processes cannot be told where this one is',
-    over: 'the other processes are told again where this one is',
+    message: 'the address of this process cannot be announced to the others',
+    over: 'the address of this process is announced to the others again',
   });
 
   const announcing = createRepeat({
@@ -90,7 +90,7 @@ export function announceNode(
   };
 }
 
-/** Where others reach a server that listens there: every address of the machine is one that others can use. */
+/** A URL for other processes. For a server that listens on all addresses it has one of the machine's addresses. */
 export function nodeUrlOf(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   if (hostname !== '0.0.0.0' && hostname !== '[::]') return url;

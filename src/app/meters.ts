@@ -38,7 +38,31 @@ export interface Meters {
 
 const OUTCOMES = { waiting: 'retry', exhausted: 'retry', sent: 'sent', refused: 'refused' } as const;
 
+/** Counts in a workspace. Each room reports its part through a hook of its own. */
 export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meters {
+  const deliveryMeters = createDeliveryMeters(metrics, clock);
+  const transitions = metrics.counter({
+    name: 'headgate_transitions_total',
+    help: 'Events of incidents that were written: ALARM for openings and reminders, OK for ends.',
+    labels: ['condition', 'status'],
+  });
+  const removedRows = metrics.counter({
+    name: 'headgate_retention_removed_total',
+    help: 'Rows that were removed because they are over for longer than retention says.',
+    labels: ['kind'],
+  });
+  return {
+    ...deliveryMeters,
+    ...createPipelineMeters(metrics),
+    eventWritten: ({ condition, status }) => transitions({ condition, status }),
+    removed: (kind, rows) => removedRows({ kind }, rows),
+  };
+}
+
+function createDeliveryMeters(
+  metrics: Metrics,
+  clock: Pick<Clock, 'now'>,
+): Pick<Meters, 'attemptSettled' | 'dropped' | 'quotaReached'> {
   const attempts = metrics.counter({
     name: 'headgate_delivery_attempts_total',
     help: 'Attempts of deliveries, by what they brought: sent, retry or refused.',
@@ -65,16 +89,41 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Times that deliveries began to wait, as their workspace had begun as many in a minute as hosted.quotas.deliveriesPerMinute allows.',
     labels: [],
   });
-  const transitions = metrics.counter({
-    name: 'headgate_transitions_total',
-    help: 'Events of incidents that were written: ALARM for openings and reminders, OK for ends.',
-    labels: ['condition', 'status'],
-  });
-  const removedRows = metrics.counter({
-    name: 'headgate_retention_removed_total',
-    help: 'Rows that were removed because they are over for longer than retention says.',
-    labels: ['kind'],
-  });
+  const noteSuccess = createLastSuccess(metrics, clock);
+  return {
+    attemptSettled({ target }, { state }, durationMs) {
+      if (durationMs !== null) attemptSeconds({ target }, durationMs / 1000);
+      if (state !== 'skipped') attempts({ target, outcome: OUTCOMES[state] });
+      if (state !== 'waiting') settled({ target, state });
+      if (state === 'sent') noteSuccess(target);
+    },
+    dropped: ({ target }) => dropped({ target }),
+    quotaReached: () => quotaReached({}),
+  };
+}
+
+/** Targets come and go: those with the latest successes are exported. */
+function createLastSuccess(metrics: Metrics, clock: Pick<Clock, 'now'>): (target: string) => void {
+  const lastSuccess = new Map<string, number>();
+  metrics.gauge(
+    {
+      name: 'headgate_delivery_last_success_timestamp_seconds',
+      help: 'When a delivery to the target last arrived, since this process started.',
+      labels: ['target'],
+    },
+    set => {
+      for (const [target, at] of lastSuccess) set({ target }, at / 1000);
+    },
+  );
+  return target => {
+    lastSuccess.delete(target);
+    lastSuccess.set(target, clock.now());
+    const [oldest] = lastSuccess.keys();
+    if (lastSuccess.size > MOST_TARGETS && oldest !== undefined) lastSuccess.delete(oldest);
+  };
+}
+
+function createPipelineMeters(metrics: Metrics): Pick<Meters, 'pipelines' | 'ingestRefused'> {
   const failedReadings = metrics.counter({
     name: 'headgate_pipeline_readings_failed_total',
     help: 'Readings of pipelines that brought nothing: too-large, status, format, files of tls, or why no answer came.',
@@ -90,36 +139,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'What pipelines pushed and was refused as a whole, by the code of the error.',
     labels: ['pipeline', 'code'],
   });
-  const lastSuccess = new Map<string, number>();
-  metrics.gauge(
-    {
-      name: 'headgate_delivery_last_success_timestamp_seconds',
-      help: 'When a delivery to the target last arrived, since this process started.',
-      labels: ['target'],
-    },
-    set => {
-      for (const [target, at] of lastSuccess) set({ target }, at / 1000);
-    },
-  );
-  /** Targets come and go: those that got something last are told of. */
-  function noteSuccess(target: string): void {
-    lastSuccess.delete(target);
-    lastSuccess.set(target, clock.now());
-    const [oldest] = lastSuccess.keys();
-    if (lastSuccess.size > MOST_TARGETS && oldest !== undefined) lastSuccess.delete(oldest);
-  }
-
   return {
-    attemptSettled({ target }, { state }, durationMs) {
-      if (durationMs !== null) attemptSeconds({ target }, durationMs / 1000);
-      if (state !== 'skipped') attempts({ target, outcome: OUTCOMES[state] });
-      if (state !== 'waiting') settled({ target, state });
-      if (state === 'sent') noteSuccess(target);
-    },
-    dropped: ({ target }) => dropped({ target }),
-    quotaReached: () => quotaReached({}),
-    eventWritten: ({ condition, status }) => transitions({ condition, status }),
-    removed: (kind, rows) => removedRows({ kind }, rows),
     pipelines: {
       scrapeFailed: (pipeline, reason) => failedReadings({ pipeline, reason }),
       refused: (pipeline, kind) => refused({ pipeline, kind }),

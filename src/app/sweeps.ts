@@ -7,7 +7,7 @@ import { createRepeat } from '../lib/repeat.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { RetentionKind } from '../storage/stores/retention.ts';
 
-/** How long each kind is kept, in milliseconds. */
+/** Retention of each kind, in milliseconds. */
 export type RetentionPeriods = Readonly<Record<Exclude<RetentionKind, 'events'>, number>>;
 
 export const retentionOf = (settings: Settings['retention']): RetentionPeriods => ({
@@ -20,20 +20,20 @@ export const retentionOf = (settings: Settings['retention']): RetentionPeriods =
 });
 
 export interface SweepOptions {
-  /** Asked at each sweep. */
+  /** Read at each sweep. */
   readonly workspaces: () => Promise<readonly string[]>;
-  /** Of them, what grows old there; everything when left out. */
+  /** Kinds to sweep; all when omitted. */
   readonly kinds?: readonly RetentionKind[];
   readonly storage: Pick<Storage, 'in' | 'transaction'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Read at each sweep, so that a reload counts for the next. */
   readonly retention: () => RetentionPeriods;
-  /** Told how many rows each batch removed. */
+  /** Called with the number of rows that each batch removed. */
   readonly removed: (kind: RetentionKind, count: number) => void;
 }
 
-/** Removes what is over for longer than it is kept. */
+/** Removes rows that ended longer ago than their retention. */
 export interface RetentionSweep {
   start(): void;
   /** Begins no further batch and waits for the one under way. */
@@ -43,12 +43,12 @@ export interface RetentionSweep {
 /** A start has more urgent things to do. */
 const FIRST_AFTER_MS = 60_000;
 const EVERY_MS = 600_000;
-/** Rows of a batch: what is removed in one transaction, while nothing else is written. */
+/** Rows in one transaction, while nothing else is written. */
 const BATCH = 250;
-/** Between two batches, for whoever waits for the writer or the processor. */
+/** Between two batches, so that other work gets the writer and the processor. */
 const PAUSE_MS = 10;
 
-/** Deliveries before the events they hold on to, and incidents last, when nothing refers to them any more. */
+/** Deliveries before the events they refer to, and incidents after both. */
 const ORDER: readonly RetentionKind[] = [
   'deliveries',
   'events',
@@ -114,7 +114,7 @@ export function createRetentionSweep(options: SweepOptions): RetentionSweep {
   };
 }
 
-/** Events go with the deliveries that carried them, and an incident never before its events. */
+/** Events are removed with their deliveries, and an incident never before its events. */
 function retentionMs(kind: RetentionKind, retention: RetentionPeriods): number {
   if (kind === 'events') return retention.deliveries;
   return kind === 'incidents' ? Math.max(retention.incidents, retention.deliveries) : retention[kind];
@@ -122,7 +122,7 @@ function retentionMs(kind: RetentionKind, retention: RetentionPeriods): number {
 
 const SESSIONS_EVERY_MS = 600_000;
 
-/** Removes from time to time the sessions that are over. The answer ends it, after the sweep under way. */
+/** Removes ended sessions at intervals. The returned function stops it after the sweep under way. */
 export function sweepSessions(
   sessions: Pick<BrowserSessions, 'sweep'>,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },

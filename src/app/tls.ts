@@ -10,9 +10,9 @@ import type { Metrics } from '../lib/metrics.ts';
 import { createTlsServers, type TlsServers } from '../lib/tls-servers.ts';
 
 export interface TlsOptions {
-  /** What paths are relative to. */
+  /** Paths are relative to it. */
   readonly folder: string;
-  /** Those in force; undefined once they are gone, which counts after a restart. */
+  /** The active ones; undefined once they were removed, which takes effect after a restart. */
   readonly settings: () => ApiTlsSettings | undefined;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly logger: Logger;
@@ -22,18 +22,17 @@ export interface TlsOptions {
 /** The certificate in use. */
 export interface Tls {
   readonly create: TlsServers['create'];
-  /** What this process shows where it is itself a client that must show a certificate. */
+  /** For connections in which this process is a client that must show a certificate. */
   identity(): SecureContextOptions;
-  /** Epoch ms until which the certificate holds. */
+  /** End of the certificate's validity in epoch ms. */
   notAfter(): number;
-  /** Reads the files again, by the settings as they are now. */
+  /** Reads the files again, by the active settings. */
   reload(): void;
   stop(): Promise<void>;
 }
 
 /**
- * Reads the certificate and follows its files: a pair that fits takes the place of the one in use, any other leaves it
- * there. Undefined without `api.tls`. Throws `invalid-request` when the first pair is bad.
+ * Reads the certificate and watches its files: a valid pair replaces the one in use, an invalid pair is ignored. Undefined without `api.tls`. Throws `invalid-request` when the first pair is bad.
  */
 export function startTls(options: TlsOptions): Tls | undefined {
   const { folder, settings, clock, logger, metrics } = options;

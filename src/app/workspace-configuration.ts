@@ -19,15 +19,15 @@ import type { Logger } from '../lib/logger.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** What all workspaces of a process have in common. */
+/** Shared by all workspaces of a process. */
 export interface SharedServices {
   readonly storage: Storage;
-  /** Whether other processes have the same store. */
+  /** True when other processes may use the same store. */
   readonly isShared: boolean;
   readonly keyRing: KeyRing;
-  /** Of the digests of issued secrets. */
+  /** For the digests of issued secrets. */
   readonly pepper: Secret;
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly ids: MonotonicIds;
@@ -35,10 +35,10 @@ export interface SharedServices {
   readonly logger: Logger;
 }
 
-/** What a workspace says of itself: its configuration, the secrets in it, what became of them, who may push to it, and who did what. */
+/** The configuration of a workspace with its secrets, versions, ingest tokens and audit. */
 export interface WorkspaceConfiguration {
   readonly workspace: string;
-  /** What paths in its settings are relative to; undefined where they may name no file. */
+  /** Paths in its settings are relative to it; undefined where they may name no file. */
   readonly folder: string | undefined;
   readonly audit: Audit;
   readonly secrets: SecretStore;
@@ -48,7 +48,7 @@ export interface WorkspaceConfiguration {
   readonly configuration: ConfigurationHolder;
 }
 
-/** The configuration in a folder. Throws `internal` when the key ring lacks the key of a secret. */
+/** Opens the configuration in a folder. Throws `internal` when the key ring lacks the key of a secret. */
 export async function openFileConfiguration(
   shared: SharedServices,
   {
@@ -72,7 +72,7 @@ export async function openFileConfiguration(
   return { ...parts, folder: sources.folder, configuration };
 }
 
-/** The configuration that the store holds for a workspace. Throws as `holdFiles` does. */
+/** Opens the configuration that the store holds for a workspace. Throws as `openFileConfiguration` does. */
 export async function openDocumentConfiguration(
   shared: SharedServices,
   { workspace, tenant }: { readonly workspace: string; readonly tenant: WorkspaceRestrictions },
@@ -109,7 +109,7 @@ async function openConfigurationParts(
   };
 }
 
-/** Writes into the audit which files were edited and what became of it, never what they hold; nobody can tell by whom. */
+/** Audits which files were edited and whether they were accepted, never their texts. The author is unknown. */
 function auditFileEdit(audit: Pick<Audit, 'record' | 'refused'>, { files, problems }: FileEdit): void {
   const entry = { actor: 'file', action: 'files.edit', target: files.join(', '), address: 'local' };
   if (problems === 0) void audit.record({ ...entry, reason: 'accepted' });
@@ -118,17 +118,16 @@ function auditFileEdit(audit: Pick<Audit, 'record' | 'refused'>, { files, proble
 
 type Effect = Parameters<VersionRecorder['record']>[0];
 
-/** The versions of a configuration, which only the process that leads writes: what it has in force is in force. */
+/** Versions that only the leading process writes, as its configuration is the active one. */
 export interface LeaderVersions extends VersionRecorder {
-  /** Writes what came last while another process led, and from now on whatever comes. */
+  /** Writes the last change that came while another process led, and from now on every change. */
   lead(): Promise<void>;
-  /** From now on keeps only what comes last. */
+  /** From now on only remembers the last change. */
   follow(): void;
 }
 
 /**
- * Processes that share a folder all see a file that one of them has written, and only the one that wrote it knows for
- * whom.
+ * Processes that share a folder all see a file that one of them has written, and only that one knows the author.
  */
 export function leaderVersions(versions: VersionRecorder): LeaderVersions {
   let isLeading = false;

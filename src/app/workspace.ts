@@ -1,40 +1,47 @@
 import { join } from 'node:path';
 import type { ServedWorkspace } from '../api/served-workspace.ts';
 import type { Authenticate } from '../auth/sessions/authenticate.ts';
+import type { Configuration } from '../config/configuration.ts';
 import { createTestSend } from '../delivery/test-send.ts';
 import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http/client.ts';
+import type { Components } from '../pipelines/components/component.ts';
 import type { WorkspaceContext } from '../resources/context.ts';
-import type { ExpirySource } from './expiry-facts.ts';
+import type { ExpirySource } from './expiries.ts';
 import { leaderUrl, NO_COMPONENTS, NO_MINUTES, notLeading } from './leader/follower.ts';
 import { type Leader, type RunningQuotas, startLeader } from './leader/leader.ts';
-import { createLeaderElection } from './leader/lease.ts';
+import {
+  createLeaderElection,
+  type LeaderElection,
+  type LeaderTask,
+  type LeaderTerm,
+} from './leader/lease.ts';
 import type { Meters } from './meters.ts';
-import { createTeardown } from './teardown.ts';
+import { createTeardown, type Teardown } from './teardown.ts';
 import type { SharedServices, WorkspaceConfiguration } from './workspace-configuration.ts';
 
 export interface WorkspaceOptions {
-  /** Its configuration is in force. */
+  /** Its configuration is active. */
   readonly workspaceConfiguration: WorkspaceConfiguration;
   /** Id of this process. */
   readonly node: string;
   readonly http: HttpClient;
   readonly dial: Dial;
   readonly meters: Meters;
-  /** What is known to expire and concerns the workspace. */
-  readonly facts: ExpirySource;
+  /** Expiries that concern the workspace. */
+  readonly expiries: ExpirySource;
   readonly authenticate: Authenticate;
-  /** What bounds the workspace while it runs; undefined where nobody bounds it. */
+  /** Undefined where nothing bounds the workspace. */
   readonly quotas?: RunningQuotas;
-  /** What verbs find in every workspace of the installation. */
+  /** The same in every workspace of the installation. */
   readonly common: Pick<WorkspaceContext, 'users' | 'keys'>;
 }
 
-/** A workspace that works: its engine runs here or in another process, and the API can serve it. */
+/** Its engine runs here or in another process, and the API can serve it. */
 export interface RunningWorkspace {
   readonly served: ServedWorkspace;
-  /** Takes changes of the configuration and of secrets over from now on, until it is stopped. */
+  /** Applies changes of the configuration and of secrets from now on, until it is stopped. */
   follow(): void;
   /** Stops in the reverse order of the start, the configuration it was given included. */
   stop(): Promise<void>;
@@ -43,129 +50,163 @@ export interface RunningWorkspace {
 /** Starts what the workspace's configuration asks for; when that fails, what has started is stopped. */
 export async function startWorkspace(
   shared: SharedServices,
-  { workspaceConfiguration, node, http, dial, meters, facts, authenticate, quotas, common }: WorkspaceOptions,
+  options: WorkspaceOptions,
 ): Promise<RunningWorkspace> {
-  const { storage, isShared, keyRing, dataFolder, clock, ids, random, logger } = shared;
-  const { workspace, folder, audit, secrets, ingestTokens, versions, configuration } = workspaceConfiguration;
-  const lease = `engine:${workspace}`;
-  const teardown = createTeardown(logger);
-  let leader: Leader | undefined;
-  teardown.add('ingest tokens', () => ingestTokens.stop());
+  const workspace = new ElectingWorkspace({ ...options, shared });
+  await workspace.start();
+  return workspace;
+}
 
-  const election = createLeaderElection({
-    storage,
-    name: lease,
-    owner: node,
-    isAlone: !isShared,
-    clock,
-    logger,
-    async lead(term) {
-      await Promise.all([secrets.refresh(), ingestTokens.reload()]);
-      const started = await startLeader(
-        {
-          ...{ workspace, storage, keyRing, http, dial, secretOf: secrets.get, clock, ids, random, logger },
-          ...{ dataFolder, configFolder: folder, configuration: configuration.get, meters, quotas },
-          facts: () => facts(configuration.get()),
-        },
-        term,
-      );
-      // Settings that came while it started count as well.
-      started.apply(configuration.get());
-      leader = started;
-      await versions.lead();
-      return {
-        async stop(inTime) {
-          leader = undefined;
-          versions.follow();
-          await started.stop(inTime);
-        },
-      };
-    },
-  });
-  teardown.add('leadership', election.stop);
-  await election.start().catch(async (error: unknown) => {
-    await teardown.run();
-    throw error;
-  });
-  const stopTests = new AbortController();
-  teardown.add('test sends', async () => stopTests.abort());
+class ElectingWorkspace implements RunningWorkspace {
+  readonly served: ServedWorkspace;
+  readonly #options: WorkspaceOptions & { readonly shared: SharedServices };
+  readonly #teardown: Teardown;
+  readonly #election: LeaderElection;
+  readonly #stopTests = new AbortController();
+  /** Undefined while another process leads. */
+  #leader: Leader | undefined;
 
-  const context: WorkspaceContext = {
-    ...common,
-    stores: storage.in(workspace),
-    get components() {
-      return leader?.monitor.components ?? NO_COMPONENTS;
-    },
-    get minutes() {
-      return leader?.minutes ?? NO_MINUTES;
-    },
-    configuration: configuration.get,
-    configurationStatus: configuration.status,
-    configurationTexts: configuration.texts,
-    save: configuration.save,
-    dryRun: configuration.dryRun,
-    testSend: createTestSend({
-      ...{ http, dial, secretOf: secrets.get, clock, ids },
-      logger: logger.child({ component: 'test-send' }),
-      logFolder: join(dataFolder, 'log'),
-      signal: stopTests.signal,
-      instanceName: () => configuration.get().settings.instance.name,
-    }),
-    checkTexts: configuration.check,
-    secrets,
-    ingestTokens,
-    audit,
-    heldBecause: target => leader?.heldBecause(target),
-    async requeue(filter, now) {
-      if (leader === undefined) throw notLeading();
-      return leader.requeue(filter, now);
-    },
-    transaction: work => storage.transaction(tx => work(tx.in(workspace))),
-    clock,
-    subscribe: listener =>
-      storage.subscribe(fact => {
-        if (fact.workspace === workspace || fact.workspace === '*') listener(fact);
-      }),
-  };
-
-  return {
-    served: {
-      context,
+  constructor(options: WorkspaceOptions & { readonly shared: SharedServices }) {
+    const { shared, node, authenticate, meters, workspaceConfiguration } = options;
+    const { storage, isShared, clock, logger } = shared;
+    const lease = `engine:${workspaceConfiguration.workspace}`;
+    this.#options = options;
+    this.#teardown = createTeardown(logger);
+    this.#election = createLeaderElection({
+      ...{ storage, name: lease, owner: node, isAlone: !isShared, clock, logger },
+      lead: term => this.#lead(term),
+    });
+    const isLeading = (): boolean => this.#election.isLeading();
+    this.served = {
+      context: this.#context(),
       authenticate,
       ingestRefused: meters.ingestRefused,
-      monitor() {
-        if (leader === undefined) throw notLeading();
-        return leader.monitor;
-      },
-      async receiveEvents(pipeline, events) {
-        if (leader === undefined) throw notLeading();
-        await leader.receive(pipeline, events);
-      },
-      leaderUrl: leaderUrl({ storage, lease, node, isLeading: election.isLeading, clock }),
-    },
-    follow() {
-      teardown.add(
-        'reload',
-        configuration.subscribe(now => void leader?.apply(now)),
+      monitor: () => this.#leaderOrThrow().monitor,
+      receiveEvents: async (pipeline, events) => this.#leaderOrThrow().receive(pipeline, events),
+      leaderUrl: leaderUrl({ storage, lease, node, isLeading, clock }),
+    };
+  }
+
+  async start(): Promise<void> {
+    const { ingestTokens } = this.#options.workspaceConfiguration;
+    this.#teardown.add('ingest tokens', () => ingestTokens.stop());
+    this.#teardown.add('leader election', () => this.#election.stop());
+    this.#teardown.add('test sends', () => this.#stopTests.abort());
+    try {
+      await this.#election.start();
+    } catch (error) {
+      await this.#teardown.run();
+      throw error;
+    }
+  }
+
+  follow(): void {
+    const { configuration, secrets, ingestTokens } = this.#options.workspaceConfiguration;
+    const { storage, logger } = this.#options.shared;
+    this.#teardown.add(
+      'reload',
+      configuration.subscribe(now => this.#leader?.apply(now)),
+    );
+    const cannotReread = (error: unknown): void =>
+      logger.warn(
+        { reason: reasonOf(error) },
+        'secrets or tokens that another process has changed cannot be read',
       );
-      const cannotReread = (error: unknown): void =>
-        logger.warn(
-          { reason: reasonOf(error) },
-          'secrets or tokens that another process has changed cannot be read',
-        );
-      teardown.add(
-        'facts',
-        storage.subscribe(({ resource: noun }) => {
-          if (noun === 'secrets') secrets.refresh().catch(cannotReread);
-          if (noun === 'ingest-tokens') ingestTokens.reload().catch(cannotReread);
+    this.#teardown.add(
+      'changes',
+      storage.subscribe(({ resource }) => {
+        if (resource === 'secrets') secrets.refresh().catch(cannotReread);
+        if (resource === 'ingest-tokens') ingestTokens.reload().catch(cannotReread);
+      }),
+    );
+    this.#teardown.add(
+      'secrets',
+      secrets.subscribe(name => void configuration.secretsChanged(name)),
+    );
+    configuration.watch();
+  }
+
+  stop(): Promise<void> {
+    return this.#teardown.run();
+  }
+
+  /** Throws `unavailable`. */
+  #leaderOrThrow(): Leader {
+    if (this.#leader === undefined) throw notLeading();
+    return this.#leader;
+  }
+
+  async #lead(term: LeaderTerm): Promise<LeaderTask> {
+    const { shared, workspaceConfiguration, http, dial, meters, quotas, expiries } = this.#options;
+    const { workspace, folder, secrets, ingestTokens, versions, configuration } = workspaceConfiguration;
+    await Promise.all([secrets.refresh(), ingestTokens.reload()]);
+    const active = (): Configuration => configuration.get();
+    const leader = await startLeader(
+      {
+        ...shared,
+        ...{ workspace, http, dial, meters, quotas, configFolder: folder, configuration: active },
+        secretOf: name => secrets.get(name),
+        expiries: () => expiries(active()),
+      },
+      term,
+    );
+    // Settings that came while it started count as well.
+    leader.apply(active());
+    this.#leader = leader;
+    await versions.lead();
+    return {
+      stop: async inTime => {
+        this.#leader = undefined;
+        versions.follow();
+        await leader.stop(inTime);
+      },
+    };
+  }
+
+  #context(): WorkspaceContext {
+    const { common, shared, workspaceConfiguration } = this.#options;
+    const { workspace, audit, secrets, ingestTokens, configuration } = workspaceConfiguration;
+    const { storage, clock } = shared;
+    const components = (): Components => this.#leader?.monitor.components ?? NO_COMPONENTS;
+    const minutes = (): WorkspaceContext['minutes'] => this.#leader?.minutes ?? NO_MINUTES;
+    return {
+      ...common,
+      ...{ secrets, ingestTokens, audit, clock },
+      stores: storage.in(workspace),
+      get components() {
+        return components();
+      },
+      get minutes() {
+        return minutes();
+      },
+      configuration: configuration.get,
+      configurationStatus: configuration.status,
+      configurationTexts: configuration.texts,
+      save: configuration.save,
+      dryRun: configuration.dryRun,
+      checkTexts: configuration.check,
+      testSend: this.#testSend(),
+      heldBecause: target => this.#leader?.heldBecause(target),
+      requeue: async (filter, now) => this.#leaderOrThrow().requeue(filter, now),
+      transaction: work => storage.transaction(tx => work(tx.in(workspace))),
+      subscribe: listener =>
+        storage.subscribe(change => {
+          if (change.workspace === workspace || change.workspace === '*') listener(change);
         }),
-      );
-      teardown.add(
-        'secrets',
-        secrets.subscribe(name => void configuration.secretsChanged(name)),
-      );
-      configuration.watch();
-    },
-    stop: teardown.run,
-  };
+    };
+  }
+
+  #testSend(): WorkspaceContext['testSend'] {
+    const { shared, workspaceConfiguration, http, dial } = this.#options;
+    const { secrets, configuration } = workspaceConfiguration;
+    const { dataFolder, clock, ids, logger } = shared;
+    return createTestSend({
+      ...{ http, dial, clock, ids },
+      secretOf: name => secrets.get(name),
+      logger: logger.child({ component: 'test-send' }),
+      logFolder: join(dataFolder, 'log'),
+      signal: this.#stopTests.signal,
+      instanceName: () => configuration.get().settings.instance.name,
+    });
+  }
 }

@@ -6,7 +6,7 @@ import { Option } from 'commander';
 import { AppError, reasonOf } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
 
-/** Larger than any secret may be; reading on would only fill memory. */
+/** Larger than any secret may be. */
 const MOST_BYTES = 128 * 1024;
 
 /** Asks for one line without showing what is typed. Undefined when the person gives up (Ctrl-C, Ctrl-D). */
@@ -46,7 +46,7 @@ export async function readSecret(input: AsyncIterable<Buffer>): Promise<string> 
   }
 }
 
-/** Asks for each on a terminal without showing it; else each is a line of standard input. */
+/** Asks for each on a terminal without showing it; otherwise each is a line of standard input. */
 export async function passwordsFromPerson(questions: readonly string[]): Promise<readonly string[]> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY) {
@@ -66,11 +66,10 @@ export async function passwordsFromPerson(questions: readonly string[]): Promise
   return answers;
 }
 
-/** What a write sends. */
 export const fileOption = (): Option =>
   new Option('--file <path>', 'JSON of the object, - for standard input').makeOptionMandatory();
 
-/** Whether it is what the server expects the server says. Throws `invalid-request`, naming the file. */
+/** The server validates the object. Throws `invalid-request`, naming the file. */
 export async function readBody<Body extends object>(path: string): Promise<Body> {
   const where = path === '-' ? 'standard input' : path;
   const text = path === '-' ? await textFrom(process.stdin) : await textOf(path);

@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../lib/duration.ts';
 
-/** Where the configuration lies: flag, HEADGATE_CONFIG, ./config. */
+/** Folder of the configuration: flag, HEADGATE_CONFIG, ./config. */
 export const configOption = (): Option =>
   new Option('--config <dir>', 'folder of headgate.yml and notifications.yml')
     .env('HEADGATE_CONFIG')
     .default('./config');
 
-/** Where the product keeps what it must not lose: flag, HEADGATE_DATA, ./data. */
+/** Folder of durable data: flag, HEADGATE_DATA, ./data. */
 export const dataOption = (): Option =>
   new Option('--data <dir>', 'folder of the store, the keys and the logs')
     .env('HEADGATE_DATA')
@@ -17,8 +17,8 @@ export const orgOption = (): Option =>
   new Option('--org <id>', 'the organization, for commands that manage one').env('HEADGATE_ORG');
 
 /**
- * Whether a command that can ask a server as well is to act on the store: a folder that a flag names is meant, one that
- * only the environment or a default names is a server's. A command that names both is wrong usage.
+ * A command that can also call a server acts on the store when a flag names a folder; a folder from the environment or a
+ * default does not count. Naming both a folder and a profile is a usage error.
  */
 export function actsOnStore(command: Command): boolean {
   const isNamed = (flag: string): boolean => command.getOptionValueSource(flag) === 'cli';
@@ -32,11 +32,11 @@ export function actsOnStore(command: Command): boolean {
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** A time as the API takes it, from how long ago it was, or from itself. `now` is in epoch ms. */
+/** Converts a duration before `now` (epoch ms), or a time, into a time as the API takes it. */
 export const timeAgo = (text: string, now: number): string =>
   timeFrom(text, ago => now - ago, 'how long ago, such as 2h');
 
-/** The same of a time to come, from how far away it is, or from itself. */
+/** Converts a duration after `now` (epoch ms), or a time, likewise. */
 export const timeAhead = (text: string, now: number): string =>
   timeFrom(text, away => now + away, 'in how long, such as 90d');
 

@@ -14,7 +14,7 @@ import { EXIT, type Finish, printError } from './output/output.ts';
 import { printItem } from './output/table.ts';
 import { findLogin, type ServerFlags, withServerOptions } from './session.ts';
 
-/** As it is typed: `main=editor`. */
+/** Typed as `main=editor`. */
 interface WorkspaceGrant {
   readonly workspace: string;
   readonly role: Role;
@@ -62,7 +62,7 @@ export const shownRolesSchema = z.looseObject({
   ),
 });
 
-/** Roles in workspaces as they are typed: `main=editor`. */
+/** Formats roles in workspaces as they are typed: `main=editor`. */
 export const formatGrants = ({ workspaces }: z.output<typeof shownRolesSchema>): string =>
   workspaces
     .map(
@@ -71,10 +71,10 @@ export const formatGrants = ({ workspaces }: z.output<typeof shownRolesSchema>):
     )
     .join(' ');
 
-/** The table that the login service serves; nothing is served here, so no domain is needed. */
+/** The operations of the login service; a caller needs no domain. */
 const OPERATIONS = [...credentialOperations, ...memberOperations, ...workspaceOperations(() => '')] as const;
 type OperationId = (typeof OPERATIONS)[number]['id'];
-/** Most rows of one answer. */
+/** Rows of one answer at most. */
 const PAGE = 1000;
 
 /** Flags of every command that calls the login service for an organization. */

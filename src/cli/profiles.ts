@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { AppError, codeOf } from '../lib/errors.ts';
 import { stagePrivateFile, syncFolderOf } from '../lib/private-file.ts';
 
-/** A server that commands may be told to ask, and how it is reached. */
+/** A stored login, and how its server is reached. */
 const profileSchema = z.strictObject({
   /** Absent where only the login service was named. */
   url: z.string().optional(),
@@ -13,11 +13,11 @@ const profileSchema = z.strictObject({
   connect: z.string().optional(),
   /** The login service of a hosted deployment. */
   authUrl: z.string().optional(),
-  /** Which one its commands are about, where they do not say. */
+  /** Organization of commands that do not name one. */
   organization: z.string().optional(),
-  /** As the last login answered it, with its word Bearer. */
+  /** From the last login, beginning with the word Bearer. */
   token: z.string().optional(),
-  /** Epoch ms; absent where the token does not say. */
+  /** Epoch ms; absent where unknown. */
   expiresAt: z.number().optional(),
 });
 const profilesSchema = z.strictObject({
@@ -34,7 +34,7 @@ export const PROFILE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export const profilesFile = (environment: Readonly<Record<string, string | undefined>>): string =>
   join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'headgate', 'profiles.json');
 
-/** None when there is no file yet. Throws `invalid-request` for a file that is not ours. */
+/** Empty without a file. Throws `invalid-request` for a file that is not ours. */
 export async function readProfiles(path: string): Promise<LoginProfiles> {
   let text: string;
   try {

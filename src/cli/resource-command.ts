@@ -5,10 +5,10 @@ import type { Finish } from './output/output.ts';
 import { type Column, printItem, printList } from './output/table.ts';
 import { runOnServer, type ServerFlags, withServerOptions } from './session.ts';
 
-/** Values of a list's own options, by name. */
+/** Values of a list's filter options, by name. */
 type Filters = Readonly<Record<string, string>>;
 
-/** What can be done with a kind of object by command; what is left out cannot. */
+/** Operations on a kind of object; each given one becomes a command. */
 export interface ResourceCommandOptions<Row extends object, Whole extends object, Part extends object> {
   readonly name: string;
   readonly description: string;

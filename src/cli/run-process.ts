@@ -4,16 +4,16 @@ import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../lib/log
 import { reportFailure } from './output/explain.ts';
 import { EXIT, type ExitCode, printError } from './output/output.ts';
 
-/** Something that runs until the process is told to stop. */
+/** Runs until a signal stops the process. */
 interface RunningProcess {
-  /** Called once it runs; its end does not end the process. */
+  /** Called once it runs; the process goes on when it resolves. */
   ready(): Promise<void>;
   /** Reads the configuration files again. */
   reload(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Runs something until SIGTERM or SIGINT, then stops it gracefully; a second signal ends the process at once. */
+/** Runs until SIGTERM or SIGINT, then stops gracefully; a second signal ends the process at once. */
 export async function runProcess(
   environment: Readonly<Record<string, string | undefined>>,
   start: (logger: Logger) => Promise<RunningProcess>,
@@ -44,10 +44,10 @@ function logLevel(text = 'info'): LogLevel | undefined {
   return LOG_LEVELS.find(level => level === text);
 }
 
-/** The same signal again within this is no second one: npm and timeout send theirs to the whole group besides. */
+/** The same signal within this time is no second one: npm and timeout also signal the whole process group. */
 const SAME_SIGNAL_MS = 300;
 
-/** The first asks for a graceful stop; after it, another one ends the process as if nobody listened. */
+/** Resolves at the first signal; a later one ends the process as without a handler. */
 function stopSignal(): Promise<void> {
   setMaxListeners(0, process);
   const signals = ['SIGTERM', 'SIGINT'] as const;

@@ -7,13 +7,13 @@ import { reportFailure } from './output/explain.ts';
 import { EXIT, type Finish } from './output/output.ts';
 import { type LoginProfile, profilesFile, readProfiles } from './profiles.ts';
 
-/** Flags of every command that asks a server. */
+/** Flags of every command that calls a server. */
 export interface ServerFlags {
   readonly profile?: string;
   readonly json?: boolean;
 }
 
-/** A server and whoever is logged in there. */
+/** A login at a server. */
 export interface ServerSession {
   readonly client: Client;
   /** Undefined when the environment names the server. */
@@ -31,7 +31,7 @@ export const withServerOptions = (command: Command): Command =>
     .option('--json', 'answer as JSON');
 
 /**
- * The server of whoever is logged in. Throws as `findLogin`, and `invalid-request` when only a login service was named.
+ * Opens the current login. Throws as `findLogin`, and `invalid-request` when only a login service was named.
  */
 export async function openSession(flags: ServerFlags): Promise<ServerSession> {
   const { profile, at } = await findLogin(flags);
@@ -44,7 +44,7 @@ export async function openSession(flags: ServerFlags): Promise<ServerSession> {
   return { client: clientOf({ ...rest, url }), profile, url, expiresAt: at.expiresAt };
 }
 
-/** A login, and what it is called; undefined when the environment names it. */
+/** `profile` is undefined when the login comes from the environment. */
 export interface StoredLogin {
   readonly profile: string | undefined;
   readonly at: LoginProfile;
@@ -89,7 +89,7 @@ export const clientOf = ({ url, token, connect }: LoginProfile & { readonly url:
     ...(connect !== undefined && { fetch: connectTo(connect) }),
   });
 
-/** Asks a server and says what it answered, or what stood in the way. */
+/** Runs `work` with the current login, and reports a failure. */
 export async function runOnServer(
   finish: Finish,
   flags: ServerFlags,

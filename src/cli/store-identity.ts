@@ -18,7 +18,7 @@ import { type Folders, type OpenStore, systemUser, withStore } from './store.ts'
 
 const clock = systemClock;
 
-/** What `work` answers, once the audit says that it was done. */
+/** Answers the result of `work` once it is in the audit. */
 function audited<Result>(
   folders: Folders,
   { organization, action }: { readonly organization: string; readonly action: string },
@@ -74,7 +74,7 @@ export const createCredentialInStore = (
     return { result, target: result.credential.clientId };
   });
 
-/** The way back in when no admin can log in. Refused while a server holds a SQLite store. */
+/** For when no admin can log in. Refused while a server holds a SQLite store. */
 export const resetPasswordInStore = (
   folders: Folders,
   name: string,

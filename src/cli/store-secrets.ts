@@ -10,7 +10,7 @@ import { type Folders, systemUser, withStore } from './store.ts';
 
 type Secret = Schemas['Secret'];
 
-/** Where secrets are kept: a server, or the store itself while no server uses it. */
+/** Holds secrets: a server, or the store itself while no server uses it. */
 export interface SecretsBackend {
   set(name: string, value: string): Promise<Secret>;
   list(): Promise<readonly Secret[]>;

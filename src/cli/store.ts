@@ -14,7 +14,7 @@ import { silentLogger } from '../lib/logger.ts';
 import { openStorage, type StorageOptions } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** The folders a command works on while no server does. */
+/** Folders of an installation whose server does not run. */
 export interface Folders {
   readonly config: string;
   readonly data: string;
@@ -24,7 +24,7 @@ export interface Folders {
 export interface OpenStore {
   readonly storage: Storage;
   readonly workspace: string;
-  /** Made when the store holds nothing encrypted yet. */
+  /** Creates the key ring when the store holds nothing encrypted yet. */
   openKeyRing(): Promise<KeyRing>;
 }
 
@@ -65,7 +65,7 @@ export async function withStore<Result>(
   }
 }
 
-/** The settings of headgate.yml, whatever is wrong with other files. Throws `ConfigurationInvalid`. */
+/** Reads headgate.yml alone, so that errors of other files do not matter. Throws `ConfigurationInvalid`. */
 function settingsIn(folder: string): Settings {
   const document = readConfigDocument(folder, SETTINGS_FILE);
   const { settings, problems } = readSettings(document, { environment: process.env, flags: {} });
@@ -74,7 +74,7 @@ function settingsIn(folder: string): Settings {
   return settings;
 }
 
-/** Where an installation keeps what it must not lose, as headgate.yml says. */
+/** Places of durable data, from headgate.yml. */
 export interface StorePaths {
   readonly storage: StorageOptions;
   /** File of the key ring. */
@@ -90,7 +90,7 @@ export function storePathsOf(folders: Folders): StorePaths {
   };
 }
 
-/** The operating system's user, told apart from a user of Headgate's own; a container's may have no name. */
+/** The operating system's user, distinguished from users of Headgate; in a container it may have no name. */
 export function systemUser(): string {
   try {
     return `cli:${userInfo().username}`;

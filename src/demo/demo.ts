@@ -6,7 +6,7 @@ import { AppError, codeOf } from '../lib/errors.ts';
 import { startSimulatedPipeline } from './simulated-pipeline.ts';
 import { type Notice, startViewer } from './viewer.ts';
 
-/** The demo's files, written to be read as a first example. */
+/** The demo's files, written as a first example for people. */
 
 export interface Addresses {
   /** Of the simulated pipeline and of the webhook viewer, without a slash at the end. */
@@ -73,7 +73,7 @@ notifications:
       timeWindow: 5s
 `;
 
-/** What stands around a Headgate on trial. */
+/** The parts of the demo besides Headgate. */
 export interface Demo {
   readonly configFolder: string;
   readonly dataFolder: string;

@@ -11,7 +11,7 @@ export interface SimulatedComponent {
   readonly outage?: { readonly fromMs: number; readonly toMs: number };
 }
 
-/** What a part has counted since the pipeline began. */
+/** Counts of a component since the pipeline began. */
 export interface Totals {
   readonly events: number;
   readonly bytes: number;
@@ -68,16 +68,16 @@ export const COMPONENTS: readonly SimulatedComponent[] = [
   { kind: 'output', type: 'aws_s3', id: 'archive', eventsPerSecond: 400, bytesPerEvent: 130 },
 ];
 
-/** How far the rate swings around its mean, and how long a swing takes. */
+/** Amplitude of the rate around its mean, and the period. */
 const SWING = 0.25;
 const SWING_MS = 23_000;
-/** How long an output takes to send what waited. */
+/** Time in which an output sends its queue after an outage. */
 const DRAIN_MS = 6000;
 const ERRORS_PER_SECOND = 2;
-/** Keeps a count that stands still from going down by a rounding error. */
+/** Keeps an unchanged count from falling by a rounding error. */
 const ROUNDING = 1e-6;
 
-/** A part's counters after `elapsedMs`: they follow from the time alone and never go down. */
+/** A component's counters after `elapsedMs`. They depend on the time alone and never fall. */
 export function totalsOf(part: SimulatedComponent, elapsedMs: number): Totals {
   const outageMs = msInOutage(part, elapsedMs);
   const count = (ms: number): number => Math.floor((part.eventsPerSecond * ms) / 1000 + ROUNDING);
@@ -95,7 +95,7 @@ export function totalsOf(part: SimulatedComponent, elapsedMs: number): Totals {
   };
 }
 
-/** Milliseconds at the mean rate that let as much through as the swinging one does. */
+/** Milliseconds at the mean rate that yield as much as the varying rate does. */
 function loadMs(ms: number): number {
   const perMs = (2 * Math.PI) / SWING_MS;
   return ms + (SWING / perMs) * (1 - Math.cos(perMs * ms));
@@ -109,7 +109,7 @@ function msInOutage({ outage }: SimulatedComponent, elapsedMs: number): number {
   return round * (toMs - fromMs) + inThis;
 }
 
-/** What came in during the present outage, or what is left of the last one, as milliseconds at the mean rate. */
+/** The queue of the current outage, or the rest of the last one, as milliseconds at the mean rate. */
 function msQueued({ outage }: SimulatedComponent, elapsedMs: number): number {
   if (outage === undefined) return 0;
   const begin = Math.floor(elapsedMs / ROUND_MS) * ROUND_MS;
@@ -120,7 +120,7 @@ function msQueued({ outage }: SimulatedComponent, elapsedMs: number): number {
   return elapsedMs < to ? came : came * (1 - (elapsedMs - to) / DRAIN_MS);
 }
 
-/** What happens in a round, a line each, in order. */
+/** The outages of a round, a line each, in order. */
 export function outline(): string[] {
   return COMPONENTS.flatMap(({ kind, type, id, outage }) =>
     outage === undefined ? [] : [{ ...outage, name: `${type}:${id}`, kind }],

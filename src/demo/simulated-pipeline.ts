@@ -12,7 +12,7 @@ interface Family {
 
 const QUEUE_CAPACITY = 10_000;
 
-/** What Vector's `internal_metrics` source calls them, once its `prometheus_exporter` has put its name in front. */
+/** Names of Vector's `internal_metrics` source, to which its `prometheus_exporter` adds a prefix. */
 const FAMILIES: readonly Family[] = [
   counted('component_received_events_total', 'input', 'events'),
   counted('component_received_bytes_total', 'input', 'bytes'),
@@ -56,7 +56,7 @@ function labelsOf({ kind, type, id }: SimulatedComponent, family: string): strin
 }
 
 export interface SimulatedPipeline extends Listening {
-  /** Starts the script; until then nothing flows. */
+  /** Starts the script; before that nothing flows. */
   begin(): void;
 }
 

@@ -1,4 +1,4 @@
-/** The viewer's page. What was received is set as text: it may hold anything. */
+/** The viewer's page. Received data is set as text, as it may hold anything. */
 
 export const HTML = `<!doctype html>
 <html lang="en">

@@ -25,7 +25,7 @@ const eventSchema = z.object({
   incidentId: z.string(),
 });
 
-/** The notices of a webhook's body, an event in each line; undefined when it holds anything else. */
+/** Parses the body of a webhook, an event in each line; undefined for anything else. */
 function noticesOf(body: string, deliveryId: string, receivedAt: number): Notice[] | undefined {
   const notices: Notice[] = [];
   for (const line of body.split('\n').filter(text => text.trim() !== '')) {
@@ -59,13 +59,13 @@ const FILES = new Map([
 ]);
 
 export interface Viewer extends Listening {
-  /** Where people reach Headgate's page, for links to incidents. */
+  /** Sets the URL of Headgate's page, for links to incidents. */
   linkTo(pageUrl: string): void;
 }
 
 /**
- * A receiver of webhooks at `/hook`, on a free port of loopback, whose page shows them as they arrive. `received` is
- * told each one.
+ * Receives webhooks at `/hook`, on a free port of loopback, and shows them on a page as they arrive. `received` is called
+ * with each one.
  */
 export async function startViewer(options: {
   readonly clock: Clock;

@@ -118,17 +118,17 @@ interface IngestOptions {
   readonly limits: Pick<CallLimits, 'countUnauthenticated'>;
 }
 
-/** Stands for senders without a token that is known. */
+/** One label for all senders without a known token. */
 const UNKNOWN_SENDER = '(unknown)';
 
-/** Where engines that push send their statistics, each with its pipeline's token. */
+/** Engines push their statistics here, each with its pipeline's token. */
 export async function addIngest(
   scope: FastifyInstance,
   { tenantOf, forwarding, limits }: IngestOptions,
 ): Promise<void> {
   const senders = new WeakMap<FastifyRequest, string>();
 
-  /** Undefined for a host that is none of a workspace. */
+  /** Undefined for a host without a workspace. */
   function tenantIn(request: FastifyRequest): ServedWorkspace | undefined {
     try {
       return tenantOf(request);
@@ -156,7 +156,7 @@ export async function addIngest(
     tenantIn(request)?.ingestRefused(senders.get(request) ?? UNKNOWN_SENDER, asAppError(error).code),
   );
   forwardToLeader(scope, forwarding);
-  // Before the body is read: nobody unknown makes us parse megabytes.
+  // Before the body is read, so that no unknown sender makes us parse megabytes.
   scope.addHook('onRequest', async request => {
     if (!request.is404) assertKnownSender(request);
   });
@@ -190,5 +190,5 @@ export async function addIngest(
   });
 }
 
-/** The scope stands at the first part of the path. */
+/** The scope has the first part of the path as its prefix. */
 const below = ({ path }: Operation): string => path.replace(INGEST_PREFIX, '');

@@ -13,7 +13,7 @@ import type { Operation } from '../operation.ts';
 import { ingestEndpointOf, type WorkspaceOf } from '../served-workspace.ts';
 
 const PROTOBUF = 'application/x-protobuf';
-/** What remote write 2.0 calls itself; a sender that is refused with 415 falls back to 1.0. */
+/** Type of remote write 2.0; a sender that is refused with 415 falls back to 1.0. */
 const SECOND_VERSION = 'io.prometheus.write.v2.request';
 const MOST_BYTES = 16 * 1024 * 1024;
 
@@ -109,7 +109,7 @@ interface PointsOptions {
 
 type PointsRequest = FastifyRequest<{ Querystring: { instance?: string | string[] } }>;
 
-/** Where senders of Prometheus and OpenTelemetry push. */
+/** Senders of Prometheus and OpenTelemetry push here. */
 export async function addPointRoutes(
   scope: FastifyInstance,
   { tenantOf, below, config }: PointsOptions,
@@ -145,7 +145,7 @@ const bodyOf = ({ body }: PointsRequest): Buffer => (Buffer.isBuffer(body) ? bod
 
 const gunzipAsync = promisify(gunzip);
 
-/** Throws `body-too-large` before more than the limit has been unpacked. */
+/** Throws `body-too-large` before more than the limit is unpacked. */
 async function decompress(body: Buffer, encoding: string | undefined): Promise<Buffer> {
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip')

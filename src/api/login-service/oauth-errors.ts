@@ -4,7 +4,7 @@ import { AppError, codeOf, type ErrorCode, reasonOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/logger.ts';
 import { STATUS } from '../errors.ts';
 
-/** RFC 6749, section 5.2, and what it leaves to others. */
+/** Codes of RFC 6749, section 5.2, and of RFCs that extend it. */
 type OAuthCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -18,7 +18,7 @@ type OAuthCode =
 
 const STATUSES: Partial<Record<OAuthCode, number>> = { invalid_client: 401, access_denied: 403 };
 
-/** A refusal in the form of OAuth. The description is one of a fixed list: nothing that was sent comes back. */
+/** An OAuth error. Its description is one of a fixed list: nothing of the request comes back. */
 export class OAuthError extends Error {
   readonly error: OAuthCode;
 
@@ -49,10 +49,10 @@ const REFUSED_BY_FASTIFY: Readonly<Record<string, ErrorCode>> = {
 };
 
 const RETRY_SECONDS = 5;
-/** While the service cannot do its work everybody is refused alike: one line in so much time says it. */
+/** While the service is unavailable every request fails alike, so only one line is logged in this time. */
 const LOG_INTERVAL_MS = 10_000;
 
-/** The one writer of the service's error bodies: `{error, error_description}`. */
+/** Writes all error bodies of the service: `{error, error_description}`. */
 export type OAuthErrorWriter = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 export function createOAuthErrorWriter(logger: Logger, clock: Pick<Clock, 'monotonic'>): OAuthErrorWriter {

@@ -6,7 +6,6 @@ import { JWKS_ROUTE } from '../jwks.ts';
 import { OAuthError } from './oauth-errors.ts';
 import { type FormParameters, formDecoded, parametersOf, type WithParameters } from './parameters.ts';
 
-/** Who a program says it is, and what it shows for it. */
 interface PresentedClient {
   readonly clientId: string;
   readonly clientSecret: Secret;
@@ -14,13 +13,13 @@ interface PresentedClient {
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 
-/** The one answer for whoever has not shown who they are. */
+/** The same answer for every failure of authentication. */
 const invalidClient = (): OAuthError =>
   new OAuthError('invalid_client', 'The client is not known, or its secret is not valid');
 
 /**
- * By HTTP Basic or in the body, never both (RFC 6749, section 2.3). Throws `invalid_client` when neither says it,
- * `invalid_request` for two that do.
+ * By HTTP Basic or in the body, never both (RFC 6749, section 2.3). Throws `invalid_client` for neither and
+ * `invalid_request` for both.
  */
 function presentedClient(request: FastifyRequest, parameters: FormParameters): PresentedClient {
   const authorization = authorizationOf(request) ?? '';
@@ -39,7 +38,7 @@ function presentedClient(request: FastifyRequest, parameters: FormParameters): P
   return shown;
 }
 
-/** Both parts are form-encoded before they are joined, which changes nothing in those we make. */
+/** Both parts are form-encoded before they are joined, which changes nothing in ids and secrets of ours. */
 function fromBasic(authorization: string): PresentedClient | undefined {
   const encoded = BASIC.exec(authorization)?.[1];
   if (encoded === undefined) return undefined;
@@ -89,7 +88,7 @@ export function addToken(scope: FastifyInstance, grant: GrantToken): void {
 
 export const REVOKE_ROUTE = { method: 'POST', path: '/oauth/revoke' } as const;
 
-/** `POST /oauth/revoke` (RFC 7009), answered once no process takes the token any more; 200 also for what is no token. */
+/** `POST /oauth/revoke` (RFC 7009), answered once no process accepts the token any more; 200 also for an invalid token. */
 export function addRevoke(scope: FastifyInstance, revoke: RevokeToken): void {
   scope.post<WithParameters>(REVOKE_ROUTE.path, async (request, reply) => {
     const parameters = parametersOf(request);
@@ -112,7 +111,7 @@ export const METADATA_ROUTE = { method: 'GET', path: '/.well-known/oauth-authori
 
 const METHODS = ['client_secret_basic', 'client_secret_post'];
 
-/** What the service can do (RFC 8414), for clients that ask before. */
+/** Serves the metadata of the service (RFC 8414). */
 export function addMetadata(server: FastifyInstance, issuer: string): void {
   const metadata = {
     issuer,

@@ -4,14 +4,14 @@ import { parseJson } from '../../lib/json.ts';
 import { assertUtf8, decodeUtf8 } from '../hooks.ts';
 import { OAuthError } from './oauth-errors.ts';
 
-/** What was sent, by name; what has no value counts as left out (RFC 6749, section 3.2). */
+/** By name; a parameter without a value counts as omitted (RFC 6749, section 3.2). */
 export type FormParameters = ReadonlyMap<string, string>;
 
 const MOST_BYTES = 8 * 1024;
 
 const flatSchema = z.record(z.string(), z.string());
 
-/** Reads JSON and forms, both as a flat list of texts in which no name stands twice. */
+/** Reads JSON and forms, both as flat texts. Refuses a repeated name. */
 export function readParameters(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   const readers = { 'application/json': fromJson, 'application/x-www-form-urlencoded': fromForm };
@@ -31,7 +31,7 @@ export interface WithParameters {
   readonly Body: FormParameters | null | undefined;
 }
 
-/** Those of a request, none where it has no body. */
+/** None where the request has no body. */
 export const parametersOf = ({ body }: { readonly body: WithParameters['Body'] }): FormParameters =>
   body ?? new Map();
 
@@ -81,7 +81,7 @@ function unescaped(text: string): string {
   return plain;
 }
 
-/** application/x-www-form-urlencoded; undefined for escapes that stand for no text. */
+/** Decodes application/x-www-form-urlencoded; undefined for invalid escapes. */
 export function formDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -24,15 +24,15 @@ const passwordChangeSchema = z.strictObject({ currentPassword: z.string(), passw
 
 interface WorkspaceLoginOptions {
   /**
-   * Where the browser goes on, signed in at the page of the workspace. Throws `not-found` for a workspace in which the
-   * user has no part.
+   * Answers the address that signs the browser in at the page of the workspace. Throws `not-found` for a workspace that
+   * the user cannot enter.
    */
   readonly redirectToWorkspace: (
     session: BrowserSession,
     workspace: string,
     state: string,
   ) => Promise<string>;
-  /** Changes the own password, which ends all sessions, and begins another. Throws as `Users.updateOwn`. */
+  /** Changes the user's own password, which ends all sessions, and begins another. Throws as `Users.updateOwn`. */
   readonly changePassword: (
     session: BrowserSession,
     passwordChangeSchema: {
@@ -43,7 +43,7 @@ interface WorkspaceLoginOptions {
   ) => Promise<{ readonly secret: string }>;
 }
 
-/** What the sign-in page of the login service asks for whoever is signed in there. */
+/** Routes for a user who is signed in at the login service. */
 const workspaceLoginRoutes = ({
   redirectToWorkspace,
   changePassword,
@@ -71,7 +71,7 @@ const workspaceLoginRoutes = ({
   },
 });
 
-/** Where a program signs a member in; browsers have `/session/login`. */
+/** For programs; browsers use `/session/login`. */
 const SIGN_IN_ROUTE = { method: 'POST', path: SESSION_PREFIX } as const;
 export const USER_ROUTES = [SIGN_IN_ROUTE, ...SIGN_IN_ROUTES];
 
@@ -82,17 +82,17 @@ const loginSchema = credentialsSchema.extend({
 export interface UserRoutesOptions extends WorkspaceLoginOptions {
   readonly signIn: SignIn;
   readonly login: PasswordLogin;
-  /** Changes the own password and answers a token with it. Throws as `Users.updateOwn`. */
+  /** Changes the user's own password and answers a token. Throws as `Users.updateOwn`. */
   readonly loginWithNewPassword: (
     loginSchema: LoginRequest & { readonly newPassword: string },
   ) => ReturnType<PasswordLogin>;
   readonly organizations: Omit<OrganizationRoutesOptions, 'limits' | 'writeError'>;
-  /** Where people reach the login service. */
+  /** URL under which people reach the login service. */
   readonly externalUrl: string;
   readonly limits: CallLimits;
 }
 
-/** Members: how they sign in, go on to the pages of workspaces, and manage their organization. */
+/** Members sign in, go on to the pages of workspaces, and manage their organization. */
 export async function addUserRoutes(
   server: FastifyInstance,
   options: UserRoutesOptions,

@@ -11,13 +11,13 @@ export const METRICS_ROUTE = { method: 'GET', path: '/metrics' } as const;
 export interface MetricsOptions {
   readonly metrics: ProcessMetrics;
   readonly token: () => Secret | undefined;
-  /** Whether the installation is that of many: then the token is asked for wherever a request comes from. */
+  /** A hosted installation requires the token wherever a request comes from. */
   readonly isHosted: boolean;
-  /** Whether the request was sent to the host of a workspace, where there are no metrics. */
+  /** Hosts of workspaces serve no metrics. */
   readonly isWorkspaceHost: (request: Pick<FastifyRequest, 'host'>) => boolean;
 }
 
-/** How this installation is, as Prometheus text. */
+/** Serves the metrics of this installation as Prometheus text. */
 export function addMetrics(server: FastifyInstance, options: MetricsOptions): void {
   const { metrics, token, isHosted, isWorkspaceHost } = options;
   server.get(METRICS_ROUTE.path, async (request, reply) => {
@@ -27,7 +27,7 @@ export function addMetrics(server: FastifyInstance, options: MetricsOptions): vo
   });
 }
 
-/** Open to this machine itself; a proxy's requests come from here as well and carry whom they are for. */
+/** Open to this machine itself. A proxy here sends requests of others, which carry a forwarding header. */
 function isOpenTo(request: FastifyRequest, token: Secret | undefined): boolean {
   const isForwarded = 'x-forwarded-for' in request.headers || 'forwarded' in request.headers;
   return token === undefined && isLoopback(request.ip) && !isForwarded;
@@ -42,9 +42,9 @@ function assertPresents(request: FastifyRequest, token: Secret | undefined): voi
 const isSame = (presented: string, token: string): boolean =>
   isSameDigest(digestOf(presented), digestOf(token));
 
-/** Seconds. */
+/** In seconds. */
 const BUCKETS = [0.005, 0.025, 0.1, 0.25, 1, 5, 30];
-/** Paths that nothing answers to, however many callers make up. */
+/** One label for all paths without a route. */
 const UNKNOWN = '(unknown)';
 
 /** Counts requests by the route that answered them, never by their path. */

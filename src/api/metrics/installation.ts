@@ -3,7 +3,6 @@ import type { Metrics } from '../../lib/metrics.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { WorkspaceContext } from '../../resources/context.ts';
 
-/** Which version runs. */
 export function describeBuild(metrics: Metrics): void {
   metrics.gauge(
     { name: 'headgate_build_info', help: '1, by the version that runs.', labels: ['version'] },
@@ -11,7 +10,7 @@ export function describeBuild(metrics: Metrics): void {
   );
 }
 
-/** The configuration of the installation, or that of a workspace which has its own. */
+/** Of the installation, or of a workspace with its own configuration. */
 export function describeConfiguration(
   metrics: Metrics,
   { configuration, configurationStatus }: Pick<WorkspaceContext, 'configuration' | 'configurationStatus'>,
@@ -43,10 +42,10 @@ export function describeConfiguration(
 }
 
 const NS_PER_SECOND = 1e9;
-/** Fine enough for what people notice, and cheap. */
+/** Fine enough to see delays that people notice, and cheap. */
 const RESOLUTION_MS = 20;
 
-/** How the process is, under the names that every Prometheus dashboard knows. The answer ends the measuring. */
+/** Uses the names that every Prometheus dashboard knows. The returned function ends the measuring. */
 export function describeProcess(metrics: Metrics, startedAt: number): () => void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();

@@ -4,12 +4,12 @@ import type { WorkspaceContext } from '../../resources/context.ts';
 import { DELIVERY_STATES } from '../../storage/tables.ts';
 
 const COUNT_ONLY = { offset: 0, limit: 1 } as const;
-/** States whose number says something now; what was sent or skipped is history. */
+/** States with a current meaning; sent and skipped deliveries are history. */
 const REPORTED_STATES = DELIVERY_STATES.filter(state => state !== 'sent' && state !== 'skipped');
-/** Stands for targets that are no longer configured, however many. */
+/** One label for all targets that are no longer configured. */
 const REMOVED = '(removed)';
 
-/** How a workspace is. Everything is read when somebody asks. */
+/** Everything is read at a scrape. */
 export function describeWorkspace(metrics: Metrics, context: WorkspaceContext): void {
   describePipelines(metrics, context);
   metrics.gauge(
@@ -77,7 +77,7 @@ function describePipelines(metrics: Metrics, context: WorkspaceContext): void {
   );
 }
 
-/** What waits for each target, which is named only while it is configured. */
+/** Names only targets that are configured. */
 function describeQueues(metrics: Metrics, context: WorkspaceContext): void {
   async function queues() {
     const configured = new Set(context.configuration().targets.map(target => target.settings.id));

@@ -7,7 +7,7 @@ import type { AnswerKind, Operation } from '../operation.ts';
 import { API_PREFIX } from '../v1/index.ts';
 import { createSchemaComponents, jsonSchemaOf, type SchemaComponents } from './schemas.ts';
 
-/** What was asked to show an operation, and what the product answered. */
+/** An example request, and the product's answer to it. */
 export interface RecordedExample {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ const SECURITY_SCHEMES = {
   ingestToken: { type: 'http', scheme: 'bearer', description: 'The token of a pipeline that pushes.' },
 };
 
-/** The API as OpenAPI 3.1. `recorded` is by operation id. */
+/** `recorded` is by operation id. */
 export function openApiDocument(
   operations: readonly Operation[],
   recorded: ReadonlyMap<string, RecordedExample>,
@@ -156,7 +156,7 @@ const envelope = (items: PlainMap, more: PlainMap = {}): PlainMap => ({
   required: ['items', 'count'],
 });
 
-/** The schema of an answer by that of its one object. */
+/** Wraps the schema of one object into that of the answer. */
 const ENVELOPES: Readonly<Record<AnswerKind, (one: PlainMap) => PlainMap>> = {
   list: one => envelope({ items: one }, { offset: count, limit: count, totalCount: count }),
   item: one => envelope({ items: one, minItems: 1, maxItems: 1 }),
@@ -185,10 +185,10 @@ const ERROR = {
   required: ['status', 'message', 'code', 'requestId'],
 };
 
-/** A refusal is called as its status is: `NotFound`. */
+/** The name of the status: `NotFound`. */
 const refusalName = (status: number): string => (STATUS_CODES[status] ?? String(status)).replaceAll(' ', '');
 
-/** One response for each status, with what its codes mean. */
+/** One response for each status, with the meanings of its codes. */
 function refusals(): PlainMap {
   const codes = Object.entries(STATUS);
   const statuses = [...new Set(codes.map(([, status]) => status))];
@@ -208,7 +208,7 @@ function refusals(): PlainMap {
 
 const MEANINGS: ReadonlyMap<string, string> = new Map(Object.entries(ERROR_CODES));
 
-/** Everything an operation can refuse with: what follows from its row, and what the row says itself. */
+/** All error codes of an operation: those that follow from its row, and those that the row names. */
 function refusalsOf(operation: Operation): readonly ErrorCode[] {
   const { access, params, query, body, takesIfMatch, answer, errors } = operation;
   const isScoped = Object.keys(params).length > 0;

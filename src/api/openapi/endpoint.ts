@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify';
 
 export const OPENAPI_ROUTE = { method: 'GET', path: '/openapi.json' } as const;
 
-/** Where it is generated to, or beside the bundle, where the build lays it. */
+/** The generated file, or its copy beside the bundle. */
 const FILE = new URL(
   import.meta.url.endsWith('.ts') ? '../../../openapi/openapi.json' : './openapi.json',
   import.meta.url,
 );
 
-/** The document of this very version, for whoever asks: it holds nothing that a reader of the sources does not know. */
+/** Serves the document of this version to everybody: it holds nothing secret. */
 export function addOpenApi(server: FastifyInstance): void {
   let document: Buffer | undefined;
   server.get(OPENAPI_ROUTE.path, async (_request, reply) => {

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { isMap, type PlainMap } from '../../config/plain.ts';
 import type { Shape } from '../operation.ts';
 
-/** The schemas that a document describes under a name, gathered while its operations are. */
+/** The named schemas of a document, collected while its operations are described. */
 export interface SchemaComponents {
-  /** Describes the shape if that was not done yet, and refers to it. */
+  /** Describes the shape unless it is described already, and refers to it. */
   refer(shape: Shape, view: SchemaView): PlainMap;
   /** By name, in alphabetical order. */
   all(): PlainMap;
@@ -12,7 +12,7 @@ export interface SchemaComponents {
 
 export function createSchemaComponents(): SchemaComponents {
   const schemas = new Map<string, PlainMap>();
-  /** What stands behind each name: two shapes under one name would be a lie about one of them. */
+  /** Schemas by name, to refuse two shapes under one name. */
   const origins = new Map<string, Shape['schema']>();
 
   function add(name: string, shape: Shape, make: () => PlainMap): PlainMap {
@@ -31,7 +31,7 @@ export function createSchemaComponents(): SchemaComponents {
     if (kinds === undefined) return add(nameOf(shape, view), shape, () => described(shape, view));
     const references = kinds.map(kind => refer(kind, view));
     return add(nameOf(shape, view), shape, () =>
-      // A part need not say its type, so that nothing tells the kinds apart.
+      // A part may omit its type, so no discriminator distinguishes the variants.
       view === 'part'
         ? { anyOf: references }
         : { oneOf: references, discriminator: { propertyName: 'type', mapping: mappingOf(kinds, view) } },
@@ -44,7 +44,7 @@ export function createSchemaComponents(): SchemaComponents {
   };
 }
 
-/** What is sent of a shape that is answered as well is something else: it says no defaults. */
+/** A shape that is sent differs from the same shape as an answer, which requires every default. */
 function nameOf({ name, sentAs = name }: Shape, view: SchemaView): string {
   if (view === 'answer') return name;
   return view === 'part' ? `${name}Change` : sentAs;
@@ -75,15 +75,15 @@ function described(
   return { ...plain, properties: { ...properties, ...Object.fromEntries([...others, ...added]) } };
 }
 
-/** Who looks at a schema: one who sends a whole object or a part of one, or one who is answered. */
+/** A schema for a whole object that is sent, for a part of one, or for an answer. */
 export type SchemaView = 'whole' | 'part' | 'answer';
 
-/** Formats of ours are no formats of JSON Schema's: there a duration is `PT30S`. */
+/** Our formats are not those of JSON Schema, whose duration is `PT30S`. */
 const FORMATS: PlainMap = {
   duration: { pattern: '^[0-9]+(ms|s|m|h|d)$', examples: ['30s'] },
   rate: { pattern: '^[0-9]+/(second|minute|hour|day)$', examples: ['2/second'] },
 };
-/** Marks for those who draw forms; what else our schemas are marked with concerns nobody outside. */
+/** Marks for programs that draw forms; other marks of our schemas are internal. */
 const MARKS: PlainMap = { aliases: 'x-aliases' };
 const INTERNAL_KEYWORDS = new Set([
   '$schema',
@@ -112,12 +112,12 @@ function keywordsOf(key: string, value: unknown, view: SchemaView): [string, unk
   const mark = MARKS[key];
   if (typeof mark === 'string') return [[mark, value]];
   if (INTERNAL_KEYWORDS.has(key) || (key === 'maximum' && value === Number.MAX_SAFE_INTEGER)) return [];
-  // Who is answered must expect keys that later versions add.
+  // Clients must expect keys that later versions add.
   if (view === 'answer' && key === 'additionalProperties' && value === false) return [];
   if (key === 'format' && typeof value === 'string' && isMap(FORMATS[value]))
     return Object.entries(FORMATS[value]);
   if (key === 'properties' && isMap(value)) return [[key, mapValues(value, view)]];
-  // The items of a list are whole even in a part: lists are replaced.
+  // Items of a list are whole even in a part, as lists are replaced.
   const inner = key === 'items' && view === 'part' ? 'whole' : view;
   if ((key === 'items' || key === 'additionalProperties') && isMap(value))
     return [[key, schemaSeenAs(value, inner)]];
@@ -131,7 +131,7 @@ const mapValues = (properties: PlainMap, view: SchemaView): PlainMap =>
     Object.entries(properties).map(([name, one]) => [name, isMap(one) ? schemaSeenAs(one, view) : one]),
   );
 
-/** An answer says every default. */
+/** An answer has every default. */
 function answered(seen: PlainMap, properties: PlainMap): PlainMap {
   const given = Array.isArray(seen.required) ? seen.required : [];
   const said = Object.entries(properties).flatMap(([name, one]) =>
@@ -141,7 +141,7 @@ function answered(seen: PlainMap, properties: PlainMap): PlainMap {
   return required.length === 0 ? seen : { ...seen, required };
 }
 
-/** Nothing of a part is required, and null takes a key away. */
+/** Nothing of a part is required, and null removes a key. */
 function partial({ required: _, ...seen }: PlainMap): PlainMap {
   const properties = isMap(seen.properties) ? seen.properties : {};
   return {

@@ -12,7 +12,7 @@ import { roleNameShape, ruleShape, successShape, wireRoleName, wireRule, wireSuc
 
 export const credentialsSchema = z.object({
   username: z.string(),
-  // Halves of characters all become the same replacement where a password is hashed.
+  // Hashing replaces every lone surrogate by the same character.
   password: z.string().refine(text => !/\p{Surrogate}/u.test(text), 'must be well-formed Unicode text'),
 });
 const loginAnswerSchema = z.object({
@@ -36,10 +36,10 @@ export const loginOperation: Operation = {
   example: { body: { username: 'admin', password: 'correct horse battery staple' } },
 };
 
-/** Whoever it is, nobody has shown a token yet: a body of megabytes would cost a second of everybody's time. */
+/** The caller is not authenticated yet, and parsing megabytes would block the process for a second. */
 export const MOST_LOGIN_BYTES = 16 * 1024;
 
-/** `POST /auth/login`: a bare `{token, forcePasswordChange}`, the token with its word Bearer in front. */
+/** `POST /auth/login` answers a bare `{token, forcePasswordChange}`; the token begins with the word Bearer. */
 export function addLogin(scope: FastifyInstance, identity: Pick<Identity, 'login'>): void {
   scope.post(loginOperation.path, { bodyLimit: MOST_LOGIN_BYTES }, async request => {
     const parsed = credentialsSchema.safeParse(request.body);

@@ -18,7 +18,7 @@ import { isoTimeOrNull, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
-/** An object that documents describe once, under that name. */
+/** Refers to a schema that the document describes under that name. */
 const referenceTo = (name: string) => z.custom<object>().meta({ $ref: `#/components/schemas/${name}` });
 
 const count = z.int().min(0);
@@ -55,7 +55,7 @@ const component = declaredSchema.extend({
 });
 const componentStatus = component.pick({ id: true, type: true, status: true });
 
-/** What a body may say of one; whatever else it holds is kept. */
+/** The settings that a body may declare; unknown keys are kept. */
 const declaredShape = (noun: 'input' | 'output'): Shape => ({
   name: noun === 'input' ? 'Input' : 'Output',
   sentAs: noun === 'input' ? 'InputSettings' : 'OutputSettings',
@@ -67,7 +67,7 @@ const outputShape: Shape = { name: 'Output', schema: component };
 const inputStatusShape: Shape = { name: 'InputStatus', schema: componentStatus };
 const outputStatusShape: Shape = { name: 'OutputStatus', schema: componentStatus };
 
-/** A component's status in the family's form: times in epoch ms, healthCounts by colour. */
+/** In Cribl's form: times in epoch ms, healthCounts by colour. */
 const wireStatus = ({ status: now }: DescribedComponent): z.output<typeof status> => ({
   health: now.health,
   healthCounts: now.healthCounts,
@@ -76,10 +76,10 @@ const wireStatus = ({ status: now }: DescribedComponent): z.output<typeof status
   error: now.error === null ? undefined : { message: now.error },
 });
 
-/** What is undefined is not sent. Lists of thousands are made of these, and keys behind a spread cost 25 times as much. */
+/** Undefined fields are not sent. Lists have thousands of these, and keys behind a spread cost 25 times as much. */
 const joined = (settings: object, facts: object): object => Object.assign({}, settings, facts);
 
-/** An item of `/system/inputs` and `/system/outputs`; our own facts sit under `headgate`. */
+/** An item of `/system/inputs` and `/system/outputs`; our own fields sit under `headgate`. */
 export function wireComponent(described: DescribedComponent): object {
   const { settings, component: seen, isDeclared, status: now } = described;
   const facts: Pick<z.output<typeof component>, 'status' | 'notifications' | 'headgate'> = {
@@ -127,88 +127,101 @@ const KINDS = [
   },
 ] as const;
 
-export const componentRoutes: readonly Route[] = KINDS.flatMap(
-  ({ noun, shape, statusShape, verbs, example }) => {
-    const path = `/system/${noun}s`;
-    const params = { id: example.id };
-    const added = { params: { id: example.added.id } };
-    const one = {
+type ComponentKindRoutes = (typeof KINDS)[number];
+
+const componentRoute = (shape: Shape) => ({
+  grouped: true,
+  answer: item(shape, wireComponent),
+  etag: ({ settings }: DescribedComponent) => etagOf(settings),
+});
+
+function settingsRoutes({ noun, shape, verbs, example }: ComponentKindRoutes): Route[] {
+  const path = `/system/${noun}s`;
+  const params = { id: example.id };
+  const added = { params: { id: example.added.id } };
+  return [
+    route({
+      id: `${noun}s.list`,
+      method: 'GET',
+      path,
+      summary: `List the ${noun}s that were seen or are declared`,
       grouped: true,
-      answer: item(shape, wireComponent),
-      etag: ({ settings }: DescribedComponent) => etagOf(settings),
-    };
-    return [
-      route({
-        id: `${noun}s.list`,
-        method: 'GET',
-        path,
-        summary: `List the ${noun}s that were seen or are declared`,
-        grouped: true,
-        verb: verbs.list,
-        answer: list(shape, wireComponent),
-        example: { query: { type: example.type, limit: '10' } },
-      }),
-      route({
-        ...one,
-        id: `${noun}s.create`,
-        method: 'POST',
-        path,
-        summary: `Declare an ${noun}`,
-        verb: verbs.create,
-        takes: { shape: declaredShape(noun) },
-        errors: WRITE_ERRORS,
-        example: { body: { ...example.added, description: 'Keys of your own are kept.' } },
-      }),
-      route({
-        ...one,
-        id: `${noun}s.get`,
-        method: 'GET',
-        path: `${path}/:id`,
-        summary: `Get an ${noun}`,
-        verb: verbs.get,
-        example: { params },
-      }),
-      route({
-        ...one,
-        id: `${noun}s.update`,
-        method: 'PATCH',
-        path: `${path}/:id`,
-        summary: `Change what is declared of an ${noun}`,
-        description: 'The first change of one that was only seen declares it.',
-        verb: verbs.update,
-        takes: { shape: declaredShape(noun), kind: 'part' },
-        errors: WRITE_ERRORS,
-        example: { ...added, body: { disabled: true } },
-      }),
-      route({
-        ...one,
-        id: `${noun}s.remove`,
-        method: 'DELETE',
-        path: `${path}/:id`,
-        summary: `Remove the declaration of an ${noun}`,
-        verb: verbs.remove,
-        errors: WRITE_ERRORS,
-        example: added,
-      }),
-      route({
-        id: `${noun}s.listStatus`,
-        method: 'GET',
-        path: `/system/status/${noun}s`,
-        summary: `List the health of ${noun}s`,
-        grouped: true,
-        verb: verbs.list,
-        answer: list(statusShape, wireComponentStatus),
-      }),
-      route({
-        id: `${noun}s.getStatus`,
-        method: 'GET',
-        path: `/system/status/${noun}s/:id`,
-        summary: `Get the health of an ${noun}`,
-        grouped: true,
-        verb: verbs.get,
-        answer: item(statusShape, wireComponentStatus),
-        example: { params },
-      }),
-    ];
-  },
-);
+      verb: verbs.list,
+      answer: list(shape, wireComponent),
+      example: { query: { type: example.type, limit: '10' } },
+    }),
+    route({
+      ...componentRoute(shape),
+      id: `${noun}s.create`,
+      method: 'POST',
+      path,
+      summary: `Declare an ${noun}`,
+      verb: verbs.create,
+      takes: { shape: declaredShape(noun) },
+      errors: WRITE_ERRORS,
+      example: { body: { ...example.added, description: 'Keys of your own are kept.' } },
+    }),
+    route({
+      ...componentRoute(shape),
+      id: `${noun}s.get`,
+      method: 'GET',
+      path: `${path}/:id`,
+      summary: `Get an ${noun}`,
+      verb: verbs.get,
+      example: { params },
+    }),
+    route({
+      ...componentRoute(shape),
+      id: `${noun}s.update`,
+      method: 'PATCH',
+      path: `${path}/:id`,
+      summary: `Change what is declared of an ${noun}`,
+      description: 'The first change of one that was only seen declares it.',
+      verb: verbs.update,
+      takes: { shape: declaredShape(noun), kind: 'part' },
+      errors: WRITE_ERRORS,
+      example: { ...added, body: { disabled: true } },
+    }),
+    route({
+      ...componentRoute(shape),
+      id: `${noun}s.remove`,
+      method: 'DELETE',
+      path: `${path}/:id`,
+      summary: `Remove the declaration of an ${noun}`,
+      verb: verbs.remove,
+      errors: WRITE_ERRORS,
+      example: added,
+    }),
+  ];
+}
+
+function statusRoutes({ noun, statusShape, verbs, example }: ComponentKindRoutes): Route[] {
+  const statusPath = `/system/status/${noun}s`;
+  const params = { id: example.id };
+  return [
+    route({
+      id: `${noun}s.listStatus`,
+      method: 'GET',
+      path: statusPath,
+      summary: `List the health of ${noun}s`,
+      grouped: true,
+      verb: verbs.list,
+      answer: list(statusShape, wireComponentStatus),
+    }),
+    route({
+      id: `${noun}s.getStatus`,
+      method: 'GET',
+      path: `${statusPath}/:id`,
+      summary: `Get the health of an ${noun}`,
+      grouped: true,
+      verb: verbs.get,
+      answer: item(statusShape, wireComponentStatus),
+      example: { params },
+    }),
+  ];
+}
+
+export const componentRoutes: readonly Route[] = KINDS.flatMap(kind => [
+  ...settingsRoutes(kind),
+  ...statusRoutes(kind),
+]);

@@ -85,7 +85,7 @@ interface DeliveryDetail extends DescribedDelivery {
   readonly event: EventRow | undefined;
 }
 
-/** The event as receivers see it, but for the system fields, which each target attaches for itself. */
+/** The event as receivers see it, without the system fields that each target attaches for itself. */
 const outside = (row: EventRow): Record<string, unknown> => ({ ...withoutInternal(JSON.parse(row.body)) });
 
 const wireDeliveryDetail = (found: DeliveryDetail): z.output<typeof detail> => ({

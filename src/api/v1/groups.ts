@@ -14,7 +14,7 @@ const groupSchema = z.object({
 });
 const groupShape: Shape = { name: 'Group', schema: groupSchema };
 
-/** A group as the family's clients know groups of workers; our own facts sit under `headgate`. */
+/** Looks like a group of workers to Cribl-compatible clients; our own fields sit under `headgate`. */
 const wireGroup = ({ id, pipelines }: PipelineGroup): z.output<typeof groupSchema> => ({
   id,
   name: id,
@@ -23,7 +23,7 @@ const wireGroup = ({ id, pipelines }: PipelineGroup): z.output<typeof groupSchem
   headgate: { pipelines },
 });
 
-/** The family has had both paths, and asks of each product for itself. */
+/** Cribl-compatible clients use both paths, the second for each product. */
 const PLACES = [
   { path: '/master/groups', suffix: '', params: {} },
   { path: '/products/:product/groups', suffix: 'OfProduct', params: { product: 'stream' } },

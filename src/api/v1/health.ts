@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import * as z from 'zod';
 import type { Operation } from '../operation.ts';
 
-/** How the process is; `startTime` is epoch ms. */
+/** `startTime` is in epoch ms. */
 export interface ServerHealth {
   readonly status: 'healthy' | 'standby' | 'shutting down';
   readonly startTime: number;
 }
 
-/** The family's own status for a server that is up but does no work. */
+/** Cribl's own status for a server that is up but does no work. */
 const NOT_HEALTHY = 420;
 
 const healthSchema = z.object({

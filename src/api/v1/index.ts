@@ -47,12 +47,11 @@ export const routes: readonly Route[] = [
   ...systemRoutes,
 ];
 
-/** Below which the management API stands. */
 export const API_PREFIX = '/api/v1';
 
 const group = z.string().describe('The group the call is about.');
 
-/** The same below `/m/{group}`, for that group only. */
+/** Serves the same below `/m/{group}`, for that group only. */
 const groupRoute = (route: Route): Route => ({
   ...route,
   id: `${route.id}InGroup`,
@@ -67,7 +66,7 @@ export const servedRoutes: readonly Route[] = routes.flatMap(route =>
   route.grouped ? [route, groupRoute(route)] : [route],
 );
 
-/** Everything that can be asked of the server, but for the page, the metrics and documents. */
+/** All operations of the server; the page, metrics and documents are none. */
 export const operations: readonly Operation[] = [
   loginOperation,
   healthOperation,

@@ -26,7 +26,7 @@ const ingestToken = z.object({
     .optional()
     .describe('Until when the secret before counts as well; only while it does.'),
 });
-/** What is known of an ingest token; never its secret. */
+/** Details of an ingest token, never its secret. */
 const ingestTokenShape: Shape = { name: 'IngestToken', schema: ingestToken };
 
 const issued = ingestToken.extend({
@@ -56,7 +56,7 @@ const tokenRoute = { path: `${path}/:id`, answer: item(ingestTokenShape, wireIng
 const issuingRoute = { answer: item(issuedIngestTokenShape, wireIssuedIngestToken) };
 const example = { params: { id: 'collectors_eu' } };
 
-/** The leading process answers: it is the one that lets senders in, and knows when they last came. */
+/** The leading process answers, as it authenticates senders and knows when each token was last used. */
 export const ingestTokenRoutes: readonly Route[] = [
   route({
     ...issuingRoute,

@@ -16,7 +16,7 @@ const message = z.object({
 });
 const messageShape: Shape = { name: 'Message', schema: message };
 
-/** An entry of the bulletin; its time is the family's, epoch ms. */
+/** An entry of the bulletin; its time is in epoch ms, as in Cribl's API. */
 export const wireMessage = (row: MessageRow): z.output<typeof message> => ({
   id: row.id,
   severity: row.severity,

@@ -35,7 +35,7 @@ const measured = z.record(
 );
 const measuredShape: Shape = { name: 'ComponentMetrics', schema: measured };
 
-/** As the family calls them, with ours in its manner. */
+/** Cribl's names, and ours in the same style. */
 const namesOf = (kind: ComponentKind): Readonly<Record<MinuteMetric, string>> => ({
   health: `health.${kind}s`,
   in_events: 'total.in_events',
@@ -58,7 +58,7 @@ const modelOf = ({ component, group }: SeenComponent): z.output<typeof model> =>
   pipeline: component.pipeline,
 });
 
-/** A row keyed by metrics, as the family's are; one row for a component. */
+/** One row for each component, keyed by metric as in Cribl's API. */
 function wireMeasured({ measures, isWanted, ...seen }: MeasuredComponent): z.output<typeof measured> {
   const names = NAMES[seen.component.kind];
   const model = modelOf(seen);

@@ -11,7 +11,7 @@ import { item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
-/** A notification is answered as a file would say it, every default included. */
+/** As in a file, with every default. */
 const notificationShape: Shape = {
   name: 'Notification',
   sentAs: 'NotificationSettings',

@@ -11,7 +11,7 @@ const secret = z.object({
   updatedAt: z.iso.datetime(),
   updatedBy: z.string(),
 });
-/** What is known of a stored secret; never its value. */
+/** Metadata of a stored secret, never its value. */
 const secretShape: Shape = { name: 'Secret', schema: secret };
 
 export const wireSecret = (facts: SecretMetadata): z.output<typeof secret> => ({

@@ -22,7 +22,7 @@ const note = z.object({
   message: z.string().describe('For a person.'),
 });
 
-/** What is said beside settings: which wait for a restart, and which the file does not decide. */
+/** Notes on settings that wait for a restart, and on those that the file does not decide. */
 const notesFields = {
   headgate: z
     .object({
@@ -33,20 +33,20 @@ const notesFields = {
 
 const wireNotes = (notes: readonly Problem[]): object => ({ headgate: { notes } });
 
-/** A body without what is said beside settings, which no write means. */
+/** Drops the notes, which no write can change. */
 function withoutNotes(body: unknown): unknown {
   if (!isMap(body)) return body;
   const { headgate: _, ...settings } = body;
   return settings;
 }
 
-/** Refuses a change of what is only answered because clients of the family ask for it. */
+/** Refuses a change of a field that exists only for Cribl-compatible clients. */
 function unchangeable(path: string): AppError {
   const message = 'is answered for other programs and cannot be changed on this server';
   return new AppError('invalid-request', `${path}: ${message}`, { problems: [{ path, message }] });
 }
 
-/** Sections the family's clients insist on, and what is true of this server where they ask it. */
+/** Sections that Cribl-compatible clients require, with values that hold for this server. */
 const CRIBL_SECTIONS: Readonly<Record<string, PlainMap>> = {
   system: { upgrade: 'false', intercom: false },
   workers: { count: 1, minimum: 1, memory: 0 },
@@ -61,7 +61,7 @@ const CRIBL_SECTIONS: Readonly<Record<string, PlainMap>> = {
   rollback: {},
 };
 
-/** What their `api` holds beside ours, and their `tls`: ours is `api.tls`. */
+/** Cribl's `tls` is our `api.tls`, and Cribl's `api` has fields besides ours. */
 function criblSettingsOf({ api: { tls } }: Settings): {
   readonly sections: PlainMap;
   readonly api: PlainMap;
@@ -97,13 +97,13 @@ export const settingsShape: Shape = {
   answerFields: notesFields,
 };
 
-/** `/system/settings/conf`: our settings under our names beside the family's. */
+/** `/system/settings/conf`: our settings beside those for Cribl-compatible clients. */
 export function wireSettings({ settings, notes }: SettingsView<Settings>): object {
   const { sections, api: ours } = criblSettingsOf(settings);
   return { ...sections, ...settings, api: { ...settings.api, ...ours }, ...wireNotes(notes) };
 }
 
-/** A body without what is the family's alone, which may be sent back in part or whole and not changed. */
+/** Drops the fields for Cribl-compatible clients, which may be sent back in part or whole, but unchanged. */
 export function sentSettings(sent: unknown, { context }: Pick<Call, 'context'>): unknown {
   const body = withoutNotes(sent);
   if (!isMap(body)) return body;
@@ -130,7 +130,7 @@ const isPartOf = (sent: unknown, answered: unknown): boolean =>
 
 const forCriblClients = (what: string): string => `For clients of the family: ${what}`;
 
-/** Members the family's clients insist on, for kinds of provider that this server does not have. */
+/** Fields that Cribl-compatible clients require, for kinds of provider that this server does not have. */
 const criblAuthSchema = z.object({
   fallbackBadLogin: z
     .literal(false)
@@ -149,14 +149,14 @@ export const authSettingsShape: Shape = {
   answerFields: notesFields,
 };
 
-/** `/system/settings/auth`: the section `auth` beside the family's members. */
+/** `/system/settings/auth`: the section `auth` beside the fields for Cribl-compatible clients. */
 export const wireAuthSettings = ({ settings, notes }: SettingsView<AuthSettings>): object => ({
   ...CRIBL_AUTH_FIELDS,
   ...settings,
   ...wireNotes(notes),
 });
 
-/** A body without what is the family's alone, which may be sent back and not changed. */
+/** Drops the fields for Cribl-compatible clients, which may be sent back unchanged. */
 export function sentAuthSettings(sent: unknown): unknown {
   const body = withoutNotes(sent);
   if (!isMap(body)) return body;
@@ -166,7 +166,7 @@ export function sentAuthSettings(sent: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The tag is that of the settings: what is said beside them may change with a restart. */
+/** Of the settings alone, as the notes may change with a restart. */
 const etag = ({ settings }: SettingsView<object>): string => etagOf(settings);
 
 const settingsRoute = { path: '/system/settings/conf', answer: item(settingsShape, wireSettings), etag };

@@ -32,18 +32,18 @@ export const streamOperation: Operation = {
   example: {},
 };
 
-/** How often a stream says that it is there, and its token is looked at again. */
+/** Between two comments that keep the stream alive; each time the token is checked again. */
 const KEEP_ALIVE_MS = 15_000;
-/** How often it is looked at whether inputs and outputs have come or gone. */
+/** Between two looks for new and gone inputs and outputs. */
 const POLL_MS = 1000;
 const MOST_STREAMS = 200;
-/** What waits for a slow reader before it is cut off: it comes again and reads anew. */
+/** A reader with more waiting bytes is disconnected; it reconnects and reads anew. */
 const MOST_WAITING_BYTES = 256 * 1024;
 
 export interface StreamOptions {
   readonly tenantOf: WorkspaceOf;
   readonly clock: Clock;
-  /** Whose token a request has shown. */
+  /** The owner of the request's token. */
   readonly actorOf: (request: FastifyRequest) => Actor | undefined;
 }
 
@@ -116,13 +116,13 @@ export function addStream(scope: FastifyInstance, { tenantOf, clock, actorOf }: 
     }
     open.add(end);
     response.once('close', end);
-    // Whoever left while the token was looked at has said so already.
+    // A client that left while its token was checked has emitted `close` already.
     if (response.destroyed) end();
     return reply;
   });
 }
 
-/** The first line tells browsers how soon to come again. */
+/** The first line sets how soon browsers reconnect. */
 function openStream(response: ServerResponse, headers: object): ServerResponse {
   response.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8' });
   response.write('retry: 2000\n\n');

@@ -48,7 +48,7 @@ const info = z.object({
 });
 const infoShape: Shape = { name: 'SystemInfo', schema: info };
 
-/** `/system/info` under the family's names. */
+/** `/system/info`, under Cribl's names. */
 const wireInfo = ({ instance, uptimeSeconds, ...facts }: SystemInfo): z.output<typeof info> => ({
   ...facts,
   BUILD: { VERSION: facts.version },

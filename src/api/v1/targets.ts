@@ -35,7 +35,7 @@ const status = z.object({
   heldBecause: z.string().optional().describe('Why what is due for it waits its turn, while it does.'),
 });
 
-/** One shape for each type of target, told apart by `type`. */
+/** One shape for each type of target, distinguished by `type`. */
 const targetShape: Shape = {
   name: 'Target',
   sentAs: 'TargetSettings',
@@ -49,7 +49,7 @@ const targetShape: Shape = {
   })),
 };
 
-/** A target as the API answers it: effective settings, secrets masked when they are serialised. */
+/** Effective settings; secrets are masked when they are serialised. */
 export function wireTarget({ settings, failure, heldBecause }: DescribedTarget): object {
   const others = Object.entries(findTargetType(settings.type)?.aliases ?? {}).map(([name, key]) => [
     name,
@@ -68,8 +68,8 @@ const wireHealth = (failure: IncidentRow | undefined): z.output<typeof status> =
     : { health: 'Red', since: isoTime(failure.opened_at), error: failure.text };
 
 /**
- * A body under the settings' own names, as `underOwnNames` says. `present` is what the client may have read; undefined
- * for a target that is new.
+ * Brings a body under the settings' own names, as `underOwnNames` does. `present` is the target the client may have
+ * read; undefined for a new one.
  */
 export function sentTarget(sent: object, present: CommonSettings | undefined): object {
   const type: unknown = Reflect.get(sent, 'type') ?? present?.type;

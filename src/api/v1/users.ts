@@ -30,7 +30,7 @@ const user = z.object({
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });
-/** A local user; never a password or what is kept of one. */
+/** A local user, without any trace of the password. */
 const userShape: Shape = { name: 'User', schema: user };
 
 const wireUser = (facts: UserDetails): z.output<typeof user> => ({

@@ -47,13 +47,13 @@ const diffSchema = z.object({
 });
 const diffShape: Shape = { name: 'VersionDiff', schema: diffSchema };
 
-/** A version, and how many changed lines of a file are shown. */
+/** A version, and how many changed lines of a file to show. */
 interface ShownVersion {
   readonly version: ConfigVersion;
   readonly lineLimit: number;
 }
 
-/** What a version changed; a file with more changed lines than the limit comes without them. 0 is no limit. */
+/** A file with more changed lines than the limit comes without them. 0 is no limit. */
 const wireDiff = ({ version: { changes }, lineLimit }: ShownVersion): z.output<typeof diffSchema> => ({
   diffJson: changes.map(change => wireChange(change, lineLimit)),
   diff: changes.map(change => unifiedFile(change, lineLimit)).join(''),
@@ -108,7 +108,7 @@ const namesOf = ({ name, state }: FileChange): [string, string] => [
 const isOver = (change: FileChange, lineLimit: number): boolean =>
   lineLimit > 0 && countOf(change, 'insert') + countOf(change, 'delete') > lineLimit;
 
-/** How many lines a change adds or takes away. */
+/** Counts the lines that a change adds or deletes. */
 const countOf = ({ blocks }: FileChange, kind: DiffLine['kind']): number =>
   blocks.reduce((sum, { lines }) => sum + lines.filter(one => one.kind === kind).length, 0);
 
@@ -127,7 +127,7 @@ const version = z.object({
 });
 const versionShape: Shape = { name: 'Version', schema: version };
 
-/** The family's tools speak of commits; ours are versions, and their hash is an id. */
+/** Cribl-compatible tools speak of commits; here a version's id serves as the hash. */
 const wireVersion = (facts: ConfigVersion['metadata']): z.output<typeof version> => ({
   hash: facts.id,
   short: facts.id.slice(-12),
@@ -239,7 +239,7 @@ const status = z.object({
 });
 const versionStatusShape: Shape = { name: 'VersionStatus', schema: status };
 
-/** Nothing is ever staged: only files with errors wait. */
+/** Nothing is ever staged: only files with errors are pending. */
 const wireStatus = ({ broken }: { readonly broken: readonly string[] }): z.output<typeof status> => ({
   current: BRANCH,
   ahead: 0,
@@ -277,7 +277,7 @@ const keepingShape: Shape = { name: 'VersionInfo', schema: keeping };
 
 const wireKeeping = (): z.output<typeof keeping> => ({ versioning: true, remote: '' });
 
-/** The paths are there below a group as well, where the family's clients look: there is one history for all groups. */
+/** Cribl-compatible clients also use these paths below a group; all groups share one history. */
 const read = { method: 'GET', grouped: true } as const;
 const write = { method: 'POST', grouped: true } as const;
 

@@ -9,36 +9,34 @@ import type { Tls } from '../tls.ts';
 import type { WorkspaceOptions } from '../workspace.ts';
 import type { SharedServices } from '../workspace-configuration.ts';
 
-/** What a deployment is made of: who may come in, and which workspaces there are. */
-export interface DeploymentOptions extends Pick<WorkspaceOptions, 'http' | 'dial' | 'node' | 'facts'> {
+export interface DeploymentOptions extends Pick<WorkspaceOptions, 'http' | 'dial' | 'node' | 'expiries'> {
   readonly shared: SharedServices;
   /** The certificate of this process; undefined while it speaks http. */
   readonly tls: Pick<Tls, 'create'> | undefined;
-  /** Of the installation. */
   readonly audit: Audit;
   readonly metrics: ProcessMetrics;
-  /** Of the installation; asked each time. */
+  /** Of the installation; read each time. */
   readonly settings: () => Settings;
-  /** The first admin's, where one is given. */
+  /** The first admin's password, where one is given. */
   readonly firstPassword: Secret | undefined;
-  /** Where each part says how it is stopped. */
+  /** Takes the stop function of each part. */
   readonly teardown: Teardown;
 }
 
-/** What runs, and how the API serves it. */
+/** A running deployment, as the API serves it. */
 export interface Serving
   extends Pick<
     ServerOptions,
     'identity' | 'signInOf' | 'tenantOf' | 'isWorkspaceHost' | 'isHosted' | 'isMisdirected'
   > {
-  /** Throws when a change may not put these settings in the place of those in force. */
+  /** Throws when these settings may not replace the active ones. */
   assertMayBecome(next: Settings, now: Settings): Promise<void>;
-  /** The first admin's password, when this start had to invent one. */
+  /** The first admin's password, when this start generated it. */
   readonly generatedPassword: GeneratedPassword | undefined;
-  /** From now on changes take effect. */
+  /** Applies changes from now on. */
   follow(): void;
-  /** Called once the API listens on that port; starts what else has a port. */
+  /** Called once the API listens on that port; starts further servers. */
   listening?(port: number): Promise<void>;
-  /** Looks at settings that have changed. */
+  /** Checks changed settings. */
   checkSettings(): Promise<void>;
 }

@@ -6,14 +6,18 @@ import type { ServedWorkspace } from '../../api/served-workspace.ts';
 import { createOrganizationAudits } from '../../auth/audit.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { createTenantDirectory } from '../../auth/organizations/directory.ts';
-import { createTenantIdentity, createWorkspaceAccess } from '../../auth/organizations/workspace-access.ts';
+import {
+  createTenantIdentity,
+  createWorkspaceAccess,
+  type WorkspaceAccess,
+} from '../../auth/organizations/workspace-access.ts';
 import { createLoginServiceSignOn } from '../../auth/sso/login-service-sign-on.ts';
 import { labelOf, organizationKey, parseLabel, parseTenantHost } from '../../auth/tenant-name.ts';
-import type { HostedSettings } from '../../config/settings.ts';
+import type { HostedSettings, Settings } from '../../config/settings.ts';
 import { AppError, notFound } from '../../lib/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { ConfigurationInvalid } from '../configuration-invalid.ts';
-import { openCredentialExpiry } from '../expiry-facts.ts';
+import { openCredentialExpiry } from '../expiries.ts';
 import { createMeters } from '../meters.ts';
 import { createRetentionSweep, retentionOf, sweepSessions } from '../sweeps.ts';
 import { createTeardown } from '../teardown.ts';
@@ -21,19 +25,85 @@ import { type RunningWorkspace, startWorkspace } from '../workspace.ts';
 import { openDocumentConfiguration } from '../workspace-configuration.ts';
 import type { DeploymentOptions, Serving } from './deployment.ts';
 import { createHostedIdentity } from './identity.ts';
-import { startLoginService } from './login-service.ts';
-import { createRunningWorkspaces } from './running-workspaces.ts';
+import { type LoginService, startLoginService } from './login-service.ts';
+import { createRunningWorkspaces, type RunningWorkspaces } from './running-workspaces.ts';
 import { tenantUrlOf } from './user-routes.ts';
 
 const ORGANIZATIONS_AT_ONCE = 500;
 
+interface HostedOptions extends DeploymentOptions {
+  readonly hosted: HostedSettings;
+}
+
+/** Identifies the callers of all workspaces. */
+interface HostedAccess {
+  readonly identity: Identity;
+  readonly access: WorkspaceAccess;
+}
+
+interface TenantOptions extends HostedOptions, HostedAccess {
+  /** Later changes count after a restart, also for workspaces that are new. */
+  readonly settingsAtStart: Settings;
+}
+
 /** The workspaces of many organizations, each found by the host that a request was sent to. */
-export async function startHosted(
-  options: DeploymentOptions & { readonly hosted: HostedSettings },
-): Promise<Serving> {
-  const { shared, hosted, settings, teardown, tls } = options;
+export async function startHosted(options: HostedOptions): Promise<Serving> {
+  const { shared, hosted, teardown } = options;
+  const { identity, access } = await startAccess(options);
+  const settingsAtStart = options.settings();
+  const workspaces = await startWorkspaces({ ...options, identity, access, settingsAtStart });
+
+  const labelAt = (host: string): string | undefined => {
+    const tenant = parseTenantHost(host, hosted.cloudDomain);
+    return tenant && labelOf(tenant);
+  };
+
+  function workspaceAt(host: string): ServedWorkspace {
+    const label = labelAt(host);
+    if (label === undefined) throw new AppError('not-found', `There is no workspace at the host '${host}'`);
+    const running = workspaces.find(label);
+    if (running === undefined) throw notFound('workspace', label);
+    return running.served;
+  }
+
+  return {
+    identity,
+    signInOf: ({ host }) => {
+      const { context } = workspaceAt(host);
+      return signInTo(identity, { workspace: labelAt(host) ?? '', context, options });
+    },
+    tenantOf: ({ host }) => workspaceAt(host),
+    isWorkspaceHost: ({ host }) => labelAt(host) !== undefined,
+    isHosted: true,
+    isMisdirected(serverName, host) {
+      const [meant, requested] = [labelAt(serverName), labelAt(host)];
+      return meant !== undefined && requested !== undefined && meant !== requested;
+    },
+    generatedPassword: undefined,
+    assertMayBecome: async () => {},
+    follow() {},
+    async listening(port) {
+      // The login service in a process of its own cannot share a file.
+      if (shared.isShared) return;
+      const login = await startLoginServiceBeside(options, identity, port + 1);
+      teardown.add('login service', login.stop);
+      shared.logger.info({ url: login.url }, 'the login service listens');
+    },
+    checkSettings: async () => {
+      // Nobody signs in here while the login service is a process of its own.
+      if (!shared.isShared) await identity.checkSettings();
+    },
+  };
+}
+
+async function startAccess({
+  shared,
+  hosted,
+  settings,
+  teardown,
+  http,
+}: HostedOptions): Promise<HostedAccess> {
   const { storage, isShared, keyRing, clock, ids, logger } = shared;
-  const { http, dial, node, facts, metrics } = options;
   const audits = createOrganizationAudits({ storage, clock, ids, logger });
   teardown.add('audits', audits.stop);
   const parts = { storage, keyRing, http, clock, ids, logger, isShared };
@@ -58,119 +128,93 @@ export async function startHosted(
     sessions: identity.authenticate,
     directory: createTenantDirectory(identity.feed, storage),
   });
-  const { delivery, instance } = settings();
+  return { identity, access };
+}
 
-  async function start(workspace: string): Promise<RunningWorkspace> {
-    const teardownOne = createTeardown(logger);
-    // Snapshots, beats and logs of one are none of another's.
-    const dataFolder = join(shared.dataFolder, 'workspaces', workspace);
-    await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-    const externalUrl = tenantUrlOf(workspace, hosted, instance.externalUrl);
-    const tenant = {
-      delivery: { ...delivery, privateAddresses: 'refuse' as const },
-      externalUrl,
-      quotas: hosted.quotas,
-    };
-    const workspaceConfiguration = await openDocumentConfiguration(shared, { workspace, tenant });
-    const workspaceMetrics = metrics.withLabels({ ...parseLabel(workspace) });
-    teardownOne.add('metrics', async () => workspaceMetrics.end());
-    teardownOne.add('configuration', workspaceConfiguration.configuration.stop);
-    teardownOne.add('audit', workspaceConfiguration.audit.stop);
-    try {
-      const loaded = workspaceConfiguration.configuration.load();
-      if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
-      const credentialExpiry = await openCredentialExpiry({ storage, workspace, clock, logger });
-      teardownOne.add('credentials', credentialExpiry.stop);
-      const running = await startWorkspace(
-        { ...shared, dataFolder, logger: logger.child({ workspace }) },
-        {
-          ...{ workspaceConfiguration, node, http, dial, meters: createMeters(workspaceMetrics, clock) },
-          facts: now => [...facts(now), ...credentialExpiry.facts()],
-          authenticate: access.authenticateIn(workspace),
-          quotas: hosted.quotas,
-          common: { users: identity.users, keys: identity.keys },
-        },
-      );
-      teardownOne.add('workspace', running.stop);
-      running.follow();
-      describeConfiguration(workspaceMetrics, running.served.context);
-      describeWorkspace(workspaceMetrics, running.served.context);
-      return { ...running, stop: teardownOne.run };
-    } catch (error) {
-      await teardownOne.run();
-      throw error;
-    }
-  }
-
-  const tenants = createRunningWorkspaces({
+async function startWorkspaces(options: TenantOptions): Promise<RunningWorkspaces> {
+  const { storage, clock, logger } = options.shared;
+  const workspaces = createRunningWorkspaces({
     names: async () =>
       (await storage.organizations.allWorkspaces())
         .filter(({ state }) => state === 'Active')
         .map(({ id, organization }) => labelOf({ workspace: id, organization })),
-    start,
+    start: label => startTenant(label, options),
     subscribe: listener =>
-      storage.subscribe(({ resource: noun }) => {
-        if (noun === 'organizations') listener();
+      storage.subscribe(({ resource }) => {
+        if (resource === 'organizations') listener();
       }),
     clock,
-    logger: logger.child({ component: 'tenants' }),
+    logger: logger.child({ component: 'workspaces' }),
   });
-  teardown.add('workspaces', tenants.stop);
-  await tenants.start();
-
-  function labelOfHost(host: string): string {
-    const tenant = parseTenantHost(host, hosted.cloudDomain);
-    if (tenant === undefined) throw new AppError('not-found', `There is no workspace at the host '${host}'`);
-    return labelOf(tenant);
-  }
-
-  function isMisdirected(serverName: string, host: string): boolean {
-    const [meant, asked] = [
-      parseTenantHost(serverName, hosted.cloudDomain),
-      parseTenantHost(host, hosted.cloudDomain),
-    ];
-    return meant !== undefined && asked !== undefined && labelOf(meant) !== labelOf(asked);
-  }
-
-  function workspaceAt(host: string): ServedWorkspace {
-    const label = labelOfHost(host);
-    const running = tenants.find(label);
-    if (running === undefined) throw notFound('workspace', label);
-    return running.served;
-  }
-
-  return {
-    identity,
-    signInOf: ({ host }) =>
-      signInTo(identity, { workspace: labelOfHost(host), house: workspaceAt(host).context, options }),
-    tenantOf: ({ host }) => workspaceAt(host),
-    isWorkspaceHost: ({ host }) => parseTenantHost(host, hosted.cloudDomain) !== undefined,
-    isHosted: true,
-    isMisdirected,
-    generatedPassword: undefined,
-    assertMayBecome: async () => {},
-    follow() {},
-    async listening(port) {
-      // A file cannot be shared with the login service in a process of its own.
-      if (isShared) return;
-      const { api } = settings();
-      const login = await startLoginService({
-        ...{ storage, keyRing, identity, tls, hosted, clock, ids, logger },
-        externalUrl: instance.externalUrl,
-        api: () => settings().api,
-        ...{ host: api.host, port: port + 1 },
-      });
-      teardown.add('login service', login.stop);
-      logger.info({ url: login.url }, 'the login service listens');
-    },
-    checkSettings: async () => {
-      // Nobody signs in here while the login service is a process of its own.
-      if (!isShared) await identity.checkSettings();
-    },
-  };
+  options.teardown.add('workspaces', workspaces.stop);
+  await workspaces.start();
+  return workspaces;
 }
 
-/** Where what is done to organizations as a whole is noted, and what concerns none. */
+async function startTenant(
+  workspace: string,
+  { shared, hosted, settingsAtStart, identity, access, ...options }: TenantOptions,
+): Promise<RunningWorkspace> {
+  const { node, http, dial, expiries, metrics } = options;
+  const { storage, clock, logger } = shared;
+  const { delivery, instance } = settingsAtStart;
+  const teardown = createTeardown(logger);
+  // Snapshots, heartbeats and logs are not shared between workspaces.
+  const dataFolder = join(shared.dataFolder, 'workspaces', workspace);
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  const tenant = {
+    delivery: { ...delivery, privateAddresses: 'refuse' as const },
+    externalUrl: tenantUrlOf(workspace, hosted, instance.externalUrl),
+    quotas: hosted.quotas,
+  };
+  const workspaceConfiguration = await openDocumentConfiguration(shared, { workspace, tenant });
+  const { configuration, audit } = workspaceConfiguration;
+  const workspaceMetrics = metrics.withLabels({ ...parseLabel(workspace) });
+  teardown.add('metrics', async () => workspaceMetrics.end());
+  teardown.add('configuration', configuration.stop);
+  teardown.add('audit', audit.stop);
+  try {
+    const loaded = configuration.load();
+    if (!loaded.ok) throw new ConfigurationInvalid(loaded.problems);
+    const credentials = await openCredentialExpiry({ storage, workspace, clock, logger });
+    teardown.add('credentials', credentials.stop);
+    const running = await startWorkspace(
+      { ...shared, dataFolder, logger: logger.child({ workspace }) },
+      {
+        ...{ workspaceConfiguration, node, http, dial, meters: createMeters(workspaceMetrics, clock) },
+        expiries: now => [...expiries(now), ...credentials.expiries()],
+        authenticate: access.authenticateIn(workspace),
+        quotas: hosted.quotas,
+        common: { users: identity.users, keys: identity.keys },
+      },
+    );
+    teardown.add('workspace', () => running.stop());
+    running.follow();
+    describeConfiguration(workspaceMetrics, running.served.context);
+    describeWorkspace(workspaceMetrics, running.served.context);
+    return { served: running.served, follow: () => running.follow(), stop: teardown.run };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+function startLoginServiceBeside(
+  { shared, settings, tls, hosted }: HostedOptions,
+  identity: Identity,
+  port: number,
+): Promise<LoginService> {
+  const { storage, keyRing, clock, ids, logger } = shared;
+  const { api, instance } = settings();
+  return startLoginService({
+    ...{ storage, keyRing, identity, tls, hosted, clock, ids, logger },
+    externalUrl: instance.externalUrl,
+    api: () => settings().api,
+    ...{ host: api.host, port },
+  });
+}
+
+/** Keys of the audits of all organizations, and of the one for what concerns none. */
 async function keysOfOrganizations({ organizations }: Pick<Storage, 'organizations'>): Promise<string[]> {
   const keys = [organizationKey(undefined)];
   for (let offset = 0; ; offset += ORGANIZATIONS_AT_ONCE) {
@@ -180,17 +224,17 @@ async function keysOfOrganizations({ organizations }: Pick<Storage, 'organizatio
   }
 }
 
-/** The page of a workspace knows no passwords: whoever signs in has done so at the login service. */
+/** The page of a workspace knows no passwords: people sign in at the login service. */
 function signInTo(
   identity: Identity,
   {
     workspace,
-    house,
+    context,
     options,
   }: {
     readonly workspace: string;
-    readonly house: ServedWorkspace['context'];
-    readonly options: DeploymentOptions & { readonly hosted: HostedSettings };
+    readonly context: ServedWorkspace['context'];
+    readonly options: HostedOptions;
   },
 ) {
   const { storage, keyRing, clock } = options.shared;
@@ -202,7 +246,7 @@ function signInTo(
       throw new AppError('local-login-disabled', 'Sign in at the login service');
     },
     sso: createLoginServiceSignOn({
-      ...{ storage, sessions, keyRing, clock, workspace, audit: house.audit },
+      ...{ storage, sessions, keyRing, clock, workspace, audit: context.audit },
       authUrl: () => options.hosted.authUrl,
     }),
   };

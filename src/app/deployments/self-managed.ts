@@ -1,6 +1,6 @@
 import { describeWorkspace } from '../../api/metrics/workspace.ts';
 import { createIdentity, type Identity } from '../../auth/identity.ts';
-import { signingKey } from '../expiry-facts.ts';
+import { signingKey } from '../expiries.ts';
 import { createMeters, meteredIdentity } from '../meters.ts';
 import { sweepSessions } from '../sweeps.ts';
 import { startWorkspace } from '../workspace.ts';
@@ -14,7 +14,7 @@ export async function startSelfManaged(
 ): Promise<Serving> {
   const { shared, workspaceConfiguration, audit, metrics, settings, firstPassword, teardown } = options;
   const { storage, isShared, keyRing, dataFolder, clock, ids, logger } = shared;
-  const { http, dial, node, facts } = options;
+  const { http, dial, node, expiries } = options;
   const identity: Identity = meteredIdentity(
     await createIdentity({
       ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
@@ -28,11 +28,11 @@ export async function startSelfManaged(
   teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
   const workspace = await startWorkspace(shared, {
     ...{ workspaceConfiguration, node, http, dial, meters: createMeters(metrics, clock) },
-    facts: now => [...facts(now), ...signingKey(identity.keys)],
+    expiries: now => [...expiries(now), ...signingKey(identity.keys)],
     authenticate: identity.authenticate,
     common: { users: identity.users, keys: identity.keys },
   });
-  teardown.add('workspace', workspace.stop);
+  teardown.add('workspace', () => workspace.stop());
   describeWorkspace(metrics, workspace.served.context);
   return {
     identity,
@@ -42,7 +42,7 @@ export async function startSelfManaged(
     isWorkspaceHost: () => false,
     isHosted: false,
     generatedPassword,
-    follow: workspace.follow,
+    follow: () => workspace.follow(),
     checkSettings: identity.checkSettings,
   };
 }

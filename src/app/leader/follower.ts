@@ -4,13 +4,13 @@ import type { Components } from '../../pipelines/components/component.ts';
 import type { MinuteRecorder } from '../../pipelines/history/recorder.ts';
 import type { Storage } from '../../storage/storage.ts';
 
-/** What a process answers that asks for what only the leading one has; its callers come back in a moment. */
+/** Answered where only the leading process can do the work; the caller retries in a moment. */
 export const notLeading = (): AppError =>
   new AppError('unavailable', 'this process does not lead, and the one that does cannot be asked', {
     retryAfterSeconds: 1,
   });
 
-/** What a process that reads no pipeline knows of inputs and outputs. */
+/** The inputs and outputs of a process that reads no pipeline. */
 export const NO_COMPONENTS: Components = {
   revision: 0,
   all: () => [],
@@ -26,7 +26,7 @@ export const NO_COMPONENTS: Components = {
   pipelines: () => [],
 };
 
-/** It records none either. */
+/** The minutes of a process that records none. */
 export const NO_MINUTES: Pick<MinuteRecorder, 'last' | 'recordedCount'> = {
   last: () => undefined,
   recordedCount: () => 0,
@@ -41,10 +41,10 @@ export interface LeaderUrlOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** A leader that has changed is noticed after so long at the latest. */
+/** A change of leader is noticed after this time at the latest. */
 const KNOWN_MS = 500;
 
-/** Address of the process that leads; undefined when this one does. Throws `unavailable` when nobody is known to. */
+/** Address of the process that leads; undefined when this one does. Throws `unavailable` when none is known. */
 export function leaderUrl({ storage, lease, node, isLeading, clock }: LeaderUrlOptions) {
   let cached: { readonly url: Promise<string | undefined>; readonly askedAt: number } | undefined;
 

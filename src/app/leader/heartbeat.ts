@@ -6,16 +6,16 @@ import type { Logger } from '../../lib/logger.ts';
 import { createRepeat, startToStart } from '../../lib/repeat.ts';
 import type { Engine } from '../../notifications/engine.ts';
 
-/** Services that watch heartbeats count in minutes. */
+/** Services that watch heartbeats measure in minutes. */
 const EVERY_MS = 30_000;
 const TIMEOUT_MS = 10_000;
 const MOST_ANSWER_BYTES = 1024;
 /** Notifications are evaluated twice a second. */
 const MOST_EVALUATION_AGE_MS = 15_000;
-/** Longer than any attempt may take, with the wait for its turn. */
+/** Longer than any attempt may take, including its wait for a permit. */
 const MOST_OVERDUE_MS = 5 * 60_000;
 
-/** What does not advance, in words; undefined while everything does. */
+/** The reason why something does not advance; undefined while everything does. */
 export function whyStalled({
   engine,
   dispatcher,
@@ -34,7 +34,7 @@ export function whyStalled({
 }
 
 interface HeartbeatOptions {
-  /** Asked each time; undefined for none. May hold a token. */
+  /** Read each time; undefined for none. May hold a token. */
   readonly url: () => string | undefined;
   readonly stalled: () => string | undefined;
   readonly http: HttpClient;
@@ -42,7 +42,7 @@ interface HeartbeatOptions {
   readonly logger: Logger;
 }
 
-/** Asks the url for as long as nothing is stalled: whoever waits for it hears nothing more when the process hangs too. */
+/** Requests the URL while nothing is stalled, so that the watching service also notices a process that hangs. */
 export function sendHeartbeats({ url, stalled, http, clock, logger }: HeartbeatOptions): () => Promise<void> {
   const abort = new AbortController();
   const unsent = createCountedLog(logger, {
@@ -52,7 +52,7 @@ export function sendHeartbeats({ url, stalled, http, clock, logger }: HeartbeatO
   });
   const withheld = createCountedLog(logger, {
     fields: {},
-    message: 'the heartbeat is held back, as not everything advances',
+    message: 'the heartbeat is withheld, as not everything advances',
     over: 'everything advances again',
   });
 

@@ -3,8 +3,8 @@ import type { Subject } from '../../conditions/condition.ts';
 import type { Expiry } from '../../conditions/expiration.ts';
 import type { Configuration, Declared } from '../../config/configuration.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from '../../config/operator-files.ts';
-import { createDispatcher, type Dispatcher } from '../../delivery/dispatcher.ts';
-import { createResultBus } from '../../delivery/results.ts';
+import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../delivery/dispatcher.ts';
+import { createResultBus, type ResultBus } from '../../delivery/results.ts';
 import { createRetry, type Retry } from '../../delivery/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Dial } from '../../lib/dial.ts';
@@ -12,7 +12,7 @@ import type { HttpClient } from '../../lib/http/client.ts';
 import type { MonotonicIds } from '../../lib/ids.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createEngine } from '../../notifications/engine.ts';
+import { createEngine, type Engine, type EngineOptions } from '../../notifications/engine.ts';
 import type { ReceiveEvents } from '../../notifications/external-events.ts';
 import { failingTargets } from '../../notifications/incidents/target-health.ts';
 import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeat.ts';
@@ -21,11 +21,11 @@ import type { ComponentKind } from '../../pipelines/metric.ts';
 import { createMonitor, type Monitor } from '../../pipelines/monitor.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Meters } from '../meters.ts';
-import { createRetentionSweep, retentionOf } from '../sweeps.ts';
-import { createTeardown } from '../teardown.ts';
+import { createRetentionSweep, type RetentionSweep, retentionOf } from '../sweeps.ts';
+import { createTeardown, type Teardown } from '../teardown.ts';
 import { sendHeartbeats, whyStalled } from './heartbeat.ts';
 import { fencedStorage, type LeaderTask, type LeaderTerm } from './lease.ts';
-import { openRemovedTargets } from './removed-targets.ts';
+import { openRemovedTargets, type RemovedTargets } from './removed-targets.ts';
 import { continueIds, dropStaleSnapshot } from './takeover.ts';
 
 export interface LeaderOptions {
@@ -40,24 +40,23 @@ export interface LeaderOptions {
   readonly random: () => number;
   readonly logger: Logger;
   readonly dataFolder: string;
-  /** What paths in settings are relative to; undefined where they may name no file. */
+  /** Paths in settings are relative to it; undefined where they may name no file. */
   readonly configFolder: string | undefined;
   readonly configuration: () => Configuration;
-  /** What is known to expire. */
-  readonly facts: () => readonly Expiry[];
+  readonly expiries: () => readonly Expiry[];
   readonly meters: Meters;
-  /** Undefined where nobody bounds the workspace. */
+  /** Undefined where nothing bounds the workspace. */
   readonly quotas: RunningQuotas | undefined;
 }
 
-/** How much of what comes and goes a workspace may have. */
+/** Bounds of a workspace. */
 export interface RunningQuotas {
   /** Inputs and outputs over all pipelines. */
   readonly components: number;
   readonly deliveriesPerMinute: number;
 }
 
-/** What only one process does for a workspace: it reads pipelines, evaluates, sends and forgets. */
+/** The work that only one process does for a workspace: it reads pipelines, evaluates, sends and removes what is old. */
 export interface Leader extends LeaderTask {
   readonly monitor: Monitor;
   readonly minutes: MinuteRecorder;
@@ -70,154 +69,220 @@ export interface Leader extends LeaderTask {
 }
 
 export async function startLeader(options: LeaderOptions, term: LeaderTerm): Promise<Leader> {
-  const { workspace, http, clock, ids, random, logger, dataFolder, configFolder, meters, quotas } = options;
-  const settings = () => options.configuration().settings;
+  const { workspace, keyRing, ids, logger } = options;
   const storage = fencedStorage(options.storage, term);
-  const teardown = createTeardown(logger);
-  // Whoever led before may have had a clock that is ahead of ours.
-  await continueIds(ids, storage.in(workspace));
-  const monitor = createMonitor({
-    http,
-    clock,
-    logger,
-    dataFolder,
-    random,
-    files:
-      configFolder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder: configFolder, clock }),
-    meter: meters.pipelines,
-    componentQuota: quotas?.components,
+  const stores = storage.in(workspace);
+  // The clock of the last leader may have been ahead of ours.
+  await continueIds(ids, stores);
+  const leader = new WorkspaceLeader({
+    ...options,
+    ...{ storage, term },
+    removedTargets: await openRemovedTargets({ workspace, storage, keyRing, logger }),
+    failing: failingTargets(await stores.incidents.open()),
   });
-  teardown.add('pipelines', () => monitor.stop());
-  let isInTime = true;
-  const removedTargets = await openRemovedTargets({ workspace, storage, keyRing: options.keyRing, logger });
-  teardown.add('kept targets', removedTargets.idle);
+  try {
+    await leader.start();
+  } catch (error) {
+    await leader.stop(false);
+    throw error;
+  }
+  return leader;
+}
+
+interface WorkspaceLeaderOptions extends LeaderOptions {
+  readonly term: LeaderTerm;
+  readonly removedTargets: RemovedTargets;
+  readonly failing: DispatcherOptions['failing'];
+}
+
+class WorkspaceLeader implements Leader {
+  readonly monitor: Monitor;
+  readonly minutes: MinuteRecorder;
+  readonly requeue: Retry;
+  readonly #options: WorkspaceLeaderOptions;
+  readonly #teardown: Teardown;
+  readonly #dispatcher: Dispatcher;
+  readonly #engine: Engine;
+  readonly #sweep: RetentionSweep;
+  #isDisabled: IsDisabled;
+  #stopsInTime = true;
+
+  constructor(options: WorkspaceLeaderOptions) {
+    const { workspace, storage, meters, configuration } = options;
+    this.#options = options;
+    this.#teardown = createTeardown(options.logger);
+    this.#isDisabled = disabledIn(configuration());
+    this.monitor = monitorOf(options);
+    const results = meteredResults(meters);
+    this.#dispatcher = createDispatcher({ ...deliveryOptions(options), results });
+    this.#engine = createEngine({
+      ...evaluationOptions(options),
+      components: this.monitor.components,
+      results,
+      outbox: {
+        enqueue: (rows, event) => {
+          meters.eventWritten(event);
+          this.#dispatcher.enqueue(rows, event);
+        },
+        readFrom: (targets, first) => this.#dispatcher.readFrom(targets, first),
+      },
+      isDisabled: (kind, subject) => this.#isDisabled(kind, subject),
+    });
+    this.monitor.retain(component => this.#engine.retains(component));
+    this.#sweep = sweepOf(options);
+    this.minutes = minutesOf(options, this.monitor);
+    this.requeue = createRetry({ workspace, storage, dispatcher: this.#dispatcher });
+  }
+
+  async start(): Promise<void> {
+    const { term, configuration, dataFolder } = this.#options;
+    this.#registerTeardown();
+    // At once, whatever else is still being stopped by then.
+    term.signal.addEventListener('abort', () => void this.#dispatcher.stop(false), { once: true });
+    this.apply(configuration());
+    await dropStaleSnapshot(dataFolder, term.lease.epoch);
+    await this.monitor.start();
+    await this.#engine.start();
+    this.minutes.start();
+    this.#sweep.start();
+  }
+
+  apply(now: Configuration): void {
+    const { removedTargets } = this.#options;
+    this.#isDisabled = disabledIn(now);
+    this.monitor.configure(now.settings.pipelines);
+    const removed = removedTargets.removed(now.targets);
+    this.#engine.configure(now.notifications, now.targets, removed);
+    this.#dispatcher.configure(now.targets, removed);
+    void removedTargets.save(now.targets);
+  }
+
+  receive(...posted: Parameters<ReceiveEvents>): ReturnType<ReceiveEvents> {
+    return this.#engine.receive(...posted);
+  }
+
+  heldBecause(target: string): string | undefined {
+    return this.#dispatcher.waitReason(target);
+  }
+
+  async stop(inTime: boolean): Promise<void> {
+    this.#stopsInTime = inTime;
+    await this.#teardown.run();
+  }
+
+  /** In the order of the start, as parts are stopped in reverse. The heartbeat has nothing else to start. */
+  #registerTeardown(): void {
+    const { removedTargets, configuration, http, clock, logger } = this.#options;
+    const engine = this.#engine;
+    const dispatcher = this.#dispatcher;
+    this.#teardown.add('pipelines', () => this.monitor.stop());
+    this.#teardown.add('removed targets', () => removedTargets.idle());
+    this.#teardown.add('delivery', () => dispatcher.stop(this.#stopsInTime));
+    this.#teardown.add('notifications', () => engine.stop());
+    this.#teardown.add(
+      'heartbeat',
+      sendHeartbeats({
+        url: () => configuration().settings.instance.heartbeatUrl?.reveal(),
+        stalled: () => whyStalled({ engine, dispatcher, clock }),
+        ...{ http, clock, logger },
+      }),
+    );
+    this.#teardown.add('retention', () => this.#sweep.stop());
+    this.#teardown.add('history', () => this.minutes.stop());
+  }
+}
+
+function meteredResults(meters: Meters): ResultBus {
   const results = createResultBus();
   results.subscribe(result => {
     if (result.kind === 'settled') meters.attemptSettled(result.row, result.operation, result.durationMs);
     else if (result.kind === 'dropped') meters.dropped(result.row);
   });
-  const dispatcher = createDispatcher({
-    workspace,
-    storage,
-    http,
-    dial: options.dial,
-    secretOf: options.secretOf,
-    clock,
-    ids,
-    random,
-    logger: logger.child({ component: 'delivery' }),
-    logFolder: join(dataFolder, 'log'),
-    maySend: term.isCurrent,
-    results,
+  return results;
+}
+
+function monitorOf(options: WorkspaceLeaderOptions): Monitor {
+  const { http, clock, logger, dataFolder, random, configFolder: folder, meters, quotas } = options;
+  return createMonitor({
+    ...{ http, clock, logger, dataFolder, random },
+    files: folder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder, clock }),
+    meter: meters.pipelines,
+    componentQuota: quotas?.components,
+  });
+}
+
+function deliveryOptions(options: WorkspaceLeaderOptions) {
+  const { workspace, storage, http, dial, secretOf, clock, ids, random, meters, quotas, term } = options;
+  const { removedTargets, failing, configuration } = options;
+  return {
+    ...{ workspace, storage, http, dial, secretOf, clock, ids, random, failing },
+    logger: options.logger.child({ component: 'delivery' }),
+    logFolder: join(options.dataFolder, 'log'),
+    maySend: () => term.isCurrent(),
     quota: quotas && { perMinute: quotas.deliveriesPerMinute, onReached: meters.quotaReached },
-    paused: removedTargets.paused(options.configuration().targets),
-    failing: failingTargets(await storage.in(workspace).incidents.open()),
-    settings: () => ({
-      concurrency: settings().delivery.concurrency,
-      mostWaiting: settings().delivery.mostWaiting,
-      retrySchedule: settings().delivery.retrySchedule.map(delay => delay.ms),
-      instanceName: settings().instance.name,
-    }),
-  });
-  teardown.add('delivery', () => dispatcher.stop(isInTime));
-  // At once, whatever else is still being stopped by then.
-  term.signal.addEventListener('abort', () => void dispatcher.stop(false), { once: true });
-  let isDisabled = disabledIn(options.configuration());
-  const engine = createEngine({
-    workspace,
-    storage,
-    components: monitor.components,
-    clock,
-    ids,
-    logger: logger.child({ component: 'notifications' }),
-    results,
-    outbox: {
-      enqueue(rows, event) {
-        meters.eventWritten(event);
-        dispatcher.enqueue(rows, event);
-      },
-      readFrom: (targets, first) => dispatcher.readFrom(targets, first),
+    paused: removedTargets.paused(configuration().targets),
+    settings: () => {
+      const { delivery, instance } = configuration().settings;
+      return {
+        concurrency: delivery.concurrency,
+        mostWaiting: delivery.mostWaiting,
+        retrySchedule: delivery.retrySchedule.map(delay => delay.ms),
+        instanceName: instance.name,
+      };
     },
-    externalUrl: () => settings().instance.externalUrl,
-    instanceName: () => settings().instance.name,
-    operationalTarget: () => settings().delivery.operationalTarget,
-    expiries: options.facts,
-    isDisabled: (kind, subject) => isDisabled(kind, subject),
+  } satisfies Partial<DispatcherOptions>;
+}
+
+function evaluationOptions({
+  workspace,
+  storage,
+  clock,
+  ids,
+  logger,
+  dataFolder,
+  configuration,
+  expiries,
+}: WorkspaceLeaderOptions) {
+  return {
+    ...{ workspace, storage, clock, ids, expiries },
+    logger: logger.child({ component: 'notifications' }),
+    externalUrl: () => configuration().settings.instance.externalUrl,
+    instanceName: () => configuration().settings.instance.name,
+    operationalTarget: () => configuration().settings.delivery.operationalTarget,
     heartbeatsFile: join(dataFolder, HEARTBEATS_FILE),
-  });
-  teardown.add('notifications', () => engine.stop());
-  monitor.retain(component => engine.retains(component));
-  teardown.add(
-    'heartbeat',
-    sendHeartbeats({
-      url: () => settings().instance.heartbeatUrl?.reveal(),
-      stalled: () => whyStalled({ engine, dispatcher, clock }),
-      ...{ http, clock, logger },
-    }),
-  );
-  const sweep = createRetentionSweep({
+  } satisfies Partial<EngineOptions>;
+}
+
+const sweepOf = ({ workspace, storage, clock, logger, configuration, meters }: LeaderOptions) =>
+  createRetentionSweep({
     workspaces: async () => [workspace],
     storage,
     clock,
     logger: logger.child({ component: 'retention' }),
-    retention: () => retentionOf(settings().retention),
+    retention: () => retentionOf(configuration().settings.retention),
     removed: meters.removed,
   });
-  teardown.add('retention', () => sweep.stop());
 
-  const minutes = createMinuteRecorder({
-    components: monitor.components,
+const minutesOf = (
+  { workspace, storage, clock, logger, configuration }: LeaderOptions,
+  { components }: Monitor,
+) =>
+  createMinuteRecorder({
+    components,
     clock,
     logger: logger.child({ component: 'history' }),
-    maxComponents: () => settings().history.components,
+    maxComponents: () => configuration().settings.history.components,
     append: rows => storage.transaction(tx => tx.in(workspace).appendMinutes(rows)),
   });
-  teardown.add('history', () => minutes.stop());
-
-  function apply(now: Configuration): void {
-    isDisabled = disabledIn(now);
-    monitor.configure(now.settings.pipelines);
-    const removed = removedTargets.removed(now.targets);
-    engine.configure(now.notifications, now.targets, removed);
-    dispatcher.configure(now.targets, removed);
-    void removedTargets.save(now.targets);
-  }
-
-  async function stop(inTime: boolean): Promise<void> {
-    isInTime = inTime;
-    await teardown.run();
-  }
-
-  try {
-    apply(options.configuration());
-    await dropStaleSnapshot(dataFolder, term.lease.epoch);
-    await monitor.start();
-    await engine.start();
-    minutes.start();
-    sweep.start();
-  } catch (error) {
-    await stop(false);
-    throw error;
-  }
-  return {
-    monitor,
-    minutes,
-    receive: (pipeline, events) => engine.receive(pipeline, events),
-    apply,
-    stop,
-    requeue: createRetry({ workspace, storage, dispatcher }),
-    heldBecause: target => dispatcher.waitReason(target),
-  };
-}
 
 type IsDisabled = (kind: ComponentKind, subject: Subject) => boolean;
 
-/** Which inputs and outputs a configuration declares as disabled, also those that were never seen. */
+/** Inputs and outputs that a configuration declares as disabled, also those that were never seen. */
 function disabledIn({ inputs, outputs }: Configuration): IsDisabled {
   const names = { input: namesOf(inputs), output: namesOf(outputs) };
   return (kind, { component, name }) => names[kind].has(component?.id ?? name);
 }
 
-/** Ids and, as conditions may name one that was never seen, `type:id`. */
+/** Ids and `type:id`, as conditions may name a component that was never seen. */
 const namesOf = (declared: readonly Declared[]): ReadonlySet<string> =>
   new Set(declared.filter(({ disabled }) => disabled).flatMap(({ id, type }) => [id, `${type}:${id}`]));

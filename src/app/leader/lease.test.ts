@@ -65,9 +65,9 @@ interface Habits {
 }
 
 function member(owner: string, { isAlone = false, startsFor = 0, stopsFor = 0 }: Habits = {}) {
-  const listeners = new Set<(fact: CommittedChange) => void>();
-  let tenure: LeaderTerm | undefined;
-  const leadership = createLeaderElection({
+  const listeners = new Set<(change: CommittedChange) => void>();
+  let term: LeaderTerm | undefined;
+  const election = createLeaderElection({
     storage: {
       leases: store.leases,
       subscribe(listener) {
@@ -81,7 +81,7 @@ function member(owner: string, { isAlone = false, startsFor = 0, stopsFor = 0 }:
     clock,
     logger: silentLogger,
     async lead(own) {
-      tenure = own;
+      term = own;
       if (startsFor > 0) await clock.sleep(startsFor);
       said.push(`${owner} leads`);
       return {
@@ -93,10 +93,12 @@ function member(owner: string, { isAlone = false, startsFor = 0, stopsFor = 0 }:
     },
   });
   return {
-    ...leadership,
-    holds: () => tenure?.isCurrent() ?? false,
-    signal: () => tenure?.signal,
-    lost: () => tenure?.markLost(),
+    start: () => election.start(),
+    isLeading: () => election.isLeading(),
+    stop: () => election.stop(),
+    holds: () => term?.isCurrent() ?? false,
+    signal: () => term?.signal,
+    lost: () => term?.markLost(),
     hear: () => {
       for (const listener of listeners) listener({ workspace: '*', resource: 'leases', id: 'engine:w' });
     },

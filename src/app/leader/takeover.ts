@@ -19,12 +19,12 @@ export async function continueIds(
   for (const { rows } of await Promise.all(pages)) for (const { id } of rows) ids.advancePast(id);
 }
 
-/** Holds the epoch in which the process of this data folder led last. */
+/** Holds the last epoch in which the process of this data folder led. */
 const EPOCH_FILE = 'last-epoch';
 
 /**
- * The snapshot of a data folder is good for the process that leads next after it was written. When another has led
- * meanwhile, its counters and silences are of long ago: then counting begins anew, as at a first start.
+ * A snapshot is valid only for the next term after it was written. When another process has led since, its counters and
+ * silences are outdated: then counting begins anew, as at a first start.
  */
 export async function dropStaleSnapshot(dataFolder: string, epoch: number): Promise<void> {
   const path = join(dataFolder, EPOCH_FILE);

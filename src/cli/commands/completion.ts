@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { EXIT, type Finish, print } from '../output/output.ts';
 
-/** What each shell is told; all of them ask `headgate complete` what may follow. */
+/** Scripts by shell; all of them call `headgate complete` for the candidates. */
 const SCRIPTS = {
   bash: `_headgate() {
   local IFS=$'\\n'
@@ -37,14 +37,14 @@ export const completionCommand = (finish: Finish): Command =>
       finish(EXIT.ok);
     });
 
-/** What the scripts ask: the words so far, of which the last is being written. Not for people, so not in the help. */
+/** Called by the scripts with the words so far, of which the last is incomplete. Not for people, so not in the help. */
 export const completeCommand = (finish: Finish, root: () => Command): Command =>
   new Command('complete').argument('[words...]').action((words: string[]) => {
     for (const word of candidatesFor(root(), words)) print(word);
     finish(EXIT.ok);
   });
 
-/** Commands, or the flags once a dash is written, that may stand where the last word is. */
+/** Commands that may follow, or flags once a dash is typed. */
 function candidatesFor(root: Command, words: readonly string[]): string[] {
   const last = words.at(-1) ?? '';
   let command = root;

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { Finish } from '../output/output.ts';
 import { resourceCommand } from '../resource-command.ts';
 
-/** An input looks as an output does. */
+/** Inputs and outputs have the same fields. */
 type Component = Schemas['Input'] | Schemas['Output'];
 
 const componentsCommand = (name: 'inputs' | 'outputs', finish: Finish): Command =>

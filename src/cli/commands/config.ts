@@ -55,7 +55,7 @@ async function writeNew(path: string, text: string): Promise<void> {
   }
 }
 
-/** Throws `not-found` when none of them is there. */
+/** Throws `not-found` for a folder without any of them. */
 async function textsIn(folder: string): Promise<Partial<Record<FileName, string>>> {
   const files: Partial<Record<FileName, string>> = {};
   for (const name of FILES) {

@@ -11,7 +11,7 @@ import { runApp } from './serve.ts';
 
 const colours = coloursFor(process.stdout);
 
-/** Runs the server and all that the demo has beside it, until the process is told to stop. Throws an `AppError`. */
+/** Runs the server and the parts of the demo until the process is stopped. Throws an `AppError`. */
 async function runDemo(): Promise<ExitCode> {
   endWithTerminal();
   const demo = await startDemo({ clock: systemClock, received: notice => print(lineOf(notice)) });
@@ -24,7 +24,7 @@ function serveDemo(demo: Demo): Promise<ExitCode> {
     configFolder: demo.configFolder,
     dataFolder: demo.dataFolder,
     flags: { 'api.host': '127.0.0.1', 'api.port': '0' },
-    // Nothing else of the environment: what is set there is meant for a real installation.
+    // The rest of the environment is for a real installation.
     environment: {
       HEADGATE_ADMIN_PASSWORD: password,
       HEADGATE_LOG_LEVEL: process.env.HEADGATE_LOG_LEVEL ?? 'error',
@@ -36,7 +36,7 @@ function serveDemo(demo: Demo): Promise<ExitCode> {
   });
 }
 
-/** A demo that nobody can see any more has no one to end it. */
+/** Ends with the terminal: nobody would end a demo that is out of sight. */
 function endWithTerminal(): void {
   let ending = false;
   const end = (): void => {
@@ -68,7 +68,7 @@ function introduction(demo: Demo, url: string, password: string): string {
 
 const COLOURS = { ALARM: colours.red, OK: colours.green } as const;
 
-/** Without control characters: anything on this machine may post to the viewer. */
+/** Without control characters, as any program on this machine may post to the viewer. */
 function lineOf({ receivedAt, status, text }: Notice): string {
   const time = new Date(receivedAt).toTimeString().slice(0, 8);
   return `${time}  ${COLOURS[status](status.padEnd(5))}  ${text.replace(/\p{Cc}/gu, ' ')}`;

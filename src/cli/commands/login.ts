@@ -73,7 +73,7 @@ async function login(flags: LoginFlags): Promise<void> {
   print(`logged in at ${url ?? authUrl} as ${known}`);
 }
 
-/** Plain HTTP is for this machine: elsewhere everybody on the way reads the password. */
+/** Plain HTTP is for this machine: elsewhere others on the network can read the password. */
 function warnOfPlainHttp(url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' };
   const isHere = /^(localhost|127\.[\d.]+|\[::1\])$|\.localhost$/.test(hostname);
@@ -96,7 +96,7 @@ interface SignInFlags {
 }
 
 interface SignedIn extends Token {
-  /** Who, as far as the flags say. */
+  /** Name from the flags. */
   readonly name: string;
 }
 
@@ -124,7 +124,7 @@ async function signIn(flags: SignInFlags): Promise<SignedIn> {
   return { name, ...(await logIn({ baseUrl: url, auth, ...fetched })) };
 }
 
-/** Without a terminal the password, and the one that takes its place where it must be changed, are a line each. */
+/** Without a terminal the password and, where it must be changed, the new one are a line each. */
 async function memberToken(username: string, authUrl: string): Promise<Token> {
   const { stdin } = process;
   const lines = stdin.isTTY ? undefined : (await readSecret(stdin)).split(/\r?\n/);

@@ -35,7 +35,7 @@ export const logoutCommand = (finish: Finish): Command =>
       }
     });
 
-/** Forgotten here it is in any case: a server that is not there must keep nobody logged in. */
+/** The token is removed here in any case: a server that does not answer must not keep a user logged in. */
 async function endAt({ url, ...rest }: LoginProfile): Promise<void> {
   if (rest.token === undefined) return;
   if (url === undefined) return printError(`this login was for no workspace; ${IS_GOOD_ELSEWHERE}`);

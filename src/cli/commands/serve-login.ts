@@ -6,7 +6,7 @@ import { configOption, dataOption } from '../options.ts';
 import { type ExitCode, type Finish, print } from '../output/output.ts';
 import { runProcess } from '../run-process.ts';
 
-/** Runs the login service until it is told to stop. */
+/** Runs the login service until a signal stops it. */
 const runLogin = (
   options: Pick<LoginAppOptions, 'configFolder' | 'dataFolder' | 'host' | 'port'>,
 ): Promise<ExitCode> =>
@@ -20,7 +20,7 @@ const runLogin = (
     });
     return {
       stop: service.stop,
-      // What it reads counts after a restart.
+      // Its settings count from the start.
       reload: async () => {},
       async ready() {
         print(`headgate ready on ${service.url}`);

@@ -11,13 +11,13 @@ export interface RunOptions {
   readonly configFolder: string;
   readonly dataFolder: string;
   readonly flags: Readonly<Record<string, string>>;
-  /** In place of the variables of the process. */
+  /** Replaces the environment of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Called once requests are accepted; its end does not end the process. */
+  /** Called once requests are accepted; the process goes on when it resolves. */
   readonly ready: (app: App) => Promise<void>;
 }
 
-/** Runs the server until it is told to stop. */
+/** Runs the server until a signal stops it. */
 export const runApp = ({ environment = process.env, ready, ...options }: RunOptions): Promise<ExitCode> =>
   runProcess(environment, async logger => {
     const app = await startApp({
@@ -38,7 +38,7 @@ export const runApp = ({ environment = process.env, ready, ...options }: RunOpti
     };
   });
 
-/** On a terminal only: what is piped away may be kept by somebody else. */
+/** On a terminal only, as a pipe may lead to a log. */
 function showPassword({ generatedPassword: generated }: App): void {
   if (generated === undefined) return;
   printError(`The first admin's password is in ${generated.file}`);

@@ -12,7 +12,7 @@ interface Flags extends ServerFlags {
   readonly file?: string;
 }
 
-/** Fails when a test did not arrive. */
+/** Fails when the test did not arrive. */
 export const testSendCommand = (finish: Finish): Command =>
   withServerOptions(
     new Command('test-send').description('send a test to a target, and show what was sent and answered'),

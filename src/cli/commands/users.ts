@@ -82,7 +82,7 @@ const changeCommand = (finish: Finish): Command =>
       }),
   );
 
-/** The token that came with the new password, in the place of the one that ended. */
+/** Replaces the ended token by the one that came with the new password. */
 async function saveToken(name: string, token: string): Promise<void> {
   const file = profilesFile(process.env);
   const { current, profiles } = await readProfiles(file);

@@ -4,7 +4,7 @@ import { formatProblem } from '../../config/problems.ts';
 import { AppError } from '../../lib/errors.ts';
 import { EXIT, type ExitCode, printError } from './output.ts';
 
-/** Says what a command failed on, and answers what the process ends with. */
+/** Prints why a command failed, and answers the exit code. */
 export function reportFailure(error: unknown): ExitCode {
   if (error instanceof ConfigurationInvalid) {
     for (const problem of error.problems) printError(formatProblem(problem));
@@ -17,7 +17,7 @@ export function reportFailure(error: unknown): ExitCode {
   return EXIT.failed;
 }
 
-/** The message quotes the first problem; further ones stand below it. */
+/** The message quotes the first problem; further ones are printed below it. */
 function printRefusal({ status, message, problems, requestId }: HeadgateError): void {
   const remedy = status === 401 ? '; run headgate login' : '';
   printError(`headgate: ${message}${remedy}`);

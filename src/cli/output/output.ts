@@ -1,14 +1,14 @@
-/** What a command answers. */
+/** Prints the result of a command. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** What a command says about itself, apart from its answer. */
+/** Prints a message besides the result. */
 export function printError(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Whoever reads our output may end before us, and the disk behind it may be full: neither must end the process. */
+/** The reader of our output may end before us, or its disk may be full: neither must end the process. */
 export function ignoreClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
@@ -16,5 +16,5 @@ export function ignoreClosedPipes(): void {
 export const EXIT = { ok: 0, failed: 1, usage: 2, invalidConfiguration: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** How a command says what the process ends with. */
+/** Sets the exit code. */
 export type Finish = (code: ExitCode) => void;

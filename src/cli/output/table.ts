@@ -8,13 +8,13 @@ export interface OutputFlags {
   readonly json?: boolean;
 }
 
-/** One column of a table: its heading, and what stands in it. */
+/** A column with its heading. */
 export interface Column<Row> {
   readonly name: string;
   of(row: Row): unknown;
 }
 
-/** `{items, count}` as the API has it, or a table. */
+/** Prints `{items, count}` as the API answers it, or a table. */
 export function printList<Row extends object>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -33,7 +33,7 @@ export function printItem(item: object, { json }: OutputFlags): void {
 
 export const asJson = (value: object): string => JSON.stringify(value, null, 2);
 
-/** Rows under headings, as wide as what they hold. Control characters of what others wrote never reach the terminal. */
+/** Columns are as wide as their cells. Control characters in data never reach the terminal. */
 function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
   const cells = rows.map(row => columns.map(({ of }) => cellOf(of(row))));
   const widths = columns.map(({ name }, index) =>
@@ -50,7 +50,7 @@ function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[]):
   ];
 }
 
-/** A single object: each key with its value, those within it by their path. */
+/** A line for each key, nested keys by their path. */
 const objectLines = (value: object): string[] => {
   const entries = leavesOf(value, '');
   const width = Math.max(0, ...entries.map(([key]) => key.length));
@@ -71,7 +71,7 @@ function cellOf(value: unknown): string {
   return text.replace(/[\r\n\t]+/g, ' ').replace(/\p{Cc}/gu, '\uFFFD');
 }
 
-/** In code points: wide enough for what ids and texts hold. */
+/** In code points, which is close enough for ids and texts. */
 const widthOf = (text: string): number => [...text].length;
 
 const COLOURS: readonly (readonly [RegExp, (text: string) => string])[] = [

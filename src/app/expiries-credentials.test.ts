@@ -4,7 +4,7 @@ import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts
 import { credentialRow, organizationRow } from '../../test/storage/tenant-rows.ts';
 import { silentLogger } from '../lib/logger.ts';
 import type { CredentialRow } from '../storage/stores/credentials.ts';
-import { type CredentialExpiryOptions, openCredentialExpiry } from './expiry-facts.ts';
+import { type CredentialExpiryOptions, openCredentialExpiry } from './expiries.ts';
 
 const READ_MS = 30_000;
 
@@ -34,7 +34,7 @@ const add = (name: string, change: Partial<CredentialRow>, ...workspaces: string
     );
   });
 
-const fact = (name: string, expiresAt = 5) => ({
+const expiry = (name: string, expiresAt = 5) => ({
   kind: 'credential',
   key: `api-credential/${name}`,
   expiresAt,
@@ -47,7 +47,7 @@ it('knows at once when the credentials end that have a role in the workspace', a
   await add('everywhere', { organization_role: 'admin', expires_at: 4 });
   await add('theirs', { organization: 'beta', organization_role: 'owner' });
   const ends = await open();
-  expect(ends.facts()).toEqual([fact('everywhere', 4), fact('here')]);
+  expect(ends.expiries()).toEqual([expiry('everywhere', 4), expiry('here')]);
   await ends.stop();
 });
 
@@ -57,7 +57,7 @@ it('takes every credential for one that may come in where the plan has no roles'
     tx.updateOrganization({ ...organizationRow('acme'), role_selector: 0 }),
   );
   const ends = await open();
-  expect(ends.facts()).toEqual([fact('there')]);
+  expect(ends.expiries()).toEqual([expiry('there')]);
   await ends.stop();
 });
 
@@ -86,16 +86,16 @@ it('asks the store every half minute, for a thousand at most, and what it said l
   const ends = await open(storage);
   for (let second = 0; second < 29; second++) {
     await clock.advance(1000);
-    expect(ends.facts()).toHaveLength(600);
+    expect(ends.expiries()).toHaveLength(600);
   }
   expect(asked).toEqual([1000]);
   isBroken = true;
   await clock.advance(READ_MS);
-  expect([asked.length, ends.facts().length]).toEqual([2, 600]);
+  expect([asked.length, ends.expiries().length]).toEqual([2, 600]);
   isBroken = false;
   rows = [];
   await clock.advance(READ_MS);
-  expect(ends.facts()).toEqual([]);
+  expect(ends.expiries()).toEqual([]);
   await ends.stop();
   await clock.advance(2 * READ_MS);
   expect(asked).toHaveLength(3);
@@ -104,7 +104,7 @@ it('asks the store every half minute, for a thousand at most, and what it said l
 it('does not begin without having been told what there is', async () => {
   const credentials = {
     ...test.storage.credentials,
-    ending: async (): Promise<never> => {
+    expiring: async (): Promise<never> => {
       throw new Error('the store is away');
     },
   };

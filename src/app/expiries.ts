@@ -12,17 +12,16 @@ import type { Storage } from '../storage/storage.ts';
 import type { CredentialRow } from '../storage/stores/credentials.ts';
 import type { Tls } from './tls.ts';
 
-/** What is known to expire and concerns a workspace of that configuration: asked at each evaluation, from memory. */
+/** Asked at each evaluation, so it answers from memory. The configuration is that of the workspace. */
 export type ExpirySource = (configuration: CertificateConfiguration) => readonly Expiry[];
 
-/** What of a configuration says where certificates are shown. */
 export type CertificateConfiguration = Pick<Configuration, 'settings' | 'targets'>;
 
-/** What this process shows to whoever calls it. */
+/** The certificate that this process shows its callers. */
 export const serverCertificate = (tls: Pick<Tls, 'notAfter'> | undefined): readonly Expiry[] =>
   tls === undefined ? [] : [{ kind: 'certificate', key: 'server', expiresAt: tls.notAfter() }];
 
-/** Where certificates are shown, by the key of their fact. */
+/** An origin that shows a certificate, and the key of its expiry. */
 interface ServedCertificate {
   readonly key: string;
   readonly origin: string;
@@ -30,7 +29,7 @@ interface ServedCertificate {
 
 const certificatesByConfiguration = new WeakMap<CertificateConfiguration, readonly ServedCertificate[]>();
 
-/** What pipelines and targets have shown, as far as this process has connected to them; `seen` is by origin. */
+/** Certificates that pipelines and targets have shown since this process connected to them; `seen` is by origin. */
 export function seenCertificates(
   configuration: CertificateConfiguration,
   seen: (origin: string) => number | undefined,
@@ -51,10 +50,10 @@ const servedCertificates = ({ settings, targets }: CertificateConfiguration): Se
   }),
 ];
 
-/** How long after its time a process that lives has turned the key. */
+/** A running process rotates the key within this time after it is due. */
 const ROTATED_WITHIN_MS = 3_600_000;
 
-/** It is turned by itself, so what is to be told is that this did not happen. */
+/** The key rotates by itself, so the alarm is that it did not. */
 export function signingKey(keys: Pick<KeyRotation, 'rotatesAt'>): readonly Expiry[] {
   const dueAt = keys.rotatesAt();
   const expiresAt = dueAt && dueAt + ROTATED_WITHIN_MS;
@@ -63,17 +62,17 @@ export function signingKey(keys: Pick<KeyRotation, 'rotatesAt'>): readonly Expir
 
 export interface CredentialExpiryOptions {
   readonly storage: Pick<Storage, 'credentials' | 'organizations'>;
-  /** Its label. */
+  /** Label of the workspace. */
   readonly workspace: string;
   readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
   readonly logger: Logger;
 }
 
-/** When the credentials end that may come in to a workspace. */
+/** The ends of credentials with a role in a workspace. */
 export interface CredentialExpiry {
-  /** As the store said last, which may be half a minute ago. */
-  facts(): readonly Expiry[];
-  /** Reads no more, and waits for what is being read. */
+  /** As last read from the store, which may be half a minute ago. */
+  expiries(): readonly Expiry[];
+  /** Reads no more, and waits for the reading under way. */
   stop(): Promise<void>;
 }
 
@@ -83,11 +82,11 @@ const MOST_CREDENTIALS = 1000;
 /** As many ids as `CredentialStore.roles` takes. */
 const MOST_IDS = 500;
 
-/** Throws what the store throws: an engine that knew of none would take all of them for removed. */
+/** Throws what the store throws: an engine without any would treat all of them as removed. */
 export async function openCredentialExpiry(options: CredentialExpiryOptions): Promise<CredentialExpiry> {
   const { storage, clock } = options;
   const tenant = parseLabel(options.workspace);
-  const faults = createCountedLog(options.logger.child({ component: 'facts' }), {
+  const faults = createCountedLog(options.logger.child({ component: 'expiries' }), {
     fields: { workspace: options.workspace },
     message: 'when credentials expire cannot be read; what was read last counts',
     over: 'when credentials expire can be read again',
@@ -112,10 +111,10 @@ export async function openCredentialExpiry(options: CredentialExpiryOptions): Pr
     faults,
   });
   reading.start();
-  return { facts: () => latest, stop: () => reading.stop() };
+  return { expiries: () => latest, stop: () => reading.stop() };
 }
 
-/** The credentials with an end that have a role in the workspace, by the rules that let tokens in. */
+/** Credentials that expire and have a role in the workspace, by the rules that accept tokens. */
 async function expiringIn(
   { organization: id, workspace }: TenantName,
   { credentials, organizations }: CredentialExpiryOptions['storage'],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { configurationOf } from '../../test/helpers/config-folder.ts';
-import { seenCertificates, serverCertificate, signingKey } from './expiry-facts.ts';
+import { seenCertificates, serverCertificate, signingKey } from './expiries.ts';
 
 it('tells of the certificates of pipelines and targets that speak TLS, once one was shown', () => {
   const configuration = configurationOf({

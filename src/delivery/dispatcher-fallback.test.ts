@@ -34,13 +34,13 @@ async function endAt(alarm: MadeTransition, seq = 2): Promise<readonly string[]>
   return world.received.filter(one => one.event.status === 'OK').map(one => one.target);
 }
 
-it('tells the end to a former fallback that was told the alarm, and not to the present one', async () => {
+it('sends the end to an earlier fallback that got the alarm, and not to the present one', async () => {
   const alarm = await notifiedA();
   world.dispatcher.configure([hook('b'), a(), b()]);
   expect(await endAt(alarm)).toEqual(['a']);
 });
 
-it('tells the end to each that was told an alarm, however often the fallback was changed', async () => {
+it('sends the end to each that got an alarm, however often the fallback was changed', async () => {
   const alarm = await notifiedA();
   world.dispatcher.configure([hook('b'), a(), b()]);
   const reminder = await world.commit(repeating(alarm));
@@ -48,7 +48,7 @@ it('tells the end to each that was told an alarm, however often the fallback was
   expect((await endAt(reminder, 3)).toSorted()).toEqual(['a', 'b']);
 });
 
-it('tells the end to whoever stood in when the target has no fallback any more, also after a restart', async () => {
+it('sends the end to the fallback that got the alarm when the target has none any more, also after a restart', async () => {
   const alarm = await notifiedA();
   world.dispatcher.configure([hook(), a(), b()]);
   await world.restart();
@@ -56,7 +56,7 @@ it('tells the end to whoever stood in when the target has no fallback any more, 
   expect(await endAt(alarm)).toEqual(['a']);
 });
 
-it('tells the end to a fallback that was removed, through its last settings, also after a restart', async () => {
+it('sends the end to a fallback that was removed, by its last settings, also after a restart', async () => {
   const alarm = await notifiedA();
   world.dispatcher.configure([hook(), b()], [a()]);
   await world.restart();
@@ -64,7 +64,7 @@ it('tells the end to a fallback that was removed, through its last settings, als
   expect(await endAt(alarm)).toEqual(['a']);
 });
 
-it('tells the end to whoever stood in for a target that was removed', async () => {
+it('sends the end to the fallback of a target that was removed', async () => {
   const alarm = await notifiedA();
   world.dispatcher.configure([a(), b()], [hook('a')]);
   expect(await endAt(alarm)).toEqual(['a']);
@@ -78,7 +78,7 @@ const byInput = (): Target =>
     ],
   });
 
-it('hands an alarm that was given up over to where the router leads that is its fallback, and the end to the same', async () => {
+it('fails an alarm that was given up over to where the router leads that is its fallback, and the end to the same', async () => {
   world.controls.schedule = [0];
   answer = RETRY;
   const c = world.target('c', () => SENT);
@@ -105,7 +105,7 @@ it('leaves an alarm to its target while the router that is its fallback leads no
   expect((await world.stored(alarm)).last_error).toBe('status 503');
 });
 
-it('hands an end over that its target dislikes together with others', async () => {
+it('fails an end over that its target refuses together with others', async () => {
   answer = REFUSED;
   const batching = { maxEvents: Infinity, maxBytes: 1_000_000, lingerMs: 1000 };
   const picky: Outcome = { kind: 'refused', reason: 'status 400', isAboutMessage: true };

@@ -121,7 +121,7 @@ async function requeue(made: MadeTransition): Promise<void> {
   dispatcher.reload(['hook']);
 }
 
-it('tries an alarm again, and before its end, although it was never healthChanges that its failure is booked', async () => {
+it('tries an alarm again, and before its end, although its failure was never recorded', async () => {
   answer = () => RETRY;
   let isLost = true;
   writing = async (operation, write) => {
@@ -158,7 +158,7 @@ it.each([
   expect(healthChanges).toEqual([...(failing.length > 0 ? [] : ['hook failing']), 'hook failing']);
 });
 
-it('tells again that a target fails which came back while it was still healthChanges its ends', async () => {
+it('reports again that a target fails which came back while it was still sent its ends', async () => {
   answer = () => REFUSED;
   dispatcher.configure([hook()]);
   await settled(await commit(opening({ subject: 'a' })), 'refused');

@@ -39,7 +39,7 @@ const received = (count: number): Promise<void> =>
   eventually(() => world.received.length === count, `${count} requests`);
 const idsOf = (made: readonly MadeTransition[]): unknown[] => made.map(({ event }) => event.incidentId);
 
-it('begins no more than its quota in any minute over all targets, and sends all in the end, each chain in its order', async () => {
+it('begins no more than its quota in any minute over all targets, and sends all in the end, each ordering key in its order', async () => {
   sentAt.length = 0;
   await start(3, noting('a'), noting('b'));
   const made: MadeTransition[] = [];
@@ -82,7 +82,7 @@ it('counts each attempt', async () => {
   await received(3);
 });
 
-it('counts each that travels with others, and lets as many travel as are left', async () => {
+it('counts each of a batch, and sends as many together as are left', async () => {
   let release = (): void => {};
   const busy = new Promise<Outcome>(resolve => {
     release = () => resolve(SENT);
@@ -100,7 +100,7 @@ it('counts each that travels with others, and lets as many travel as are left', 
   expect(world.received.map(({ events }) => events.length)).toEqual([1, 3, 2]);
 });
 
-it('waits until there is room for all that travelled together before, and sends them under their id', async () => {
+it('waits until there are tokens for the whole of a batch, and sends them under their id', async () => {
   let answer: Outcome = RETRY;
   const hook = noting('hook', () => answer, NO_LIMIT);
   await start(undefined);
@@ -150,7 +150,7 @@ it('counts nothing that is not sent after all', async () => {
   await eventually(() => world.dispatcher.waitReason('hook') !== undefined);
 });
 
-it('tells of a target that waits for it, of no other, and no longer than it waits', async () => {
+it('names a target that waits for it, no other, and no longer than it waits', async () => {
   await start(1, noting('hook'), noting('idle'));
   await open('one', 'two');
   await received(1);
@@ -165,7 +165,7 @@ it('tells of a target that waits for it, of no other, and no longer than it wait
   expect(world.dispatcher.waitReason('hook')).toBeUndefined();
 });
 
-it('takes a lane that waits its turn for none that hangs', async () => {
+it('takes a worker that waits for its quota for none that hangs', async () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
   await start(1, ...ids.map(id => noting(id)));
   await world.commit(opening({ targets: ids }));

@@ -10,7 +10,7 @@ import { webhook } from '../targets/webhook/webhook.ts';
 
 const world = deliveryWorld();
 
-it('sends an event with its system fields and without internal ones, and books it', async () => {
+it('sends an event with its system fields and without internal ones, and records it', async () => {
   world.dispatcher.configure([world.target('hook', () => SENT)]);
   const made = await world.commit(opening());
   await world.settled(made, 'sent');
@@ -92,7 +92,7 @@ it('skips what srcExpression of a webhook drops, beside what is sent together wi
   expect(texts.toSorted()).toEqual(['Source a had no data for 60s', 'Source c had no data for 60s']);
 });
 
-it('tells the target after a restart what the attempt before has left to do, until it is sent', async () => {
+it('gives the target after a restart what the attempt before has left to do, until it is sent', async () => {
   const rests: (string | undefined)[] = [];
   const mail: Target = {
     ...world.target('hook', () => SENT),
@@ -155,7 +155,7 @@ it('goes on after a restart with what was not world.settled, under the same ids 
   );
 });
 
-it('waits for attempts under way when it stops, and leaves the rest in the store', async () => {
+it('waits for attempts in flight when it stops, and leaves the rest in the store', async () => {
   world.dispatcher.configure([world.target('hook', () => undefined, 1)]);
   const [first, second] = [
     await world.commit(opening({ subject: 'a' })),
@@ -222,7 +222,7 @@ it('goes on when the store could not be read for a while', async () => {
   expect(world.received).toHaveLength(2);
 });
 
-it('asks a store that cannot be read once a second, and tells its log once', async () => {
+it('asks a store that cannot be read once a second, and logs it once', async () => {
   let asked = 0;
   world.controls.readWaiting = async () => {
     if (++asked > 100) return [];
@@ -234,27 +234,30 @@ it('asks a store that cannot be read once a second, and tells its log once', asy
   expect(world.logged).toEqual(['waiting deliveries cannot be read']);
 });
 
-it.each([1, 2])('never sends what a former lane is still sending, its target gone %i times', async times => {
-  const hook = world.target('hook', event =>
-    event.incidentId === first.event.incidentId ? undefined : SENT,
-  );
-  const first = opening({ subject: 'a' });
-  world.dispatcher.configure([hook]);
-  await world.commit(first);
-  await eventually(() => world.received.length === 1);
-  for (let time = 0; time < times; time++) {
-    world.dispatcher.configure([]);
+it.each([1, 2])(
+  'never sends what an earlier worker is still sending, its target gone %i times',
+  async times => {
+    const hook = world.target('hook', event =>
+      event.incidentId === first.event.incidentId ? undefined : SENT,
+    );
+    const first = opening({ subject: 'a' });
     world.dispatcher.configure([hook]);
-    await world.clock.advance(1);
-  }
-  await world.commit(opening({ subject: 'b' }));
-  await world.clock.advance(1000);
-  expect(world.received).toHaveLength(1);
-  await world.clock.advance(60_000);
-  await eventually(() => world.received.length >= 2);
-});
+    await world.commit(first);
+    await eventually(() => world.received.length === 1);
+    for (let time = 0; time < times; time++) {
+      world.dispatcher.configure([]);
+      world.dispatcher.configure([hook]);
+      await world.clock.advance(1);
+    }
+    await world.commit(opening({ subject: 'b' }));
+    await world.clock.advance(1000);
+    expect(world.received).toHaveLength(1);
+    await world.clock.advance(60_000);
+    await eventually(() => world.received.length >= 2);
+  },
+);
 
-it('waits at its end for the attempts of a lane whose target was gone for a while', async () => {
+it('waits at its stop for the attempts of a worker whose target was gone for a while', async () => {
   const hook = world.target('hook', () => undefined);
   world.dispatcher.configure([hook]);
   await world.commit(opening());
@@ -271,7 +274,7 @@ it('waits at its end for the attempts of a lane whose target was gone for a whil
   expect(stopped).toBe(true);
 });
 
-it('sends once what it has read and is handed a moment later', async () => {
+it('sends once what it has read and is given a moment later', async () => {
   let answer: Outcome | undefined;
   world.dispatcher.configure([world.target('hook', () => answer)]);
   await world.clock.advance(0);
@@ -306,7 +309,7 @@ it('sends what is due although more than fits in memory waits for its time', asy
   expect(new Set(world.received.map(one => one.id)).size).toBe(world.received.length);
 });
 
-it('waits for a disk that refuses, without spinning and with one line in its log, then books all', async () => {
+it('waits for a disk that refuses, without spinning and with one line in its log, then records all', async () => {
   world.controls.refusal = new AppError('unavailable', 'the disk is full');
   world.dispatcher.configure([world.target('hook', () => SENT, 32)]);
   const made = Array.from({ length: 600 }, (_, count) => opening({ subject: `s${count}` }));
@@ -322,7 +325,7 @@ it('waits for a disk that refuses, without spinning and with one line in its log
   expect(world.received).toHaveLength(600);
 });
 
-it('books what was sent once the disk takes it, though its target is gone by then', async () => {
+it('records what was sent once the disk takes it, though its target is gone by then', async () => {
   world.controls.refusal = new AppError('unavailable', 'the disk is full');
   world.dispatcher.configure([world.target('hook', () => SENT)]);
   const made = await world.commit(opening());
@@ -336,7 +339,7 @@ it('books what was sent once the disk takes it, though its target is gone by the
   expect(world.received).toHaveLength(1);
 });
 
-it('is not held up by a wall clock that is set back while an attempt is under way', async () => {
+it('is not held up by a wall clock that is set back while an attempt is in flight', async () => {
   world.dispatcher.configure([
     world.target('hook', () => {
       if (world.received.length > 1) return SENT;
@@ -415,7 +418,7 @@ it('lets no delivery near its end hold the whole target for its own long wait', 
   await world.settled(fresh, 'sent');
 });
 
-it('pauses the target also when the delivery that was told to wait is given up', async () => {
+it('pauses the target also when the delivery that has to wait is given up', async () => {
   world.controls.schedule = [0];
   const limited: Outcome = { ...RETRY, httpStatus: 429, retryAfterMs: 20_000, pauseTarget: true };
   world.dispatcher.configure([world.target('hook', () => (world.received.length === 1 ? limited : SENT), 1)]);
@@ -447,12 +450,12 @@ it('says once that a target fails, and once that it is well again', async () => 
   await eventually(() => world.logged.length === 3, 'the third line');
 });
 
-it('calls a lane overdue whose deliveries are due and do not move, and none that waits for its next attempt', async () => {
+it('calls a worker overdue whose deliveries are due and do not move, and none that waits for its next attempt', async () => {
   let answer = (_: Outcome): void => {};
   const held = new Promise<Outcome>(resolve => {
     answer = resolve;
   });
-  // A lane waits for what is under way when it is stopped.
+  // A worker waits for what is under way when it is stopped.
   onTestFinished(() => answer(SENT));
   world.dispatcher.configure([world.target('stuck', () => held, 1), world.target('dead', () => RETRY)]);
   for (const subject of ['a', 'b']) await world.commit(opening({ targets: ['stuck'], subject }));

@@ -81,7 +81,7 @@ it('goes on failing after a restart without saying so, and says that it is well'
   expect(note(REFUSED)).toBe('failing');
 });
 
-it('says of the first loss after a restart only if none was told before', () => {
+it('reports the first loss after a restart only if none was notified before', () => {
   const untold = target('failing');
   expect(untold.note(RETRY, 0, true)).toBe('exhausted');
   expect(untold.note(RETRY, 0, true)).toBeUndefined();

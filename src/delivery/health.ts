@@ -2,9 +2,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { SettleOperation } from '../storage/operations/settle.ts';
 import type { Outcome } from '../targets/outcome.ts';
 
-/** So many failures in a row say something of the target. */
+/** Fewer failures in a row may be due to the messages. */
 const FAILURES_BEFORE_SUSPICION = 3;
-/** Shorter failures are nothing to wake anybody for. */
+/** Shorter failures alert nobody. */
 const FAILING_AFTER_MS = 60_000;
 
 /** A target's health has changed, or it has lost its first delivery since it began to fail. */
@@ -14,18 +14,18 @@ export interface TargetHealthChange {
   readonly reason: string;
 }
 
-/** What was last told of a target that is failing. */
+/** The state last notified of a target that is failing. */
 export type FailingState = Exclude<TargetHealthChange['state'], 'recovered'>;
 
 export interface HealthTracker {
   readonly isFailing: boolean;
-  /** What an attempt says of the target. */
+  /** Takes the outcome of an attempt; answers the change that it makes, if any. */
   record(outcome: Outcome, operation: SettleOperation): TargetHealthChange | undefined;
 }
 
 /**
- * `told` is what was last told of a target that was failing when somebody last looked; undefined for one that was well.
- * A target fails when it refuses what any message would meet, when it loses a delivery, when it refuses three messages
+ * `lastState` is the state last notified of a target that was failing when the process before stopped; undefined for one
+ * that was well. A target fails when it refuses what any message would meet, when it loses a delivery, when it refuses three messages
  * in a row, or when attempts fail for a minute. It is well again with the first that arrives. One that asks to slow down
  * is well.
  */

@@ -8,7 +8,7 @@ import { createBacklog, createQueue, type QueuedDelivery } from './queue.ts';
 const MOST = 8;
 
 /** A store, a queue of eight deliveries before it, and whoever sends from that; answers of the store come when told. */
-function lane() {
+function worker() {
   const clock = testClock();
   const queue = createQueue();
   const store = new Map<string, DeliveryRow>();
@@ -93,7 +93,7 @@ const step = fc.oneof(
 it('sends everything once and in order and never holds too much, however answers, commits and retries fall', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 50, maxLength: 200 }), async steps => {
-      const { clock, queue, store, sent, ...does } = lane();
+      const { clock, queue, store, sent, ...does } = worker();
       for (const one of steps) {
         if ('commit' in one) does.commit(`s${one.commit}`);
         else if ('hand' in one) does.hand();
@@ -119,8 +119,8 @@ it('sends everything once and in order and never holds too much, however answers
   );
 });
 
-it('does not bring back what was booked while the store was being read again', async () => {
-  const { clock, queue, sent, take, commit, hand, end, answer } = lane();
+it('does not bring back what was settled while the store was being read again', async () => {
+  const { clock, queue, sent, take, commit, hand, end, answer } = worker();
   take();
   await answer();
   for (let count = 0; count <= MOST; count++) {
@@ -210,7 +210,7 @@ it('reads what lies behind a place it has passed, and nothing of it twice', asyn
   expect(drain()).toEqual([first.id, missed.id, last.id]);
 });
 
-it('does not take an answer that is older than what it is told to read again', async () => {
+it('does not take an answer that is older than what is to be read again', async () => {
   const [row] = rowsOf('a', 1);
   if (row === undefined) throw new Error('no delivery was made');
   const store: DeliveryRow[] = [{ ...row, next_at: 3_600_000 }];

@@ -65,7 +65,7 @@ it('takes no delivery twice', () => {
   expect(queue.size).toBe(1);
 });
 
-it('lets go of whole chains that are due last, and never of one under way', () => {
+it('evicts whole keys that are due last, and never one in flight', () => {
   const queue = createQueue();
   const [under, soon, late, later] = [queued('a', 90), queued('b', 20), queued('c', 30), queued('d', 40)];
   for (const entry of [under, soon, late, queued('c', 0), later]) queue.add(entry);

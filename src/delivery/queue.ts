@@ -36,7 +36,7 @@ interface KeyQueue {
 interface HeapEntry {
   readonly keyQueue: KeyQueue;
   readonly due: number;
-  /** Of two that are due at once the older goes first. */
+  /** The older of two that are due at once goes first. */
   readonly sequence: number;
 }
 
@@ -269,7 +269,7 @@ export interface BacklogOptions {
   readonly capacity: number;
   /** The deliveries to send with an id after the given one, oldest first. */
   readonly read: (after: string, limit: number) => Promise<readonly DeliveryRow[]>;
-  /** Whether a delivery of the store is being skipped at this moment. */
+  /** True for a delivery of the store that is being skipped at this moment. */
   readonly isOmitted?: (id: string) => boolean;
   /** When a delivery of the store may be tried, on the monotonic clock. */
   readonly dueAt: (row: DeliveryRow) => number;

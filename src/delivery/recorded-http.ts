@@ -73,7 +73,7 @@ function toRecordedAnswer(
   return { status, headers: pickShownHeaders(headers), body: truncateToBytes(text.trim(), MAX_ANSWER_BYTES) };
 }
 
-/** What a receiver may give back of an address that is a secret. */
+/** Parts of a secret address that a receiver may echo. */
 function secretPieces(url: string): readonly string[] {
   const { pathname, search } = new URL(url);
   return [pathname + search, ...pathname.split('/')].filter(({ length }) => length >= MIN_PIECE_LENGTH);

@@ -35,7 +35,7 @@ const sizes = (): readonly number[] => world.received.map(one => one.events.leng
 const subjectsOf = (index: number): readonly unknown[] =>
   world.received[index]?.events.map(event => event.incidentId) ?? [];
 
-it('sends what waits in one request, under an id of its own, and books each delivery', async () => {
+it('sends what waits in one request, under an id of its own, and records each delivery', async () => {
   const made = await crowd(
     7,
     batching(() => SENT),
@@ -185,7 +185,7 @@ it('goes on alone with what was tried alone, under the id that was seen', async 
   expect(new Set(world.received.map(one => one.id)).size).toBe(2);
 });
 
-it('sends alone what a process before may have had under way when it ended', async () => {
+it('sends alone what a process before may have had in flight when it ended', async () => {
   const made = Array.from({ length: 3 }, (_, index) => opening({ subject: `s${index}` }));
   await Promise.all(made.map(one => world.store.storage.commit(one.operation)));
   world.dispatcher.configure([batching(() => SENT)]);
@@ -247,7 +247,7 @@ async function busy(limits: Partial<Batching> = {}) {
   };
 }
 
-it('lets what came while all requests were under way wait for company, also when one has ended', async () => {
+it('lets what came while all requests were in flight linger, also when one has ended', async () => {
   const { come, look } = await busy();
   await come();
   await world.clock.advance(600);
@@ -261,7 +261,7 @@ it('lets what came while all requests were under way wait for company, also when
   expect(sizes()).toEqual([1, 1, 2]);
 });
 
-it('waits for no company when nothing is under way any more', async () => {
+it('does not linger when nothing is in flight any more', async () => {
   const { come } = await busy();
   const made = await come();
   for (const answer of answers) answer();

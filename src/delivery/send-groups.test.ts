@@ -60,7 +60,7 @@ it('sends a group that an earlier process let go in one request', async () => {
   expect(requests()).toEqual([incidentsOf(made)]);
 });
 
-it('lets nothing join what was under way alone when the process ended', async () => {
+it('lets nothing join what was in flight alone when the process ended', async () => {
   world.dispatcher.configure([hook(() => undefined)]);
   const first = await waiting('a1', 'A');
   await flush('A');

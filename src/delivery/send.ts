@@ -15,7 +15,7 @@ export interface BatchSenderOptions extends DeliveryContext {
   readonly faultLog: CountedLog;
 }
 
-/** What became of deliveries that were taken from the queue. */
+/** The result of deliveries that were taken from the queue. */
 export interface SendResult {
   /** Not to be sent at all. */
   readonly skipped: readonly PreparedDelivery[];
@@ -200,7 +200,7 @@ export interface PreparedDelivery {
   readonly event: HeadgateEvent | undefined;
   /** Why it is not to be sent. */
   readonly skipReason: string | undefined;
-  /** Of a resolution: the fallback targets that got the alarm and not yet its end. */
+  /** For a resolution, the fallback targets that got the alarm and not yet its end. */
   readonly fallbackTargets: readonly string[];
 }
 

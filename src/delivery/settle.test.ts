@@ -17,7 +17,7 @@ function settleOutcome(outcome: Outcome, attemptsBefore = 0) {
   });
 }
 
-it('books a first success in the delivery alone', () => {
+it('records a first success in the delivery alone', () => {
   expect(settleOutcome({ kind: 'sent', httpStatus: 204 })).toMatchObject({
     state: 'sent',
     attempts: 1,

@@ -87,7 +87,7 @@ function settleUnsent(
   return { prepared, operation, durationMs: null, due: 0, isAlone: false };
 }
 
-/** Of several that are refused for their content, one may be at fault: each is tried alone, at once. */
+/** One delivery may be at fault for a batch that is refused for its content: each is tried alone, at once. */
 function settleSent(
   prepared: PreparedDelivery,
   batchSize: number,
@@ -228,7 +228,7 @@ export interface Fallback {
   readonly row: DeliveryRow;
   /** Ids of the fallback targets for an alarm, a router replaced by where it leads. */
   readonly fallbacks: () => readonly string[];
-  /** Whether the target is failing, this attempt included. */
+  /** This attempt included. */
   readonly isFailing: boolean;
   /** For a resolution: the targets that got the alarm in place of this one, whatever its fallbacks are now. */
   readonly fallbackTargets: readonly string[];

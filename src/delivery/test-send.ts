@@ -13,11 +13,11 @@ import { type RecordedAnswer, type RecordedRequest, recordHttp } from './recorde
 
 interface TestSendOptions extends SendDependencies {
   readonly ids: Ids;
-  /** What `cribl_host` says. */
+  /** The value of `cribl_host`. */
   readonly instanceName: () => string;
 }
 
-/** What came of a test, without secrets. */
+/** The result of a test, without secrets. */
 export interface TestResult {
   /** Id of the target that was sent to. */
   readonly target: string;
@@ -29,7 +29,7 @@ export interface TestResult {
   readonly request: RecordedRequest | { readonly event: HeadgateEvent };
   /** Null when no answer came, or none is given. */
   readonly response: RecordedAnswer | { readonly body: string } | null;
-  /** What came of it at each target that a router led to. */
+  /** The result at each target that a router led to. */
   readonly outputs?: readonly TestResult[];
 }
 
@@ -38,7 +38,7 @@ interface TestRequest {
   readonly id: string;
   /** All targets, for what routers lead to. */
   readonly targets: ReadonlyMap<string, Target>;
-  /** The name of whoever asks; it is in the message. */
+  /** Name of the user who asks; it is in the message. */
   readonly requestedBy: string;
   /** Who gets mail. */
   readonly emails: readonly string[];
@@ -47,7 +47,7 @@ interface TestRequest {
 /** Throws `not-found` for an id nobody has, `rate-limited` when too many tests are asked for. */
 export type TestSend = (request: TestRequest) => Promise<TestResult>;
 
-/** Each leaves the house: nobody is to use them as a stream of messages. */
+/** Tests leave the network: they must not serve as a stream of messages. */
 const TEST_RATE = new Rate('30/minute', 30, 60_000);
 
 /** Sends tests through what deliveries are sent through: the target's own function, the guard, the time limits. */
@@ -107,14 +107,14 @@ export function createTestSend(options: TestSendOptions): TestSend {
   };
 }
 
-/** What a notification says to each target beside the event. */
+/** The event's settings for each target, as those of a notification. */
 function withRecipients(emails: readonly string[], ids: Iterable<string>): object {
   if (emails.length === 0) return {};
   const conf = { emailRecipient: { to: emails.join(', ') } };
   return { __targetConfigs: Object.fromEntries([...ids].map(id => [id, conf])) };
 }
 
-/** Of a router: as bad as the worst of what it led to. */
+/** The result of a router is the worst of the targets it led to. */
 function routedResult(target: string, event: HeadgateEvent, outputs: readonly TestResult[]): TestResult {
   const [none] = outputs;
   const failed = outputs.find(({ success }) => !success);

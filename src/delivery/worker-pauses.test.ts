@@ -45,7 +45,7 @@ it('ends a pause when the settings of its target change, and not when they are r
   await world.settled(made, 'sent');
 });
 
-it('does not let a target that was changed meanwhile wait for what its former settings were answered', async () => {
+it('does not let a target that was changed meanwhile wait for what its earlier settings were answered', async () => {
   let release = (_outcome: Outcome): void => {};
   const first = new Promise<Outcome>(resolve => {
     release = resolve;

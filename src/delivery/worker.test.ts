@@ -13,7 +13,7 @@ const withFallback = (answer: () => Outcome | undefined) => [
   world.target('spare', () => SENT),
 ];
 
-it('hands an alarm that was refused, and its end, over to the fallback', async () => {
+it('fails an alarm that was refused, and its end, over to the fallback', async () => {
   world.dispatcher.configure(withFallback(() => REFUSED));
   const alarm = await world.commit(opening());
   await eventually(() => world.received.length === 2);
@@ -31,7 +31,7 @@ it('hands an alarm that was refused, and its end, over to the fallback', async (
   expect((await world.stored(alarm)).last_error).toBe("status 404; failed over to its fallback 'spare'");
 });
 
-it('hands alarms over at once while the target fails, and asks it first with each new one', async () => {
+it('fails alarms over at once while the target fails, and tries it first with each new one', async () => {
   world.controls.failing = { hook: 'failing' };
   await world.restart();
   let answer: Outcome = RETRY;
@@ -62,7 +62,7 @@ it('tries to the end to tell the end to a target that has got the alarm, also wh
   expect(await world.statesOf(alarm)).toEqual({ 'hook 1': 'sent', 'hook 2': 'sent' });
 });
 
-it('gives a fallback that is told anyhow nothing twice', async () => {
+it('gives a fallback that is notified anyhow nothing twice', async () => {
   world.dispatcher.configure(withFallback(() => REFUSED));
   const alarm = await world.commit(opening({ targets: ['hook', 'spare'] }));
   await world.settled(alarm, 'refused');
@@ -72,7 +72,7 @@ it('gives a fallback that is told anyhow nothing twice', async () => {
   expect(world.ordered().filter(one => one.startsWith('spare'))).toEqual(['spare ALARM', 'spare OK']);
 });
 
-it('tells that a target fails with the first refusal that any message would meet, and that it is well again', async () => {
+it('reports that a target fails with the first refusal that any message would meet, and that it is well again', async () => {
   let answer: Outcome = REFUSED;
   world.dispatcher.configure([world.target('hook', () => answer)]);
   await world.settled(await world.commit(opening({ subject: 'a' })), 'refused');
@@ -84,7 +84,7 @@ it('tells that a target fails with the first refusal that any message would meet
   ]);
 });
 
-it('sends no faster than the pace of its target, whatever is waiting', async () => {
+it('sends no faster than the rate limit of its target, whatever is waiting', async () => {
   world.dispatcher.configure([
     world.target('hook', () => SENT, 5, { pacing: new Rate('3/minute', 3, 60_000) }),
   ]);
@@ -102,7 +102,7 @@ const everySecond = (count: number) => new Rate(`${count}/second`, count, 1000);
 const sharing = (id: string, paceKey: string, pacing = everySecond(1)): Target =>
   world.target(id, () => SENT, 1, { pacing, rateLimitKey: paceKey });
 
-it('keeps one pace for all targets of one address, in turn, whatever others do', async () => {
+it('keeps one rate limit for all targets of one address, round-robin, whatever others do', async () => {
   world.dispatcher.configure([sharing('a', 'one'), sharing('b', 'one'), sharing('c', 'other')]);
   for (let count = 0; count < 2; count++)
     await world.commit(opening({ subject: `s${count}`, targets: ['a', 'b', 'c'] }));
@@ -117,7 +117,7 @@ it('keeps one pace for all targets of one address, in turn, whatever others do',
   expect(atOne.toSorted()).toEqual(['a', 'a', 'b', 'b']);
 });
 
-it('lets a target go at its own pace once nobody shares its address any more', async () => {
+it('lets a target go by its own rate limit once no other shares its address', async () => {
   const [quick, slow] = [sharing('a', 'one', everySecond(5)), sharing('b', 'one')];
   world.dispatcher.configure([quick, slow]);
   for (let count = 0; count < 3; count++)
@@ -216,7 +216,7 @@ it.each<[string, Outcome]>([
   },
 );
 
-it('does not send again what is put back while an attempt is under way that arrives', async () => {
+it('does not send again what is requeued while an attempt is in flight that arrives', async () => {
   let release = (_outcome: Outcome): void => {};
   const first = new Promise<Outcome>(resolve => {
     release = resolve;
@@ -230,7 +230,7 @@ it('does not send again what is put back while an attempt is under way that arri
   expect(world.ordered()).toEqual(['hook ALARM', 'hook OK']);
 });
 
-it('tells a removed target only the end of what it was world.told, and keeps the rest for when it is back', async () => {
+it('sends a removed target only the end of what it was notified of, and keeps the rest for when it is back', async () => {
   let answer: Outcome = SENT;
   const hook = world.target('hook', () => answer);
   world.dispatcher.configure([hook]);
@@ -248,7 +248,7 @@ it('tells a removed target only the end of what it was world.told, and keeps the
   await world.settled(untold, 'sent');
 });
 
-it('tells a removed target the end of what it takes a moment after its removal', async () => {
+it('sends a removed target the end of what it takes a moment after its removal', async () => {
   let release = (_outcome: Outcome): void => {};
   const first = new Promise<Outcome>(resolve => {
     release = resolve;

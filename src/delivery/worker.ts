@@ -55,7 +55,7 @@ export interface DeliveryWorker {
   configure(target: Target, isRemoved: boolean): void;
   /** How long (ms) something has been due since anything was sent or settled; 0 while the worker advances or is idle. */
   overdueMs(): number;
-  /** Whether what is due waits for the quota of the workspace. */
+  /** True while deliveries that are due wait for the quota of the workspace. */
   isWaitingForQuota(): boolean;
   /** Sends nothing more and waits for what is in flight. */
   stop(): Promise<void>;
@@ -245,7 +245,7 @@ class TargetWorker implements DeliveryWorker {
     return false;
   }
 
-  /** What is due and may be sent together. A delivery that is sent alone, or of another group, waits for the next request. */
+  /** Takes deliveries that are due and may be sent together. A delivery that is sent alone, or of another group, waits for the next request. */
   #takeBatch(now: number): readonly QueuedDelivery[] {
     const maxSize = this.#maxBatchSize();
     const entries: QueuedDelivery[] = [];
@@ -354,7 +354,7 @@ class TargetWorker implements DeliveryWorker {
       this.#logs.undelivered.failed(`${state}: ${lastError}`, { delivery: deliveryId });
   }
 
-  /** Resolutions are never dropped: who got an alarm gets its end. */
+  /** Resolutions are never dropped: each target that got an alarm gets its end. */
   #isOverCapacity({ status }: DeliveryRow): boolean {
     return (
       this.#target.settings.onBackpressure === 'drop' &&

@@ -1,18 +1,18 @@
-/** How many attempts may be under way at once over all targets. */
+/** Limits the attempts in flight at once over all targets. */
 export interface ConcurrencyLimit {
-  /** A lane's share; `wake` is called when it was refused a slot and one is free. */
+  /** `wake` is called when the worker was refused a permit and one is free. */
   join(wake: () => void): Permits;
 }
 
 export interface Permits {
-  /** False when none is free; the lane is then in the line for the next one. */
+  /** False when none is free; the worker is then in line for the next one. */
   tryAcquire(): boolean;
   release(): void;
 }
 
 /**
- * Each lane has one slot of its own, whatever others do: targets that hang keep none from being served. Beyond that
- * lanes share `most`, and those that wait are served in turn, one slot each.
+ * Each worker has one permit of its own, whatever others do: targets that hang keep none from being served. Beyond that
+ * workers share `max` permits, and those that wait are served round-robin, one permit each.
  */
 export function createConcurrencyLimit(max: () => number): ConcurrencyLimit {
   const waiting = new Set<() => void>();

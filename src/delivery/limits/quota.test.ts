@@ -34,8 +34,8 @@ function handClock() {
 interface Begun {
   readonly at: number;
   readonly count: number;
-  readonly lane: number;
-  /** Which of its lane it is. */
+  readonly worker: number;
+  /** Which of its worker it is. */
   readonly number: number;
   readonly claim: TokenReservation;
 }
@@ -56,18 +56,18 @@ function bench(perMinute: number) {
     begun,
     logged,
     reached: () => reached,
-    lane: (id: number) => lane(quota, id, clock, begun),
+    worker: (id: number) => worker(quota, id, clock, begun),
   };
 }
 
-/** A lane that begins what it wants, each one by itself or several together, as soon as it may. */
-function lane(quota: Quota, id: number, clock: { monotonic(): number }, begun: Begun[]) {
+/** A worker that begins what it wants, each one by itself or several together, as soon as it may. */
+function worker(quota: Quota, id: number, clock: { monotonic(): number }, begun: Begun[]) {
   const wanted: number[] = [];
   let number = 0;
   function work(): void {
     for (let count = wanted[0]; count !== undefined && share.tryAdmit(count); count = wanted[0]) {
       wanted.shift();
-      begun.push({ at: clock.monotonic(), count, lane: id, number: number++, claim: share.reserve(count) });
+      begun.push({ at: clock.monotonic(), count, worker: id, number: number++, claim: share.reserve(count) });
     }
   }
   const share = quota.join(work);
@@ -93,14 +93,14 @@ function mostInAMinute(begun: readonly Begun[]): number {
 const advance = fc.record({ advance: fc.constantFrom(1, 700, 9000, 31_000, 60_000, 61_000) });
 
 it('begins each one as early as a queue that counts the last minute whenever time passes', () => {
-  const want = fc.record({ lane: fc.nat(2), want: fc.integer({ min: 1, max: 9 }) });
+  const want = fc.record({ worker: fc.nat(2), want: fc.integer({ min: 1, max: 9 }) });
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 5 }),
       fc.array(fc.oneof(want, advance), { maxLength: 40 }),
       (most, steps) => {
-        const { clock, begun, lane } = bench(most);
-        const lanes = [0, 1, 2].map(lane);
+        const { clock, begun, worker } = bench(most);
+        const workers = [0, 1, 2].map(worker);
         const naive: number[] = [];
         let waiting = 0;
         const beginNaively = (now: number): void => {
@@ -109,7 +109,7 @@ it('begins each one as early as a queue that counts the last minute whenever tim
         };
         for (const one of steps) {
           if ('want' in one) {
-            lanes[one.lane]?.want(...Array.from({ length: one.want }, () => 1));
+            workers[one.worker]?.want(...Array.from({ length: one.want }, () => 1));
             waiting += one.want;
           } else {
             const [from, to] = [clock.monotonic(), clock.monotonic() + one.advance];
@@ -130,9 +130,9 @@ it('begins each one as early as a queue that counts the last minute whenever tim
   );
 });
 
-it('lets no minute hold more, whatever travels together or is given back, begins all in the end, and keeps the order of each lane', () => {
+it('lets no minute hold more, whatever is sent together or refunded, begins all in the end, and keeps the order of each worker', () => {
   const want = fc.record({
-    lane: fc.nat(2),
+    worker: fc.nat(2),
     want: fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 6 }),
   });
   const end = fc.record({ end: fc.nat(5), sent: fc.nat(4) });
@@ -140,10 +140,10 @@ it('lets no minute hold more, whatever travels together or is given back, begins
   fc.assert(
     fc.property(fc.array(fc.oneof(want, advance, end, grow), { maxLength: 60 }), steps => {
       const most = 4;
-      const { clock, begun, lane } = bench(most);
-      const lanes = [0, 1, 2].map(lane);
+      const { clock, begun, worker } = bench(most);
+      const workers = [0, 1, 2].map(worker);
       for (const one of steps) {
-        if ('want' in one) lanes[one.lane]?.want(...one.want);
+        if ('want' in one) workers[one.worker]?.want(...one.want);
         else if ('advance' in one) clock.advance(one.advance);
         else {
           const place = begun.length - 1 - one.end;
@@ -163,13 +163,13 @@ it('lets no minute hold more, whatever travels together or is given back, begins
         }
         expect(mostInAMinute(begun)).toBeLessThanOrEqual(most);
       }
-      for (let minutes = 0; lanes.some(({ left }) => left() > 0); minutes++) {
+      for (let minutes = 0; workers.some(({ left }) => left() > 0); minutes++) {
         expect(minutes).toBeLessThan(1000);
         clock.advance(MINUTE);
       }
       expect(mostInAMinute(begun)).toBeLessThanOrEqual(most);
       for (const id of [0, 1, 2]) {
-        const numbers = begun.filter(one => one.lane === id).map(one => one.number);
+        const numbers = begun.filter(one => one.worker === id).map(one => one.number);
         expect(numbers).toEqual(numbers.map((_, at) => at));
       }
       expect(clock.timers()).toBe(0);
@@ -177,34 +177,34 @@ it('lets no minute hold more, whatever travels together or is given back, begins
   );
 });
 
-it('serves lanes that wait in turn, however much one of them wants', () => {
-  const { clock, begun, lane } = bench(6);
-  const [greedy, ...others] = [lane(0), lane(1), lane(2)];
+it('serves workers that wait round-robin, however much one of them wants', () => {
+  const { clock, begun, worker } = bench(6);
+  const [greedy, ...others] = [worker(0), worker(1), worker(2)];
   greedy?.want(...Array.from({ length: 100 }, () => 1));
   for (const other of others) other.want(1, 1);
   clock.advance(MINUTE);
-  expect(begun.slice(6).map(one => one.lane)).toEqual([0, 1, 2, 0, 1, 2]);
+  expect(begun.slice(6).map(one => one.worker)).toEqual([0, 1, 2, 0, 1, 2]);
   clock.advance(MINUTE);
-  expect(begun.slice(12).map(one => one.lane)).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(begun.slice(12).map(one => one.worker)).toEqual([0, 0, 0, 0, 0, 0]);
 });
 
-it('lets nobody overtake what must travel together and needs more room than there is', () => {
-  const { clock, begun, lane } = bench(5);
-  const [one, large, other] = [lane(0), lane(1), lane(2)];
+it('lets no worker overtake a batch that needs more tokens than there are', () => {
+  const { clock, begun, worker } = bench(5);
+  const [one, large, other] = [worker(0), worker(1), worker(2)];
   one.want(1, 1, 1);
   clock.advance(10_000);
   large.want(5);
   other.want(1);
   expect([large.share.isWaiting, other.share.isWaiting]).toEqual([true, true]);
   clock.advance(MINUTE);
-  expect(begun.slice(3).map(({ at, lane: id, count }) => [at, id, count])).toEqual([[61_000, 1, 5]]);
+  expect(begun.slice(3).map(({ at, worker: id, count }) => [at, id, count])).toEqual([[61_000, 1, 5]]);
   clock.advance(MINUTE);
-  expect(begun[4]).toMatchObject({ at: 121_000, lane: 2 });
+  expect(begun[4]).toMatchObject({ at: 121_000, worker: 2 });
 });
 
-it('lets what travelled together before the quota was lowered go by itself, in a minute of its own', () => {
-  const { clock, begun, lane } = bench(2);
-  const only = lane(0);
+it('lets a batch that was bound before the quota was lowered go by itself, in a minute of its own', () => {
+  const { clock, begun, worker } = bench(2);
+  const only = worker(0);
   only.want(1, 7, 1);
   clock.advance(3 * MINUTE);
   expect(begun.map(({ at, count }) => [at, count])).toEqual([
@@ -214,21 +214,21 @@ it('lets what travelled together before the quota was lowered go by itself, in a
   ]);
 });
 
-it('gives what was not sent to whoever waits, at once', () => {
-  const { begun, lane } = bench(3);
-  lane(0).want(3);
-  lane(1).want(1, 1);
+it('gives the tokens of what was not sent to the worker that waits, at once', () => {
+  const { begun, worker } = bench(3);
+  worker(0).want(3);
+  worker(1).want(1, 1);
   expect(begun).toHaveLength(1);
   begun[0]?.claim.complete(1);
-  expect(begun.map(one => one.lane)).toEqual([0, 1, 1]);
+  expect(begun.map(one => one.worker)).toEqual([0, 1, 1]);
 });
 
 it('counts more of a request from when it turns out to hold more', () => {
-  const { clock, begun, lane } = bench(5);
-  lane(0).want(1);
+  const { clock, begun, worker } = bench(5);
+  worker(0).want(1);
   clock.advance(10_000);
   expect(begun[0]?.claim.tryResize(3)).toBe(true);
-  const other = lane(1);
+  const other = worker(1);
   other.want(2, 1);
   expect(other.left()).toBe(1);
   begun[0]?.claim.complete(2);
@@ -240,19 +240,19 @@ it('counts more of a request from when it turns out to hold more', () => {
   expect(other.left()).toBe(0);
 });
 
-it('counts nothing of a request that turns out to hold more than there is room for, or than whoever waits leaves', () => {
-  const { begun, lane } = bench(5);
-  lane(0).want(1, 1);
-  const large = lane(1);
+it('counts nothing of a request that turns out to hold more than there is room for, or than the workers that wait leave', () => {
+  const { begun, worker } = bench(5);
+  worker(0).want(1, 1);
+  const large = worker(1);
   large.want(4);
   expect(begun[0]?.claim.tryResize(3)).toBe(false);
   expect(large.left()).toBe(0);
   expect(begun[1]?.claim.tryResize(2)).toBe(false);
 });
 
-it('says once that lanes wait, again no sooner than 10 minutes later, and counts each time', () => {
-  const { clock, lane, logged, reached } = bench(1);
-  const [one, other] = [lane(0), lane(1)];
+it('logs once that workers wait, again no sooner than 10 minutes later, and counts each time', () => {
+  const { clock, worker, logged, reached } = bench(1);
+  const [one, other] = [worker(0), worker(1)];
   one.want(1, 1);
   other.want(1);
   expect([logged.length, reached()]).toEqual([1, 1]);
@@ -267,13 +267,13 @@ it('says once that lanes wait, again no sooner than 10 minutes later, and counts
   expect(logged).toEqual(Array(2).fill('deliveries of the workspace wait'));
 });
 
-it('waits for no lane that has ended', () => {
-  const { clock, lane, begun } = bench(2);
-  const [ended, other] = [lane(0), lane(1)];
+it('waits for no worker that has stopped', () => {
+  const { clock, worker, begun } = bench(2);
+  const [ended, other] = [worker(0), worker(1)];
   ended.want(1, 2);
   other.want(1);
   ended.share.leave();
-  expect(begun.map(one => one.lane)).toEqual([0, 1]);
+  expect(begun.map(one => one.worker)).toEqual([0, 1]);
   expect(clock.timers()).toBe(0);
 });
 

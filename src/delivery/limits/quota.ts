@@ -5,18 +5,18 @@ import { createRateLimiter } from './rate.ts';
 
 /** How many deliveries the workers of a workspace may begin together in any minute. */
 export interface Quota {
-  /** A worker's part; `wake` is called when it had to wait and its turn has come. */
+  /** `wake` is called when the worker had to wait and may begin. */
   join(wake: () => void): QuotaMember;
   /** Why workers wait, when they do. */
   readonly notice: string;
 }
 
 export interface QuotaMember {
-  /** Whether so many may begin now, and no other worker is before this one. If not, the worker is put in line. */
+  /** True when so many may begin now and no other worker waits before this one. If not, the worker is put in line. */
   tryAdmit(count: number): boolean;
-  /** Whether so many may begin now. */
+  /** True when so many may begin now. */
   hasTokens(count: number): boolean;
-  /** So many begin, and the worker's turn is over. */
+  /** So many begin; the worker is no longer first in line. */
   reserve(count: number): TokenReservation;
   readonly isWaiting: boolean;
   /** The earliest moment, on the monotonic clock, at which any worker may begin one. */
@@ -27,7 +27,7 @@ export interface QuotaMember {
 
 /** Tokens for what is in flight in one request. */
 export interface TokenReservation {
-  /** Whether it may be so many after all. If not, nothing of it may begin now, and nothing is counted. */
+  /** True when it may be so many after all. If not, nothing of it may begin now, and nothing is counted. */
   tryResize(count: number): boolean;
   /** So many were sent: tokens that are left over are returned. */
   complete(sent: number): void;
@@ -58,7 +58,7 @@ const LOG_INTERVAL_MS = 10 * 60_000;
 export const createQuota = (options: QuotaOptions): Quota => new WorkspaceQuota(options);
 
 /**
- * Workers that wait are served in turn, one request each, so that a target with much to send keeps none of the others
+ * Workers that wait are served round-robin, one request each, so that a target with much to send keeps none of the others
  * waiting. None overtakes the first in line, which may need tokens for a whole batch.
  */
 class WorkspaceQuota implements Quota {
@@ -67,7 +67,7 @@ class WorkspaceQuota implements Quota {
   readonly #rateLimiter = createRateLimiter();
   /** The tokens that waiting workers need, by their `wake`, in the order they came. */
   readonly #waiters = new Map<() => void, number>();
-  /** Whose turn it is while the line is served. */
+  /** The worker that is being served. */
   #current: (() => void) | undefined;
   #isServing = false;
   #isReached = false;

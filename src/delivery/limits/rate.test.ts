@@ -60,7 +60,7 @@ it('takes back the one that sent nothing, not one that began after it', () => {
   expect(pace.nextFreeAt()).toBe(1400);
 });
 
-it('tells when several may begin at once, and takes back as many of a moment as began', () => {
+it('knows when several may begin at once, and takes back as many of a moment as began', () => {
   const pace = createRateLimiter();
   pace.setLimit(rate(4));
   pace.record(0);

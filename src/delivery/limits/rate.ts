@@ -1,9 +1,9 @@
 import type { Rate } from '../../lib/rate.ts';
 
-/** Beginnings that are remembered: a rate of more is kept in a part of its length that has so many. */
+/** Attempts that are remembered: a higher rate is kept in a part of its length that has so many. */
 const MAX_REMEMBERED = 10_000;
 
-/** When a target may be sent to next. Times are of the monotonic clock. */
+/** Limits how often a target is sent to. Times are of the monotonic clock. */
 export interface RateLimiter {
   /** Counts from the next attempt on; undefined for no limit. Those with the same `key` keep to it together. */
   setLimit(rate: Rate | undefined, key?: string): void;
@@ -27,18 +27,16 @@ interface Limit {
   readonly perMs: number;
 }
 
-/** What was begun by all that keep to their limits together. */
+/** The attempts of all rate limiters with the same key. */
 interface SharedWindow {
   starts: number[];
-  /** Of those that have one. */
   readonly limits: Map<object, Limit>;
-  /** Of all. */
   readonly wakes: Map<object, () => void>;
 }
 
 const createWindow = (): SharedWindow => ({ starts: [], limits: new Map(), wakes: new Map() });
 
-/** Paces that know of each other; `wake` is called when another one's change may have freed this one. */
+/** Rate limiters that share limits by key; `wake` is called when a change of another one may have freed this one. */
 export function createRateLimiters(): (wake: () => void) => RateLimiter {
   const windows = new Map<string, SharedWindow>();
   return wake => createRateLimiter(wake, windows);
@@ -46,7 +44,7 @@ export function createRateLimiters(): (wake: () => void) => RateLimiter {
 
 /**
  * A rate is kept in every stretch of its length: `30/minute` lets 30 go at once, and the next when the first of them is a
- * minute ago. Of several that share a track the slowest counts for all, lest the quicker leave the others no turn.
+ * minute ago. Of several with the same key the slowest counts for all, or the quicker would starve the others.
  */
 export function createRateLimiter(wake = () => {}, windows = new Map<string, SharedWindow>()): RateLimiter {
   const self = {};

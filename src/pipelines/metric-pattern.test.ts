@@ -51,9 +51,9 @@ describe('patternFault', () => {
       fc.property(fc.array(piece, { maxLength: 14 }), pieces => {
         const pattern = `${pieces.join('')}$`;
         fc.pre(patternFault(pattern) === undefined);
-        const started = performance.now();
+        const { user } = process.cpuUsage();
         new RegExp(pattern, 'u').test(`${'a'.repeat(LONGEST_NAME - 1)}!`);
-        expect(performance.now() - started).toBeLessThan(1500);
+        expect((process.cpuUsage().user - user) / 1000).toBeLessThan(1500);
       }),
       { numRuns: 3000 },
     );

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startBench, URL_OF, vectorAt } from '../../test/helpers/monitor.ts';
 import { HttpFailure } from '../lib/http/failure.ts';
 
@@ -320,7 +320,7 @@ describe('a restart', () => {
     const bench = await startBench(vectorAt('edge'));
     await bench.scrape(line('app', 100));
     await bench.clock.advance(30_000);
-    await vi.waitFor(() => expect(readFileSync(join(bench.folder, 'snapshot')).includes('app')).toBe(true));
+    await expect.poll(() => readFileSync(join(bench.folder, 'snapshot')).includes('app')).toBe(true);
   });
 });
 

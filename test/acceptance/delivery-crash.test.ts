@@ -58,7 +58,7 @@ it('ends within its time while a target hangs, and sends the rest after the next
   await until(() => hook.calls.length === 5, 'requests that hang');
   const asked = performance.now();
   expect(await stop(first)).toEqual({ code: 0, signal: null });
-  expect(performance.now() - asked).toBeLessThan(12_000);
+  expect(performance.now() - asked).toBeLessThan(25_000);
   expect(hook.calls).toHaveLength(5);
   hook.reply(take);
   const second = await serve(folders);

@@ -171,8 +171,6 @@ it('does with each kind of answer what the reference says, and keeps a ledger of
   await until(
     async () => (await api.total('/deliveries?state=waiting')) === 2,
     'the end of all but certificates',
-    // A resolver that nobody answers takes its time over a name.
-    60_000,
   );
   await until(async () => (await inspect(api, 'plain')).attempts === 1, 'the attempt without TLS');
 

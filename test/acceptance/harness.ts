@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { launch, type Running, type Served, type ServeOptions, startServer } from './bin.ts';
 import { type Files, writeConfiguration } from './files.ts';
 import { type MetricsPage, openMetricsPage } from './metrics-page.ts';
@@ -13,8 +13,6 @@ export { noData, writeConfiguration, writeFileText } from './files.ts';
 export { until } from './until.ts';
 
 /** Real windows and real processes take seconds. */
-vi.setConfig({ testTimeout: 180_000 });
-
 export interface Folders {
   readonly root: string;
   readonly config: string;

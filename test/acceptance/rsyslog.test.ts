@@ -101,7 +101,7 @@ it("tells of Debian's rsyslog that its destination died, that its queue fills, a
   expect(told('ALARM')).toEqual(['dead', 'full']);
   expect(told('OK')).toEqual([]);
   await destination.open();
-  await until(() => told('OK').length === 2, 'the ends of both', 40_000);
+  await until(() => told('OK').length === 2, 'the ends of both');
 
   stopFirst();
   await until(() => told('ALARM').length === 3, 'the alarm of the source');

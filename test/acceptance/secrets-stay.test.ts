@@ -288,7 +288,7 @@ it('shows no secret of a full run anywhere, though every receiver gives back wha
   async function ask(method: string, path: string, body?: unknown, authorization = token): Promise<string> {
     const answer = await fetch(`${server.url}${path}`, {
       method,
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(300_000),
       headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

@@ -7,7 +7,7 @@ import { valueAt } from '../../src/config/schema-walk.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import type { Logger } from '../../src/lib/logger.ts';
-import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
+import { ADMIN_PASSWORD, CHEAP_KEYS } from '../acceptance/bin.ts';
 import { login } from '../acceptance/client.ts';
 import { type Files, writeConfiguration } from '../acceptance/files.ts';
 
@@ -52,7 +52,7 @@ export async function startApiServer(
     configFolder,
     dataFolder: data,
     flags: { 'api.port': '0', ...withoutLimit(files) },
-    environment: { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD, ...environment },
+    environment: { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD, ...cheapKeys(files), ...environment },
     clock: systemClock,
     ids: monotonicIds(systemClock),
     random: Math.random,
@@ -73,6 +73,10 @@ export async function startApiServer(
     },
   };
 }
+
+/** A test about keys says in its settings what they sign with. */
+const cheapKeys = ({ settings }: Files): Readonly<Record<string, string>> =>
+  valueAt(settings, ['auth', 'signingAlgorithm']) === undefined ? CHEAP_KEYS : {};
 
 /** Tests send more in a second than people do; those of the limit set it. */
 const withoutLimit = ({ settings }: Files): Readonly<Record<string, string>> =>

@@ -126,14 +126,14 @@ describe('inputs', () => {
   it('have no incidents while they are disabled', async () => {
     const incidents = async (state: string) =>
       (await call('GET', `/incidents?notification=till_silent&state=${state}`)).body.items;
-    await expect.poll(() => incidents('open'), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => incidents('open')).toHaveLength(1);
     const closed = (await incidents('closed')).length;
     await call('PATCH', '/system/inputs/till', { disabled: true });
-    await expect.poll(() => incidents('closed'), { timeout: 10_000 }).toHaveLength(closed + 1);
+    await expect.poll(() => incidents('closed')).toHaveLength(closed + 1);
     expect(await incidents('open')).toEqual([]);
     expect((await incidents('closed'))[0].closeReason).toBe('the input was disabled');
     await call('PATCH', '/system/inputs/till', { disabled: false });
-    await expect.poll(() => incidents('open'), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => incidents('open')).toHaveLength(1);
   });
 });
 

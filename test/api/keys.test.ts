@@ -10,7 +10,9 @@ let server: ApiServer;
 let asAdmin: ReturnType<typeof jsonCaller>;
 
 beforeAll(async () => {
-  server = await startApiServer({ settings: { api: { loginRateLimit: '1000/second' } } });
+  server = await startApiServer({
+    settings: { api: { loginRateLimit: '1000/second' }, auth: { signingAlgorithm: 'RS256' } },
+  });
   asAdmin = jsonCaller(server);
   await eventually(async () => (await keys()).length === 2, 'the next key');
 });

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
 import { handBrowser } from '../helpers/browser-by-hand.ts';
 import { connectProvider } from '../helpers/connect-provider.ts';
@@ -8,7 +8,6 @@ import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
 /** How long a busy machine may take to notice a file or to miss a provider. */
-const LOOK_MS = 15_000;
 
 let server: ApiServer;
 let provider: IdentityProvider;
@@ -96,7 +95,7 @@ it('once an admin has, it can: no password counts then, whoever is named', async
 
 it('a file that says so before goes on with passwords, says so, and ends them with the first admin', async () => {
   write(false);
-  await vi.waitFor(() => expect(server.log()).toContain('local login stays on'), LOOK_MS);
+  await expect.poll(() => server.log()).toContain('local login stays on');
   expect(await doors()).toEqual(OPEN);
   expect(await look(await signIn('bob'))).toMatchObject({ localLogin: true, isLocalLoginKept: true });
   expect(await connectProvider(server, provider, { fallback: false })).toMatchObject({ status: 200 });
@@ -117,7 +116,7 @@ it('whoever may write the file opens it again', async () => {
   await signIn('ann');
   await switchOff();
   write(true);
-  await vi.waitFor(async () => expect(await doors()).toEqual(OPEN), LOOK_MS);
+  await expect.poll(doors).toEqual(OPEN);
 });
 
 it('with the provider gone, whoever may write the file opens it, and the versions say that a file did', async () => {
@@ -127,11 +126,10 @@ it('with the provider gone, whoever may write the file opens it, and the version
   await provider.close();
   expect(await doors()).toEqual(CLOSED);
   write(true);
-  await vi.waitFor(async () => expect(await doors()).toEqual(OPEN), LOOK_MS);
-  await vi.waitFor(async () => {
-    const [latest] = JSON.parse((await server.call('GET', '/api/v1/version?limit=1')).text).items;
-    expect(latest).toMatchObject({ author_name: 'file' });
-  }, LOOK_MS);
+  await expect.poll(doors).toEqual(OPEN);
+  await expect
+    .poll(async () => JSON.parse((await server.call('GET', '/api/v1/version?limit=1')).text).items[0])
+    .toMatchObject({ author_name: 'file' });
 });
 
 it('stays on where there is no provider', async () => {

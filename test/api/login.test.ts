@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
+import { until } from '../acceptance/until.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
 let server: ApiServer | undefined;
@@ -49,10 +50,10 @@ it('lets nobody lock out whoever is logged in: tokens go on to work', async () =
 
 it('refuses a token whose time is over', async () => {
   const at = await start({ authTokenTTL: 1 });
-  const end = Date.now() + 10_000;
-  let status = 200;
-  while (status === 200 && Date.now() < end) status = (await at.call('GET', '/api/v1/notifications')).status;
-  expect(status).toBe(401);
+  await until(
+    async () => (await at.call('GET', '/api/v1/notifications')).status === 401,
+    'the end of the token',
+  );
   const answer = await at.call('GET', '/api/v1/notifications');
   expect(JSON.parse(answer.text).message).toContain('expired');
 });

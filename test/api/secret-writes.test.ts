@@ -56,7 +56,7 @@ async function sentBy(target: string): Promise<string | undefined> {
   const id = `of_${target}`;
   received.length = 0;
   await call('POST', '/notifications', noData(id, 'x:never', '1s', target));
-  await expect.poll(() => received.length, { timeout: 15_000 }).toBeGreaterThan(0);
+  await expect.poll(() => received.length).toBeGreaterThan(0);
   await call('DELETE', `/notifications/${id}`);
   return received[0];
 }

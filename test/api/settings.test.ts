@@ -24,7 +24,7 @@ let call: ReturnType<typeof jsonCaller>;
 
 beforeAll(async () => {
   server = await startApiServer(
-    {},
+    { settings: { auth: { signingAlgorithm: 'RS256' } } },
     { HEADGATE_METRICS_TOKEN: METRICS_TOKEN, HEADGATE_AUTH_FALLBACK: 'true' },
   );
   call = jsonCaller(server);

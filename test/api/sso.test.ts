@@ -1,11 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type HandBrowser, handBrowser } from '../helpers/browser-by-hand.ts';
 import { connectProvider } from '../helpers/connect-provider.ts';
 import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
 /** How long a busy machine may take to notice a file or to miss a provider. */
-const LOOK_MS = 15_000;
 
 let server: ApiServer;
 let provider: IdentityProvider;
@@ -184,16 +183,15 @@ it('is in the audit, whether somebody comes in or not', async () => {
   await signIn('ann');
   await arrive(handBrowser(), `${server.url}/session/callback?state=s`);
   // Nobody who is refused waits for the audit.
-  await vi.waitFor(async () => {
-    const { text } = await server.call('GET', '/api/v1/audit');
-    expect(JSON.parse(text).items).toEqual(
+  await expect
+    .poll(async () => JSON.parse((await server.call('GET', '/api/v1/audit')).text).items)
+    .toEqual(
       expect.arrayContaining([
         expect.objectContaining({ action: 'auth.sso', actor: 'ann', result: 'ok' }),
         expect.objectContaining({ action: 'auth.sso', actor: '', result: 'refused', reason: 'expired' }),
         expect.objectContaining({ action: 'users.create', actor: 'identity provider' }),
       ]),
     );
-  }, LOOK_MS);
 });
 
 it('says in the log why a code was not taken', async () => {
@@ -257,7 +255,7 @@ it('runs without its provider: the page says so, passwords go on, and signing ou
   await provider.close();
   // Other settings are another provider, of which nothing is known yet.
   await connect({ name: 'Corp again' });
-  await vi.waitFor(() => expect(server.log()).toContain('the identity provider cannot be used'), LOOK_MS);
+  await expect.poll(() => server.log()).toContain('the identity provider cannot be used');
   expect(await arrive(handBrowser(), `${server.url}/session/sso`)).toBe('/?sso=unreachable');
   const headers = { 'sec-fetch-site': 'same-origin', 'x-csrf-token': csrfToken };
   const answer = await bodyOf(browser.ask(`${server.url}/session`, { method: 'DELETE', headers }));

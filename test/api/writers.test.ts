@@ -137,9 +137,9 @@ describe('an open incident', () => {
   const close = async (id: string, change: () => Promise<unknown>) => {
     await call('POST', '/notifications', { ...noData(id, 'x:never', '1s', 'board') });
     const incidents = async () => (await call('GET', `/incidents?notification=${id}`)).body.items;
-    await expect.poll(incidents, { timeout: 10_000 }).toMatchObject([{ state: 'open' }]);
+    await expect.poll(incidents).toMatchObject([{ state: 'open' }]);
     await change();
-    await expect.poll(incidents, { timeout: 10_000 }).toMatchObject([{ state: 'closed' }]);
+    await expect.poll(incidents).toMatchObject([{ state: 'closed' }]);
     return (await incidents())[0].closeReason;
   };
 

@@ -5,6 +5,11 @@ import { listenLocally } from '../acceptance/listen-locally.ts';
 
 export const CLIENT = { client_id: 'headgate', client_secret: 'a secret of the client' } as const;
 
+/** One key for all providers of a process: to make one takes long. */
+const signingKey = generateKeyPair('RS256', { extractable: true }).then(({ privateKey }) =>
+  exportJWK(privateKey),
+);
+
 /** A real OpenID Connect provider on loopback. Whoever signs in is called as they say; any password is right. */
 export interface IdentityProvider {
   readonly issuer: string;
@@ -23,7 +28,7 @@ export async function startIdentityProvider(options: {
   const users = new Map<string, Readonly<Record<string, unknown>>>();
   const server = createServer();
   const { url: issuer, end } = await listenLocally(server);
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = await signingKey;
   const provider = new Provider(issuer, {
     clients: [
       {
@@ -32,7 +37,7 @@ export async function startIdentityProvider(options: {
         post_logout_redirect_uris: [`${base}/`],
       },
     ],
-    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'k1', use: 'sig', alg: 'RS256' }] },
+    jwks: { keys: [{ ...jwk, kid: 'k1', use: 'sig', alg: 'RS256' }] },
     cookies: { keys: ['a key of the test'] },
     claims: {
       openid: ['sub'],

@@ -4,15 +4,19 @@ import { startPostgres } from './postgres-server.ts';
 
 const USUAL_SERVER = 'postgres://root@127.0.0.1:5432/postgres';
 const VARIABLE = 'TEST_POSTGRES_URL';
+/** What the names of the databases of this run begin with. */
+const PREFIX = 'TEST_POSTGRES_PREFIX';
 
 /**
  * Finds the server for the tests of this process and of those it starts: the one at 127.0.0.1:5432 when it lets us in,
- * else one of our own. The call it answers ends that.
+ * else one of our own. The call it answers removes what tests left there.
  */
-export async function findPostgres(): Promise<() => void> {
+export async function findPostgres(): Promise<() => Promise<void> | void> {
+  const prefix = `headgate_test_${randomBytes(4).toString('hex')}`;
+  process.env[PREFIX] = prefix;
   if (await answers(USUAL_SERVER)) {
     process.env[VARIABLE] = USUAL_SERVER;
-    return () => {};
+    return () => dropDatabases(USUAL_SERVER, prefix);
   }
   const own = await startPostgres();
   process.env[VARIABLE] = own.url('postgres');
@@ -39,6 +43,16 @@ async function administer(url: string, text: string): Promise<void> {
   }
 }
 
+async function dropDatabases(at: string, prefix: string): Promise<void> {
+  const client = new Client(at);
+  await client.connect();
+  const { rows } = await client.query('select datname from pg_database where starts_with(datname, $1)', [
+    `${prefix}_`,
+  ]);
+  for (const { datname } of rows) await client.query(`drop database ${datname} with (force)`);
+  await client.end();
+}
+
 export interface TestPostgresDatabase {
   readonly name: string;
   readonly url: string;
@@ -58,7 +72,7 @@ export async function createPostgresDatabase(options = ''): Promise<TestPostgres
 
 /** The same on the server whose database `at` may be used to create others. */
 export async function createDatabaseOn(at: string, options = ''): Promise<TestPostgresDatabase> {
-  const name = `headgate_test_${randomBytes(6).toString('hex')}`;
+  const name = `${process.env[PREFIX] ?? 'headgate_test'}_${randomBytes(6).toString('hex')}`;
   await administer(at, `create database ${name} ${options}`);
   const url = at.replace(/\/[^/]*$/, `/${name}`);
   return {

@@ -217,7 +217,7 @@ describe('a lease on PostgreSQL', () => {
     }
   });
 
-  it('of a process that froze amid a transaction is another’s within 10 s', { timeout: 30_000 }, async () => {
+  it('of a process that froze amid a transaction is another’s although it never ends', async () => {
     const lease = await take(one, 'one', 300);
     const { opened, open: wake } = gate();
     const frozen = failureOf(
@@ -226,9 +226,7 @@ describe('a lease on PostgreSQL', () => {
         await opened;
       }, lease),
     );
-    const begun = performance.now();
     await takeOver(two, 'two');
-    expect(performance.now() - begun).toBeLessThan(10_000);
     wake();
     expect(await frozen).toMatchObject({ code: 'unavailable' });
     expect(await two.in('default').secrets.list()).toEqual([]);

@@ -123,5 +123,5 @@ describe('two processes on one database', () => {
       await one.users.update('admin', { role: 'admin' });
       await one.users.remove(name);
     }
-  }, 60_000);
+  });
 });

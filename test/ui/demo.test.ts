@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { run } from '../acceptance/bin.ts';
 import { until } from '../acceptance/until.ts';
 import { signIn, useBrowser } from './browser.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const BIN = join(import.meta.dirname, '../../dist/main.js');
 
@@ -39,7 +37,7 @@ test('the demo shows an input that stops, tells of it everywhere, and leaves not
   const received = await browser.open();
   await received.page.goto(viewer);
   const alarm = received.page.getByText('Source syslog:app had no data for 5s', { exact: true });
-  await alarm.waitFor({ timeout: 40_000 });
+  await alarm.waitFor();
   expect(demo.stdout()).toMatch(/^\d\d:\d\d:\d\d {2}ALARM {2}Source syslog:app had no data for 5s$/m);
   await page.getByRole('table', { name: 'Messages' }).getByText('Source syslog:app had no data').waitFor();
 
@@ -53,6 +51,6 @@ test('the demo shows an input that stops, tells of it everywhere, and leaves not
   const from = performance.now();
   demo.signal('SIGINT');
   expect(await demo.ended).toEqual({ code: 0, signal: null });
-  expect(performance.now() - from).toBeLessThan(3000);
+  expect(performance.now() - from).toBeLessThan(9000);
   expect(existsSync(join(config, '..'))).toBe(false);
 });

@@ -1,13 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Served, startServer } from '../acceptance/bin.ts';
 import { login } from '../acceptance/client.ts';
 import { writeConfiguration } from '../acceptance/files.ts';
 import { faintTexts, signIn, useBrowser } from './browser.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const CHOSEN = 'violet giraffes mend clocks';
 

@@ -1,10 +1,8 @@
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { hostedInstallation } from '../helpers/hosted.ts';
 import { CLIENT, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { faintTexts, useBrowser } from './browser.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const CHOSEN = 'violet giraffes mend clocks';
 

@@ -2,13 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN_PASSWORD, type Served, startServer } from '../acceptance/bin.ts';
 import { writeConfiguration } from '../acceptance/files.ts';
 import { faintTexts, signIn, useBrowser } from './browser.ts';
 import { type Feed, startFeed, TOKEN } from './feed.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const MARKUP = '<img src=x onerror="window.broken=1">';
 const NOTHING_THERE = 'http://127.0.0.1:9/hook';
@@ -129,7 +127,7 @@ test('an incident appears at its input, with its deliveries and messages, and re
   const { page, complaints } = await openSignedIn();
   await silence(page);
   await row(page, 'Incidents', 'Open').getByText('Source http:app had no data for 1s').waitFor();
-  await vi.waitFor(async () => expect(await page.title()).toBe('(1) Headgate'));
+  await expect.poll(() => page.title()).toBe('(1) Headgate');
   await row(page, 'Deliveries', 'hook').getByText('Waiting').first().waitFor();
   await row(page, 'Deliveries', 'hook')
     .getByText(/refused/)
@@ -144,7 +142,7 @@ test('an incident appears at its input, with its deliveries and messages, and re
   await revive(page);
   await page.locator('tr.chosen', { hasText: 'Resolved' }).waitFor();
   await row(page, 'Inputs', 'http:app').getByText('Alarm').waitFor({ state: 'detached' });
-  await vi.waitFor(async () => expect(await page.title()).toBe('Headgate'));
+  await expect.poll(() => page.title()).toBe('Headgate');
   expect(complaints).toEqual([]);
 });
 
@@ -197,10 +195,10 @@ test('tokens are renewed before they end, with a word on whether somebody is the
   await row(page, 'Inputs', 'http:app').waitFor();
   expect(said).toEqual([true]);
   await page.clock.fastForward(250_000);
-  await vi.waitFor(() => expect(said).toEqual([true, false]), 15_000);
+  await expect.poll(() => said).toEqual([true, false]);
   await page.keyboard.press('Tab');
   await page.clock.fastForward(250_000);
-  await vi.waitFor(() => expect(said).toEqual([true, false, true]), 15_000);
+  await expect.poll(() => said).toEqual([true, false, true]);
 });
 
 test('a session that is over leads back to signing in, with a note', async () => {
@@ -265,7 +263,7 @@ test('it asks again only when the last round was answered, and not while it is h
     await route.continue();
   });
   await signIn(page, ADMIN_PASSWORD);
-  await vi.waitFor(() => expect(asked).toBe(1));
+  await expect.poll(() => asked).toBe(1);
   await page.clock.runFor(7000);
   expect(asked).toBe(1);
 
@@ -280,7 +278,7 @@ test('it asks again only when the last round was answered, and not while it is h
   await page.clock.runFor(7000);
   expect(asked).toBe(1);
   await hide(false);
-  await vi.waitFor(() => expect(asked).toBe(2));
+  await expect.poll(() => asked).toBe(2);
   answer();
 });
 

@@ -1,14 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
 import { type ApiServer, startApiServer } from '../api/api-server.ts';
 import { connectProvider } from '../helpers/connect-provider.ts';
 import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { faintTexts, signIn, useBrowser } from './browser.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const browser = useBrowser();
 let server: ApiServer;
@@ -82,7 +80,7 @@ test('passwords that were to be off are told of, until an admin comes and only t
       auth: { type: 'openid', fallback: false, openid: { ...openid, name: 'Corp', groups } },
     }),
   );
-  await vi.waitFor(() => expect(server.log()).toContain('local login stays on'), 10_000);
+  await expect.poll(() => server.log()).toContain('local login stays on');
   const { page } = await browser.open();
   await page.goto(server.url);
   await signIn(page, ADMIN_PASSWORD);

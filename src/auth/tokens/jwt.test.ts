@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { cpuMsOf } from '../../../test/helpers/cpu-time.ts';
 import { asciiJson, bearerToken } from './jwt.ts';
 
 const anyText = fc.oneof(
@@ -56,15 +57,14 @@ test.each([
   expect(bearerToken(header)).toBeUndefined();
 });
 
-test('a long header of blanks and words is refused in linear time', () => {
+test('a long header of blanks and words is refused in linear time', async () => {
   const headers = [
     'Bearer '.repeat(50_000),
     `Bearer${' '.repeat(200_000)}`,
     `Bearer${'\t '.repeat(100_000)}Bearer`,
   ];
-  const started = performance.now();
-  for (const header of headers) expect(bearerToken(header)).toBeUndefined();
-  expect(performance.now() - started).toBeLessThan(500);
+  for (const header of headers)
+    expect(await cpuMsOf(() => expect(bearerToken(header)).toBeUndefined())).toBeLessThan(500);
 });
 
 test('whatever stands around a token, a header carries it in the two spellings only', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { cpuMsOf } from '../../../test/helpers/cpu-time.ts';
 import { assertGoodPassword, isCommonPassword } from './password-rules.ts';
 
 describe('common passwords', () => {
@@ -36,12 +37,10 @@ describe('common passwords', () => {
     '🦊 runs past the 🏰 at dusk',
   ])('do not include %j', password => expect(isCommonPassword(password)).toBe(false));
 
-  it('are recognized in a moment, however long a text is sent', () => {
-    fc.assert(
-      fc.property(fc.string({ maxLength: 256, unit: 'grapheme' }), text => {
-        const begun = performance.now();
-        isCommonPassword(text.repeat(3).slice(0, 512));
-        expect(performance.now() - begun).toBeLessThan(250);
+  it('are found in a moment, however long a text is sent', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ maxLength: 256, unit: 'grapheme' }), async text => {
+        expect(await cpuMsOf(() => isCommonPassword(text.repeat(3).slice(0, 512)))).toBeLessThan(500);
       }),
       { numRuns: 200 },
     );

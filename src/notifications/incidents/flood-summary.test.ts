@@ -125,7 +125,7 @@ async function pass(seconds: number, open: number): Promise<void> {
     await clock.advance(1000);
     await store.storage.transaction(async () => {});
   }
-  await expect.poll(openCount, { timeout: 30_000 }).toBe(open);
+  await expect.poll(openCount).toBe(open);
   await clock.advance(0);
 }
 
@@ -274,7 +274,7 @@ it('ends 1,000 at a time when the pipeline of very many is taken out of the conf
   await pass(31, 1800);
   components.remove('edge');
   await clock.advance(500);
-  await expect.poll(openCount, { timeout: 30_000 }).toBe(800);
+  await expect.poll(openCount).toBe(800);
   await pass(1, 0);
   await expect.poll(() => notified.length).toBe(3600);
 });

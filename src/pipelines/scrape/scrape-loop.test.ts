@@ -53,7 +53,7 @@ async function pageOf(
       onResult: take,
     }),
   );
-  await vi.waitFor(() => expect(take).toHaveBeenCalled());
+  await expect.poll(() => take.mock.calls.length).toBeGreaterThan(0);
   return take.mock.calls[0]?.[0] ?? { error: 'none', failure: 'other' };
 }
 

@@ -57,4 +57,4 @@ test('Postfix takes mail over STARTTLS with a password, and says what it does no
   expect(unknown).toMatchObject({ kind: 'retry', isTargetBroken: true });
   const plain = await sendMail({ ...settings, encryptionOption: 'NONE' });
   expect(plain).toMatchObject({ kind: 'refused' });
-}, 60_000);
+});

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { ServedWorkspace } from '../api/served-workspace.ts';
 import type { Authenticate } from '../auth/sessions/authenticate.ts';
+import { WHOLE_EVENT_FIELDS } from '../conditions/index.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { createTestSend } from '../delivery/test-send.ts';
 import type { Dial } from '../lib/dial.ts';
@@ -205,6 +206,7 @@ class ElectingWorkspace implements RunningWorkspace {
       secretOf: name => secrets.get(name),
       logger: logger.child({ component: 'test-send' }),
       logFolder: join(dataFolder, 'log'),
+      knownFields: WHOLE_EVENT_FIELDS,
       signal: this.#stopTests.signal,
       instanceName: () => configuration.get().settings.instance.name,
     });

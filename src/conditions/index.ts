@@ -64,8 +64,8 @@ export const conditions: readonly Condition[] = [
 export const findCondition = (id: string): Condition | undefined =>
   conditions.find(condition => condition.id === id);
 
-/** Fields of events that no single condition adds: of flood summaries, of the bulletin, and of whole installations. */
-const COMMON_FIELDS = [...RESERVED_FIELDS, 'first', 'title', 'text', '__worker_group'];
+/** Fields of events that no single condition adds: of flood summaries, of failing targets, of the bulletin. */
+const COMMON_FIELDS = [...RESERVED_FIELDS, 'first', 'title', 'text', 'state', '__worker_group'];
 
 const isSent = (name: string): boolean => !name.startsWith('__');
 
@@ -78,9 +78,7 @@ const fieldsOf = ({ kind, sample, otherFields = [], senderFields = [] }: Conditi
 ];
 
 /** Fields an event of some condition may have; the rest of an event is what its metadata or its sender adds. */
-export const EVENT_FIELDS: readonly string[] = [
-  ...new Set([...COMMON_FIELDS, ...conditions.flatMap(fieldsOf)]),
-];
+export const EVENT_FIELDS: ReadonlySet<string> = new Set([...COMMON_FIELDS, ...conditions.flatMap(fieldsOf)]);
 
 /** The same before names beginning `__` are left behind: as metadata, groups, the bulletin and mail see an event. */
-export const WHOLE_EVENT_FIELDS: readonly string[] = [...EVENT_FIELDS, '__pipeline'];
+export const WHOLE_EVENT_FIELDS: ReadonlySet<string> = new Set([...EVENT_FIELDS, '__pipeline']);

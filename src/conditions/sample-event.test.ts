@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { story } from '../../test/helpers/story.ts';
 import { conditions, EVENT_FIELDS } from './index.ts';
 import { sampleEvent } from './sample-event.ts';
 
@@ -13,7 +14,12 @@ test.each(withSample.map(one => [one.id, one] as const))(
       condition: id,
       ...(condition.source === 'component' && { _metric: expect.any(String) }),
     });
-    const names = Object.keys(event ?? {}).filter(name => !EVENT_FIELDS.includes(name));
+    const names = Object.keys(event ?? {}).filter(name => !EVENT_FIELDS.has(name));
     expect(names).toEqual(condition.source === 'expiry' ? [] : ['__pipeline']);
   },
 );
+
+test('every field of an event is among those that templates may name', async () => {
+  const { whole, ok } = await story();
+  expect([...EVENT_FIELDS]).toEqual(expect.arrayContaining([...Object.keys(whole), ...Object.keys(ok)]));
+});

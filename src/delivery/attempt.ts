@@ -27,6 +27,8 @@ export interface DeliveryContext {
   readonly random: () => number;
   /** Folder below which targets may write log files. */
   readonly logFolder: string;
+  /** Fields that events may have, for templates. */
+  readonly knownFields?: ReadonlySet<string> | undefined;
   /** Read at each attempt, so that a reload counts at once. */
   readonly settings: () => DeliverySettings;
   /** Aborts attempts when the time for a graceful stop is over. */
@@ -72,7 +74,7 @@ const DEFAULT_PAUSE_MS = 60_000;
 
 export type SendDependencies = Pick<
   DeliveryContext,
-  'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'signal' | 'maySend'
+  'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'knownFields' | 'signal' | 'maySend'
 >;
 
 /** Sends once. `stopped` when the process ends meanwhile: nothing is recorded, and it is sent again later. */
@@ -122,7 +124,7 @@ async function callTarget(
   target: Target,
   options: SendDependencies,
 ): Promise<Outcome> {
-  const { http, dial, secretOf, clock, signal, logFolder } = options;
+  const { http, dial, secretOf, clock, signal, logFolder, knownFields } = options;
   const warn = (reason: string): void =>
     options.logger.warn({ target: target.settings.id, deliveryId: id, reason }, 'an expression failed');
   const logFailedRequest = (request: FailedRequest): void =>
@@ -137,6 +139,7 @@ async function callTarget(
       clock,
       signal,
       logFolder,
+      ...(knownFields && { knownFields }),
       warn,
       logFailedRequest,
     });

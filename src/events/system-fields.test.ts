@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { story } from '../../test/helpers/story.ts';
 import type { HeadgateEvent } from './event.ts';
-import { EVENT_FIELDS, systemFieldPatterns, withoutInternal, withSystemFields } from './system-fields.ts';
+import { systemFieldPatterns, withoutInternal, withSystemFields } from './system-fields.ts';
 
 const event: HeadgateEvent = {
   id: 'e1',
@@ -60,9 +59,4 @@ test('names that begin with two underscores do not leave', () => {
   );
   expect(withoutInternal(inside)).toEqual({ ...event, own: 1 });
   expect(withoutInternal(event)).toBe(event);
-});
-
-test('every field of an event is among those that templates may name', async () => {
-  const { whole, ok } = await story();
-  expect(EVENT_FIELDS).toEqual(expect.arrayContaining([...Object.keys(whole), ...Object.keys(ok)]));
 });

@@ -87,39 +87,6 @@ export const RESERVED_FIELDS: readonly string[] = [
   ...SYSTEM_FIELDS,
 ];
 
-/** Fields an event of some condition may have; the rest of an event is what its metadata or its sender adds. */
-export const EVENT_FIELDS: readonly string[] = [
-  ...RESERVED_FIELDS,
-  '_metric',
-  'bytes',
-  'events',
-  'dataVolume',
-  'timeWindow',
-  'health',
-  'backpressure_type',
-  'usage',
-  'usageThreshold',
-  'count',
-  'threshold',
-  'expression',
-  'first',
-  'values',
-  'title',
-  'text',
-  'savedQueryId',
-  'pipeline',
-  'certificate',
-  'credential',
-  'unreachableSince',
-  'reason',
-  'expirationDate',
-  'within',
-  '__worker_group',
-];
-
-/** The same before names beginning `__` are left behind: as metadata, groups, the bulletin and mail see an event. */
-export const WHOLE_EVENT_FIELDS: readonly string[] = [...EVENT_FIELDS, '__pipeline'];
-
 /** Variables that subject and body of a mail may name besides; templates of Cribl-compatible clients do. */
 export const MAIL_VARIABLES: readonly string[] = [
   'workspace',

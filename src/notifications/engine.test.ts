@@ -391,7 +391,7 @@ it('lets a bulletin_message target set the text of the bulletin', async () => {
 it('logs what of the bulletin failed, with the target', async () => {
   const bell: Target = {
     ...target('bell'),
-    bulletinText(event, warn) {
+    bulletinText(event, { warn }) {
       warn('message: it failed');
       return event._raw;
     },

@@ -35,9 +35,14 @@ export interface SendContext {
   readonly logFolder: string;
   /** Told when an expression failed and what is sent without it was sent. Left out, nobody is. */
   readonly warn?: (reason: string) => void;
+  /** Fields that events may have: a template that names one warns of nothing where it is missing. Left out, there are none. */
+  readonly knownFields?: ReadonlySet<string>;
   /** Told what did not arrive, where the settings want it logged. Left out, nobody is. */
   readonly logFailedRequest?: (request: FailedRequest) => void;
 }
+
+/** Where a template reports what failed, and the fields that events may have. */
+export type TemplateWarnings = Required<Pick<SendContext, 'warn'>> & Pick<SendContext, 'knownFields'>;
 
 /** What every type's settings hold. */
 export interface CommonSettings {
@@ -102,8 +107,8 @@ interface TargetDefinition<Settings extends CommonSettings> {
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** What a test that arrives cannot show of the settings; undefined for nothing. */
   testNote?(settings: Settings): string | undefined;
-  /** The bulletin's text for an event, where this type sets it. `warn` is told what of it failed. */
-  bulletinText?(event: HeadgateEvent, settings: Settings, warn: (reason: string) => void): string;
+  /** The bulletin's text for an event, where this type sets it. `warnings` get what of it failed. */
+  bulletinText?(event: HeadgateEvent, settings: Settings, warnings: TemplateWarnings): string;
   /** The heading of that text. */
   bulletinTitle?(settings: Settings): string;
   /** The severity of that text while an incident is open; undefined for the notification's. */
@@ -164,8 +169,8 @@ export interface Target {
   /** What a test that arrives cannot show of the settings; left out for nothing. */
   readonly testNote?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
-  /** Undefined where the type sets none. `warn` is told what of it failed. */
-  bulletinText(event: HeadgateEvent, warn: (reason: string) => void): string | undefined;
+  /** Undefined where the type sets none. `warnings` get what of it failed. */
+  bulletinText(event: HeadgateEvent, warnings: TemplateWarnings): string | undefined;
   /** Left out where the type sets none. */
   readonly bulletinTitle?: string;
   /** Of the text while an incident is open; left out where the notification's counts. */
@@ -205,7 +210,7 @@ export function defineTarget<Settings extends CommonSettings>(
         send: (events, context) => definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
         ...(definition.bulletinSeverity && { bulletinSeverity: definition.bulletinSeverity(settings) }),
-        bulletinText: (event, warn) => definition.bulletinText?.(event, settings, warn),
+        bulletinText: (event, warnings) => definition.bulletinText?.(event, settings, warnings),
         usesProcessIdentity: definition.usesProcessIdentity(settings),
         files: usedFiles(settings, definition.files),
       };

@@ -1,4 +1,3 @@
-import { WHOLE_EVENT_FIELDS } from '../events/system-fields.ts';
 import type { RenderedTemplate } from '../expressions/template.ts';
 
 /** Told what came of the template of a setting. */
@@ -8,13 +7,18 @@ export type TemplateReporter = (setting: string, rendered: Omit<RenderedTemplate
 const reported = new WeakMap<object, Set<string>>();
 const MAX_WARNINGS = 100;
 const MAX_NAME_LENGTH = 100;
+const NO_FIELDS: ReadonlySet<string> = new Set();
 
 /**
- * Tells `warn` of places that failed, and of variables that no event has: each once for `settings`, a hundred at most.
- * `settings` are the target's or the condition's.
+ * Calls `warn` for places that failed, and for variables that are missing and not among `knownFields`, those of events:
+ * each once for `settings`, a hundred at most. `settings` are the target's or the condition's.
  */
 export const createTemplateReporter =
-  (settings: object, warn: (reason: string) => void): TemplateReporter =>
+  (
+    settings: object,
+    warn: (reason: string) => void,
+    knownFields: ReadonlySet<string> = NO_FIELDS,
+  ): TemplateReporter =>
   (setting, { failure, missing }) => {
     const warned = reported.get(settings) ?? new Set();
     reported.set(settings, warned);
@@ -25,6 +29,6 @@ export const createTemplateReporter =
     };
     if (failure !== undefined) warnOnce(`${setting}: ${failure}`, `${failure}; nothing stands there`);
     for (const name of missing)
-      if (!WHOLE_EVENT_FIELDS.includes(name))
+      if (!knownFields.has(name))
         warnOnce(name, `unknown variable '${name.slice(0, MAX_NAME_LENGTH)}'; it is empty text`);
   };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Subject } from '../../conditions/condition.ts';
 import type { Expiry } from '../../conditions/expiration.ts';
+import { WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import type { Configuration, Declared } from '../../config/configuration.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from '../../config/operator-files.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../delivery/dispatcher.ts';
@@ -218,6 +219,7 @@ function deliveryOptions(options: WorkspaceLeaderOptions) {
     ...{ workspace, storage, http, dial, secretOf, clock, ids, random, failing },
     logger: options.logger.child({ component: 'delivery' }),
     logFolder: join(options.dataFolder, 'log'),
+    knownFields: WHOLE_EVENT_FIELDS,
     maySend: () => term.isCurrent(),
     quota: quotas && { perMinute: quotas.deliveriesPerMinute, onReached: meters.quotaReached },
     paused: removedTargets.paused(configuration().targets),

@@ -87,7 +87,12 @@ function unknownInMetadata(value: object, path: Path): ItemFinding[] {
   const metadata = childOf(value, 'metadata');
   if (!Array.isArray(metadata)) return [];
   return metadata.flatMap((entry: unknown, index) =>
-    unknownVariables(ofExpression(childOf(entry, 'value')), ON_EVENTS, [...path, 'metadata', index, 'value']),
+    unknownVariables(ofExpression(childOf(entry, 'value')), WHOLE_EVENT_FIELDS, [
+      ...path,
+      'metadata',
+      index,
+      'value',
+    ]),
   );
 }
 
@@ -108,7 +113,6 @@ const namesBy =
 
 const ofExpression = namesBy(compileExpressionOrText);
 
-const ON_EVENTS: ReadonlySet<string> = new Set(WHOLE_EVENT_FIELDS);
 
 function unknownGroupFields(value: object, known: ReadonlySet<string>, path: Path): ItemFinding[] {
   const fields = childOf(value, 'groupBy');

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Condition, conditions } from '../../conditions/index.ts';
 import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../configuration.ts';
 
 const SETTINGS = `# Headgate's own settings. Every key is optional; what stands here are examples and defaults.
@@ -55,7 +56,8 @@ const SETTINGS = `# Headgate's own settings. Every key is optional; what stands 
 #   token: \${env:METRICS_TOKEN}   # for /metrics from other machines; without it only this one may read
 `;
 
-const NOTIFICATIONS = `# Who is notified, and about what. Changes are taken up at once; a file with errors changes nothing.
+const notifications =
+  (): string => `# Who is notified, and about what. Changes are taken up at once; a file with errors changes nothing.
 
 # targets:
 #   - id: ops_hook
@@ -74,32 +76,36 @@ const NOTIFICATIONS = `# Who is notified, and about what. Changes are taken up a
 #       name: 'syslog:app'     # type:id, an id, or a pattern with *
 #       timeWindow: 60s
 
-# One of every condition on inputs:
-#   - { id: app_flood, condition: high-volume, targets: [bell], conf: { name: 'syslog:app', dataVolume: 10GB, timeWindow: 1h } }
-#   - { id: app_thin, condition: low-volume, targets: [bell], conf: { name: 'syslog:app', dataVolume: 1MB, timeWindow: 15m } }
-#   - { id: source_ill, condition: unhealthy-source, targets: [bell], conf: { name: '*', timeWindow: 5m } }
-#   - { id: app_errors, condition: source-errors, targets: [bell], conf: { name: '*', threshold: 10, timeWindow: 5m } }
-#   - { id: source_queue, condition: persistent-queue-usage-source, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
-# on outputs:
-#   - { id: archive_silent, condition: no-data-dest, targets: [bell], conf: { name: 'aws_s3:archive', timeWindow: 10m } }
-#   - { id: archive_flood, condition: high-volume-dest, targets: [bell], conf: { name: 'aws_s3:archive', dataVolume: 10GB, timeWindow: 1h } }
-#   - { id: archive_thin, condition: low-volume-dest, targets: [bell], conf: { name: 'aws_s3:archive', dataVolume: 5000 events, timeWindow: 1h } }
-#   - { id: dest_ill, condition: unhealthy-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
-#   - { id: dest_blocked, condition: backpressure-dest, targets: [bell], conf: { name: '*', timeWindow: 5m } }
-#   - { id: dest_queue, condition: persistent-queue-usage, targets: [bell], conf: { name: '*', usageThreshold: 80 } }
-#   - { id: dest_drops, condition: dropped-events, targets: [bell], conf: { name: '*', threshold: 100, timeWindow: 5m } }
-# on both:
-#   - { id: app_ratio, condition: expression, targets: [bell], conf: { name: 'syslog:app', timeWindow: 5m, expression: 'errors > 0.01 * in_events && in_events > 1000' } }
-# on pipelines, and on what expires:
-#   - { id: unreachable, condition: pipeline-unreachable, targets: [bell], conf: { name: '*', timeWindow: 60s } }
-#   - { id: certificates, condition: certificate-expiration, targets: [bell], conf: { name: '*', within: 14d } }
-#   - { id: credentials, condition: credential-expiration, targets: [bell], conf: { name: '*', within: 7d } }
-# and on what others post to /ingest/events:
-#   - { id: backup_missed, condition: heartbeat, targets: [bell], conf: { name: backup, timeWindow: 25h } }
-#   - { id: found, condition: search, targets: [bell], conf: { savedQueryId: errors, message: 'errors were found' } }
-#   - { id: alerts, condition: monitor-alerts, targets: [bell] }
-#   - { id: license, condition: license-expiration, targets: [bell] }
-`;
+${examples()}`;
+
+/** One heading for each kind of subject, in this order. */
+const HEADINGS: Readonly<Record<Condition['kind'], string>> = {
+  input: 'One of every condition on inputs:',
+  output: 'on outputs:',
+  either: 'on both:',
+  pipeline: 'on pipelines, and on what expires:',
+  certificate: 'on pipelines, and on what expires:',
+  credential: 'on pipelines, and on what expires:',
+  key: 'and on events from outside, to /ingest/events:',
+};
+
+const examples = (): string =>
+  [...new Set(Object.values(HEADINGS))]
+    .flatMap(heading => [
+      `# ${heading}`,
+      ...conditions.filter(({ kind }) => HEADINGS[kind] === heading).map(exampleLine),
+    ])
+    .map(line => `${line}\n`)
+    .join('');
+
+function exampleLine({ id: condition, example: { id, conf } }: Condition): string {
+  const settings = Object.entries(conf ?? {}).map(([key, value]) => `${key}: ${flowScalar(value)}`);
+  const shown = settings.length === 0 ? '' : `, conf: { ${settings.join(', ')} }`;
+  return `#   - { id: ${id}, condition: ${condition}, targets: [bell]${shown} }`;
+}
+
+const flowScalar = (value: string | number): string =>
+  typeof value === 'number' || /^\w[\w ]*$/.test(value) ? String(value) : `'${value}'`;
 
 /**
  * Writes the configuration files that are missing, holding comments only. Where that is not possible, as in a
@@ -109,7 +115,7 @@ export async function writeFirstFiles(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true });
     await writeNew(join(folder, SETTINGS_FILE), SETTINGS);
-    await writeNew(join(folder, NOTIFICATIONS_FILE), NOTIFICATIONS);
+    await writeNew(join(folder, NOTIFICATIONS_FILE), notifications());
   } catch {
     // Loading says what it cannot read.
   }

@@ -1,4 +1,5 @@
 import type { Description } from '../../conditions/condition.ts';
+import { WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import type { Outbox } from '../../delivery/dispatcher.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { withAttachedFields } from '../../events/outgoing.ts';
@@ -180,7 +181,11 @@ export class StoredIncidents implements Incidents {
       {
         title: target.bulletinTitle,
         severity: target.bulletinSeverity,
-        text: event => target.bulletinText(withAttachedFields(event, systemFields, instanceName()), warn),
+        text: event =>
+          target.bulletinText(withAttachedFields(event, systemFields, instanceName()), {
+            warn,
+            knownFields: WHOLE_EVENT_FIELDS,
+          }),
       },
     ];
   }

@@ -1,5 +1,6 @@
 import type { Description } from '../../conditions/condition.ts';
 import { type ExternalRule, topicOf } from '../../conditions/external.ts';
+import { WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import { EXTERNAL_HINTS } from '../../events/delivery-hints.ts';
 import { RESERVED_FIELDS } from '../../events/system-fields.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -210,7 +211,7 @@ export class ExternalRules implements RuleSource<ExternalRule> {
     if (gaps === undefined) return;
     const warn = (reason: string): void =>
       this.#options.logger.warn({ notification: notification.id, reason }, 'an expression failed');
-    createTemplateReporter(rule.conf, warn)(gaps.setting, gaps);
+    createTemplateReporter(rule.conf, warn, WHOLE_EVENT_FIELDS)(gaps.setting, gaps);
   }
 
   /** Notifies open incidents again whose `repeatInterval` is over. */

@@ -22,7 +22,11 @@ beforeEach(() => void warnings.splice(0));
 
 function configure(settings: Readonly<Record<string, unknown>> = {}) {
   const target = bulletinMessage.configure({ id: 'bell', type: 'bulletin_message', ...settings });
-  const bulletinText = (of: HeadgateEvent) => target.bulletinText(of, reason => void warnings.push(reason));
+  const bulletinText = (of: HeadgateEvent) =>
+    target.bulletinText(of, {
+      warn: reason => void warnings.push(reason),
+      knownFields: new Set(['bytes']),
+    });
   return { ...target, bulletinText };
 }
 
@@ -86,7 +90,7 @@ test('whatever an event holds, the text says something of it and no more than a 
   fc.assert(
     fc.property(anyEvent, fc.constantFrom(...messages), (of, message) => {
       const target = bulletinMessage.configure({ id: 'bell', type: 'bulletin_message', message });
-      const text = target.bulletinText(of, () => {}) ?? '';
+      const text = target.bulletinText(of, { warn: () => {} }) ?? '';
       const lines = [of.cribl_host, of.cribl_pipe].filter(value => value !== undefined).join('');
       expect(Buffer.byteLength(text)).toBeLessThan(64 * 1024 + Buffer.byteLength(lines) + 100);
       if (/\S/u.test(of._raw)) expect(text).toMatch(/\S/u);

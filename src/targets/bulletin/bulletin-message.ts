@@ -6,7 +6,7 @@ import { renderTemplate, type Template } from '../../expressions/template.ts';
 import { withAliases } from '../../lib/aliases.ts';
 import { truncateToBytes } from '../../lib/text.ts';
 import { templateSetting } from '../declarations.ts';
-import { commonSettings, defineTarget } from '../target.ts';
+import { commonSettings, defineTarget, type TemplateWarnings } from '../target.ts';
 import { createTemplateReporter } from '../template-warnings.ts';
 
 const schema = withAliases(
@@ -39,8 +39,8 @@ export const bulletinMessage = defineTarget({
   files: [],
   concurrency: () => 1,
   send: async () => ({ kind: 'sent' }),
-  bulletinText: (event, settings, warn) =>
-    [textOf(event, settings, warn), ...systemFieldLines(event)].join('\n'),
+  bulletinText: (event, settings, warnings) =>
+    [textOf(event, settings, warnings), ...systemFieldLines(event)].join('\n'),
   bulletinTitle: settings => settings.title,
   bulletinSeverity: settings => settings.severity,
 });
@@ -52,10 +52,10 @@ const MAX_BYTES = 64 * 1024;
 function textOf(
   event: HeadgateEvent,
   settings: { readonly message: Template },
-  warn: (reason: string) => void,
+  { warn, knownFields }: TemplateWarnings,
 ): string {
   const { text, failure, missing } = renderTemplate(settings.message, event);
-  createTemplateReporter(settings, warn)('message', { failure: undefined, missing });
+  createTemplateReporter(settings, warn, knownFields)('message', { failure: undefined, missing });
   if (failure === undefined && /\S/u.test(text)) return text;
   warn(`message: ${failure ?? 'it gives an empty text'}; the text of the event is shown`);
   return truncateToBytes(event._raw, MAX_BYTES);

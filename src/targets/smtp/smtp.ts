@@ -56,7 +56,7 @@ export const smtp = defineTarget({
       };
     const before = restIn(context);
     const { deliveryId, clock } = context;
-    const report = createTemplateReporter(settings, context.warn ?? ignore);
+    const report = createTemplateReporter(settings, context.warn ?? ignore, context.knownFields);
     const whole = composeMail(events, { from: settings.from, conf, deliveryId, now: clock.now(), report });
     const envelope = { ...whole.envelope, to: [...(before?.deferred ?? whole.envelope.to)] };
     const end = await attempt({ ...whole, envelope }, settings, context);

@@ -74,7 +74,7 @@ export const noData = defineNoData({
   kind: 'input',
   metric: 'total.in_bytes',
   does: 'is receiving',
-  example: { id: 'source_silent', conf: { name: '*', timeWindow: '10m' } },
+  example: { id: 'app_silent', conf: { name: 'syslog:app', timeWindow: '60s' } },
 });
 
 export const noDataDest = defineNoData({

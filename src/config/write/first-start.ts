@@ -89,11 +89,14 @@ const HEADINGS: Readonly<Record<Condition['kind'], string>> = {
   key: 'and on events from outside, to /ingest/events:',
 };
 
+/** The first condition is shown in full above them. */
+const [, ...others] = conditions;
+
 const examples = (): string =>
   [...new Set(Object.values(HEADINGS))]
     .flatMap(heading => [
       `# ${heading}`,
-      ...conditions.filter(({ kind }) => HEADINGS[kind] === heading).map(exampleLine),
+      ...others.filter(({ kind }) => HEADINGS[kind] === heading).map(exampleLine),
     ])
     .map(line => `${line}\n`)
     .join('');

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { columnsOf } from '../queries.ts';
-import type { Database, DeliveryTable, DeliveryGroupTable } from '../tables.ts';
+import type { Database, DeliveryGroupTable, DeliveryTable } from '../tables.ts';
 import { DELIVERY_COLUMNS, selectDeliveries } from './deliveries.ts';
 
 export type GroupRow = Omit<DeliveryGroupTable, 'workspace'>;

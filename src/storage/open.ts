@@ -48,6 +48,7 @@ function createStorage(backend: Backend, { onBatch = () => {}, clock, logger }: 
   const bus = createBus<CommittedChange>(error =>
     logger.error({ reason: reasonOf(error) }, 'a listener to committed changes failed'),
   );
+  const publish = (change: CommittedChange): void => bus.publish(change);
   const mutex = createMutex();
   async function run(plans: Parameters<Backend['run']>[0]) {
     const begun = clock.monotonic();
@@ -55,8 +56,8 @@ function createStorage(backend: Backend, { onBatch = () => {}, clock, logger }: 
     onBatch(plans.length, clock.monotonic() - begun);
     return refusals;
   }
-  const commitQueue = createCommitQueue(mutex, run, bus.publish);
-  const transaction = runTransactions(mutex, backend, { clock, publish: bus.publish });
+  const commitQueue = createCommitQueue(mutex, run, publish);
+  const transaction = runTransactions(mutex, backend, { clock, publish });
   const leaseMutex = backend.leaseWriter === undefined ? mutex : createMutex();
   const leaseOptions = {
     leaseClock,
@@ -76,7 +77,7 @@ function createStorage(backend: Backend, { onBatch = () => {}, clock, logger }: 
   async function close(): Promise<void> {
     await commitQueue.drained();
     await leaseMutex.idle();
-    await mutex.run(backend.close);
+    await mutex.run(() => backend.close());
   }
 
   return {
@@ -94,17 +95,17 @@ function createStorage(backend: Backend, { onBatch = () => {}, clock, logger }: 
       ...leaseOptions,
       async onChange(db, changes) {
         await backend.notify(db, changes);
-        changes.forEach(bus.publish);
+        changes.forEach(publish);
       },
     }),
     nodes: nodeStore(leaseOptions),
     subscribe(listener) {
       assertOpen();
-      if (!isListening) backend.listen(bus.publish);
+      if (!isListening) backend.listen(publish);
       isListening = true;
       return bus.subscribe(listener);
     },
-    size: backend.size,
+    size: () => backend.size(),
     close() {
       closing ??= close();
       return closing;

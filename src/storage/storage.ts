@@ -284,15 +284,16 @@ export function createTransaction(db: Kysely<Database>, onChange: OnChange): Tra
     onChange({ workspace: '*', resource, id });
     return written;
   };
+  const users = userStore(db);
   return {
     ...organizationTransaction(db, recordChange),
     ...credentialTransaction(db, recordChange),
     in: workspace => workspaceTransaction(db, workspace, onChange),
-    countUsers: userStore(db).count,
+    countUsers: () => users.count(),
     incrementUserChanges: () => incrementUserChanges(db),
-    userById: userStore(db).byId,
-    userByName: userStore(db).byName,
-    userByIdentity: userStore(db).byIdentity,
+    userById: id => users.byId(id),
+    userByName: username => users.byName(username),
+    userByIdentity: (issuer, subject) => users.byIdentity(issuer, subject),
     countEnabledAdmins: () => countEnabledAdmins(db),
     addUser: user => recordChange('users', user.id, addUser(db, user)),
     updateUser: user => recordChange('users', user.id, updateUser(db, user)),

@@ -72,7 +72,7 @@ export function createHttpClient(options: Options): HttpClient {
       const proxy = request.proxied ? options.proxies?.proxyFor(url) : undefined;
       return exchange({ agents, url, proxy }, request, options.clock);
     },
-    close: agents.close,
+    close: () => agents.close(),
   };
 }
 

@@ -60,7 +60,7 @@ export async function openPostgres(
     }
   }
 
-  const reader = new Kysely<Database>({ dialect: postgresDialect(readerPool.borrow, explain) });
+  const reader = new Kysely<Database>({ dialect: postgresDialect(() => readerPool.borrow(), explain) });
 
   return {
     reader,

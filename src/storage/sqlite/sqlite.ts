@@ -55,13 +55,14 @@ export async function openSqlite(file: string, logger: Logger): Promise<Backend>
   const folder = dirname(file);
   const explain = (failure: WorkerFailure): AppError => explainFailure(failure, file, folder);
   await createDataFolder(folder);
-  const { writerClient, readerClient, close } = startWorkers({ script: WORKER, file, explain, logger });
+  const workers = startWorkers({ script: WORKER, file, explain, logger });
+  const { writerClient, readerClient } = workers;
   const writer = new Kysely<Database>({ dialect: sqliteDialect(writerClient) });
   try {
     await writerClient.call({ kind: 'open-writer', database: file, lock: join(folder, 'lock') });
     await assertDurable(writer, file);
   } catch (error) {
-    await close();
+    await workers.close();
     throw error;
   }
   const reader = new Kysely<Database>({ dialect: sqliteDialect(readerClient) });
@@ -82,6 +83,6 @@ export async function openSqlite(file: string, logger: Logger): Promise<Backend>
     async openReader() {
       await readerClient.call({ kind: 'open-reader', database: file });
     },
-    close,
+    close: () => workers.close(),
   };
 }

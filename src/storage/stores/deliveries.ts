@@ -174,10 +174,11 @@ const selectWaiting = (
   filter: Pick<DeliveryFilter, 'target'> = {},
 ) => selectDeliveries(db, workspace, filter).where('state', '=', sql.lit('waiting'));
 
-const hasNoneWaitingBefore = ({ not, exists, selectFrom }: ExpressionBuilder<Database, 'deliveries'>) =>
-  not(
-    exists(
-      selectFrom('deliveries as earlier')
+const hasNoneWaitingBefore = (eb: ExpressionBuilder<Database, 'deliveries'>) =>
+  eb.not(
+    eb.exists(
+      eb
+        .selectFrom('deliveries as earlier')
         .whereRef('earlier.workspace', '=', 'deliveries.workspace')
         .whereRef('earlier.incident_id', '=', 'deliveries.incident_id')
         .whereRef('earlier.target', '=', 'deliveries.target')

@@ -124,9 +124,7 @@ export function leaseStore({ leaseClock, reader, write, onChange }: LeaseOptions
               epoch: sql`leases.epoch + case when leases.owner <> ${owner} or ${isOver} then 1 else 0 end`,
               until: sql`excluded.until`,
             });
-            return isExclusive
-              ? update
-              : update.where(({ or, eb }) => or([eb('leases.owner', '=', owner), isOver]));
+            return isExclusive ? update : update.where(eb => eb.or([eb('leases.owner', '=', owner), isOver]));
           })
           .returning(['name', 'owner', 'epoch'])
           .executeTakeFirst();

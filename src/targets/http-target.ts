@@ -95,7 +95,7 @@ const MAX_SHOWN_BYTES = 2048;
 export interface HttpExchange {
   readonly url: string;
   readonly retries: RetrySettings;
-  /** What must not be shown although the receiver may echo it. */
+  /** Texts that are never shown, though the receiver may echo them. */
   readonly secrets: readonly string[];
   /** Epoch milliseconds, for a Retry-After that is a date. */
   readonly now: number;
@@ -145,13 +145,13 @@ export async function sendRequest(
 const isTransient = (status: number): boolean =>
   [408, 425, 429].includes(status) || (status >= 500 && status <= 599 && status !== 501 && status !== 505);
 
-/** What says nothing of the receiver: it does not like this one message. RFC 9110 section 15.5, RFC 6585 section 5. */
+/** The receiver refuses this one message, and may take others. RFC 9110 section 15.5, RFC 6585 section 5. */
 const MESSAGE_STATUSES: readonly number[] = [400, 413, 415, 422, 431];
 
-/** A certificate is mended by a person: three tries within the time that takes. */
+/** A person has to replace a certificate: three attempts within the time that takes. */
 export const CERTIFICATE_RETRIES: RetrySchedule = { kind: 'listed', delays: [0, 300_000, 1_800_000] };
 
-/** What the operator can do about a refusal. */
+/** By status, what the operator can do about a refusal. */
 const REMEDIES: Readonly<Record<number, string>> = {
   401: '; check the authentication settings',
   403: '; check the authentication settings',
@@ -160,7 +160,7 @@ const REMEDIES: Readonly<Record<number, string>> = {
   410: '; the receiver is gone for good, remove or change the target',
 };
 
-/** What an answer means for the delivery: the one place that classes HTTP statuses. */
+/** Classifies an answer: the one place that knows HTTP statuses. */
 export function classifyAnswer(answer: HttpAnswer, exchange: HttpExchange): Outcome {
   const { status } = answer;
   if (status >= 200 && status <= 299) return { kind: 'sent', httpStatus: status };
@@ -187,7 +187,7 @@ export function classifyAnswer(answer: HttpAnswer, exchange: HttpExchange): Outc
   };
 }
 
-/** What is kept of an answer: its first 2 KB, without what is secret. */
+/** The first 2 KB of an answer, secrets masked. */
 export function redactedAnswer(
   { body, status }: HttpAnswer,
   exchange: Pick<HttpExchange, 'secrets' | 'url'>,

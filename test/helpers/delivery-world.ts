@@ -42,7 +42,7 @@ async function openDeliveryWorld() {
   /** Messages of warnings and errors. */
   const logged: string[] = [];
   const log = (_: object, message: string): void => void logged.push(message);
-  /** What stands in for reads of the store, what the disk says to every write, and what is set. */
+  /** Replacements for reads of the store, the refusal of every write, and settings. */
   const controls: {
     readEvents?: EventStore['byIds'];
     readWaiting?: DeliveryStore['waiting'];
@@ -52,7 +52,7 @@ async function openDeliveryWorld() {
     mostWaiting: number;
     failing: Readonly<Record<string, FailingState>>;
     paused: Readonly<Record<string, number>>;
-    /** Deliveries that all lanes may begin in a minute; undefined for any number. */
+    /** Deliveries that all workers may begin in a minute; undefined for any number. */
     perMinute: number | undefined;
     /** As real clocks do: what passes from one reading to the next, and by how much timers are early, in ms. */
     readingMs: number;
@@ -123,7 +123,7 @@ async function openDeliveryWorld() {
     });
   }
 
-  /** A target that answers as told; undefined means that it does not answer until the attempt is aborted. */
+  /** A target that answers as `answer` says; undefined means that it does not answer until the attempt is aborted. */
   function target(
     id: string,
     answer: (
@@ -199,7 +199,7 @@ async function openDeliveryWorld() {
 
 export type DeliveryWorld = Awaited<ReturnType<typeof openDeliveryWorld>>;
 
-/** Lanes over a real store, made anew for each test, with targets that answer as told. */
+/** A dispatcher over a real store, created for each test, with targets that answer as the test says. */
 export function deliveryWorld(): DeliveryWorld {
   let world: DeliveryWorld | undefined;
   beforeEach(async () => {

@@ -67,7 +67,7 @@ const openid = z.strictObject({
   strict: z.boolean().default(false).describe('Refuse users in no group of `mapping`.'),
 });
 
-/** How people come in. */
+/** How users sign in. */
 export const authSchema = z.strictObject({
   type: z
     .enum(['local', 'openid'])

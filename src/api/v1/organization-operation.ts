@@ -9,7 +9,7 @@ import type { Method } from '../operation.ts';
 export const ORGANIZATIONS_PREFIX = '/v1/organizations';
 
 /** The parts of a request that a verb can use. */
-export interface OrganizationInput {
+interface OrganizationInput {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;

@@ -31,9 +31,9 @@ const PAGE = [
 
 /** The page of the login service. */
 const SIGN_IN = [
-  html('/', 'hand-over.html'),
-  html('/sign-in', 'hand-over.html'),
-  script('hand-over.js'),
+  html('/', 'login-service.html'),
+  html('/sign-in', 'login-service.html'),
+  script('login-service.js'),
   ...COMMON,
 ];
 

@@ -27,8 +27,8 @@ export type WorkspaceOf = (request: Pick<FastifyRequest, 'host'>) => ServedWorks
 /** Throws `unavailable` in a process that does not lead. */
 export const ingestEndpointOf = ({
   monitor,
-  context: house,
+  context,
 }: Pick<ServedWorkspace, 'monitor' | 'context'>): IngestEndpoint => ({
   monitor: monitor(),
-  ingestTokens: house.ingestTokens,
+  ingestTokens: context.ingestTokens,
 });

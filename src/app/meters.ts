@@ -10,35 +10,34 @@ import type { Storage } from '../storage/storage.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import type { RetentionKind } from '../storage/stores/retention.ts';
 
-/** Seconds. */
+/** In seconds. */
 const COMMIT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 const ATTEMPT_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const BATCH_BUCKETS = [1, 2, 5, 10, 25, 50, 100, 250, 500];
 const MOST_TARGETS = 1000;
 
-/** What counts what happens in a workspace. Each room tells of its part, through a hook of that room's own. */
 export interface Meters {
-  /** An attempt of a delivery was booked. */
+  /** Counts an attempt of a delivery whose result was recorded. */
   attemptSettled(
     row: Pick<DeliveryRow, 'target'>,
     settlement: SettleOperation,
     durationMs: number | null,
   ): void;
-  /** A delivery was skipped because too many wait for its target. */
+  /** Counts a delivery that was skipped because too many wait for its target. */
   dropped(row: Pick<DeliveryRow, 'target'>): void;
-  /** Deliveries begin to wait for the quota of the workspace. */
+  /** Counts that deliveries begin to wait for the quota of the workspace. */
   quotaReached(): void;
-  /** An event of a notification is on disk. */
+  /** Counts an event of a notification that is on disk. */
   eventWritten(event: HeadgateEvent): void;
   removed(kind: RetentionKind, rows: number): void;
   readonly pipelines: PipelineMeter;
-  /** What a pipeline pushed was refused; '(unknown)' for a sender whose token nobody knows. */
+  /** Counts a refused push; the pipeline is '(unknown)' for a sender with an unknown token. */
   ingestRefused(pipeline: string, code: ErrorCode): void;
 }
 
 const OUTCOMES = { waiting: 'retry', exhausted: 'retry', sent: 'sent', refused: 'refused' } as const;
 
-/** Counts in a workspace. Each room reports its part through a hook of its own. */
+/** Each room reports its part through a hook of its own. */
 export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meters {
   const deliveryMeters = createDeliveryMeters(metrics, clock);
   const transitions = metrics.counter({
@@ -168,7 +167,7 @@ export function createBatchMeter(metrics: Metrics): (operations: number, ms: num
   };
 }
 
-/** The storage, with what waits for it counted. */
+/** Measures how long commits take, and how many wait. */
 export function meteredStorage(storage: Storage, metrics: Metrics, clock: Pick<Clock, 'monotonic'>): Storage {
   let waiting = 0;
   metrics.gauge(
@@ -214,7 +213,7 @@ export function meteredStorage(storage: Storage, metrics: Metrics, clock: Pick<C
 
 const codeIn = (error: unknown): string => (error instanceof AppError ? error.code : 'internal');
 
-/** The face of `auth`, with its refusals counted. */
+/** Counts logins and refused tokens. */
 export function meteredIdentity(identity: Identity, metrics: Metrics): Identity {
   const logins = metrics.counter({
     name: 'headgate_logins_total',

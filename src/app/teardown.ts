@@ -1,10 +1,10 @@
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** What must end, in the order it began. */
+/** Parts that must be stopped, in the order in which they were started. */
 export interface Teardown {
   add(name: string, end: () => Promise<void> | void): void;
-  /** Ends all in reverse; one that fails does not keep the others. A second call waits for the first. */
+  /** Stops all in reverse; a failing part does not keep the others. A second call waits for the first. */
   run(): Promise<void>;
 }
 

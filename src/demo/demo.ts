@@ -30,7 +30,7 @@ pipelines:
 
 export const notificationsYml = ({
   viewer,
-}: Addresses): string => `# Who is told, and when. A saved change is taken over at once.
+}: Addresses): string => `# Who is notified, and when. A saved change takes effect at once.
 
 targets:
   - id: viewer            # any HTTP address; here the demo's own webhook viewer
@@ -44,7 +44,7 @@ targets:
     type: notifications_log
 
 notifications:
-  # One input by its name: told when it goes silent, and when it is back.
+  # One input by its name: notified when it goes silent, and when it is back.
   - id: app_silent
     condition: no-data
     targets: [viewer, bulletin, log]
@@ -63,7 +63,7 @@ notifications:
       name: http_server:*
       timeWindow: 5s
 
-  # Told again while it lasts.
+  # Repeated while it lasts.
   - id: orders_silent
     condition: no-data
     targets: [viewer, log]

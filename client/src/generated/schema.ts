@@ -24,7 +24,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether the server works: 200 when it does, 420 when it does not */
+        /** Report whether the server works: 200 when it does, 420 when it does not */
         get: operations["health.get"];
         put?: never;
         post?: never;
@@ -61,7 +61,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell who calls and what they may do */
+        /** Get the caller and what they may do */
         get: operations["auth.me"];
         put?: never;
         post?: never;
@@ -1015,7 +1015,7 @@ export interface paths {
         /** List the local users by name */
         get: operations["users.list"];
         put?: never;
-        /** Add a user, who must choose another password at the first login unless told otherwise */
+        /** Add a user, who must choose another password at the first login unless the body says otherwise */
         post: operations["users.create"];
         delete?: never;
         options?: never;
@@ -1226,7 +1226,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the branch that is in force */
+        /** Get the active branch */
         get: operations["versions.currentBranch"];
         put?: never;
         post?: never;
@@ -1243,7 +1243,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the branch that is in force, in a group */
+        /** Get the active branch, in a group */
         get: operations["versions.currentBranchInGroup"];
         put?: never;
         post?: never;
@@ -1362,7 +1362,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell that versions are kept, and nowhere else */
+        /** Report that versions are kept, and nowhere else */
         get: operations["versions.info"];
         put?: never;
         post?: never;
@@ -1379,7 +1379,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell that versions are kept, and nowhere else, in a group */
+        /** Report that versions are kept, and nowhere else, in a group */
         get: operations["versions.infoInGroup"];
         put?: never;
         post?: never;
@@ -1430,7 +1430,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell which files are not in force because of errors; nothing else ever waits */
+        /** List the files that are not active because of errors; nothing else is ever pending */
         get: operations["versions.status"];
         put?: never;
         post?: never;
@@ -1447,7 +1447,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell which files are not in force because of errors; nothing else ever waits, in a group */
+        /** List the files that are not active because of errors; nothing else is ever pending, in a group */
         get: operations["versions.statusInGroup"];
         put?: never;
         post?: never;
@@ -1532,7 +1532,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether the files on disk are in force, with every error */
+        /** Report whether the files on disk are active, with every error */
         get: operations["configuration.status"];
         put?: never;
         post?: never;
@@ -1552,7 +1552,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell what is wrong with texts of files; nothing is changed
+         * Check texts of files and list their errors; nothing is changed
          * @description A file that is not named counts as it stands on disk. References are not looked up.
          */
         post: operations["configuration.check"];
@@ -1569,7 +1569,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the texts of the configuration in force, secrets masked */
+        /** Get the texts of the active configuration, secrets masked */
         get: operations["configuration.export"];
         /**
          * Put texts in the place of those of their names; all of them take effect or none
@@ -1598,7 +1598,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the settings that are sent, in the file and in force
+         * Change the settings that are sent, in the file and at once
          * @description Maps are merged, null takes back to the default, and everything else replaces. What waits for a restart, or is set by the environment or a flag, is answered in notes.
          */
         patch: operations["settings.update"];
@@ -1619,7 +1619,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change how people sign in, in the file and in force
+         * Change how people sign in, in the file and at once
          * @description Maps are merged, null takes back to the default, and everything else replaces.
          */
         patch: operations["authSettings.update"];
@@ -1632,7 +1632,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell what the server runs on */
+        /** Get what the server runs on */
         get: operations["system.info"];
         put?: never;
         post?: never;
@@ -1736,7 +1736,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take events of posted conditions; all of them or none, answered when what follows is on disk */
+        /** Take external events; all of them or none, answered when what follows is on disk */
         post: operations["ingest.events"];
         delete?: never;
         options?: never;
@@ -1752,7 +1752,7 @@ export interface components {
             id: string;
             /** Format: date-time */
             time: string;
-            /** @description Name of whoever did it; empty when nobody knows. */
+            /** @description Name of the actor; empty when unknown. */
             actor: string;
             /** @description The operation, as in `users.update`. */
             action: string;
@@ -1769,31 +1769,31 @@ export interface components {
         };
         AuthSettings: {
             /**
-             * @description For clients of the family: a wrong password is never tried elsewhere.
+             * @description For Cribl-compatible clients: a wrong password is never tried elsewhere.
              * @default false
              * @constant
              */
             fallbackBadLogin: false;
             /**
-             * @description For clients of the family: no directory is asked.
+             * @description For Cribl-compatible clients: no directory is asked.
              * @default
              * @constant
              */
             host: "";
             /**
-             * @description For clients of the family: no directory is asked.
+             * @description For Cribl-compatible clients: no directory is asked.
              * @default 0
              * @constant
              */
             port: 0;
             /**
-             * @description For clients of the family: no directory is asked.
+             * @description For Cribl-compatible clients: no directory is asked.
              * @default false
              * @constant
              */
             ssl: false;
             /**
-             * @description For clients of the family: nobody is filtered but by groups.
+             * @description For Cribl-compatible clients: nobody is filtered but by groups.
              * @default
              * @constant
              */
@@ -1882,7 +1882,7 @@ export interface components {
             keyLifetime: string;
             /** @description May be sent back and is ignored. */
             headgate?: {
-                /** @description Settings that are in force otherwise than the file says, and why. */
+                /** @description Settings whose active value differs from the file, and why. */
                 notes: {
                     /** @description Of the setting, as in `api.port`. */
                     path: string;
@@ -2140,11 +2140,11 @@ export interface components {
         };
         ConfigurationStatus: {
             /**
-             * @description Whether the files on disk are in force.
+             * @description `ok` while the files on disk are active.
              * @enum {string}
              */
             state: "ok" | "error";
-            /** @description When the configuration in force was read. */
+            /** @description When the active configuration was read. */
             loadedAt: string | null;
             /** @description What keeps it from taking effect. */
             readonly errors: {
@@ -2285,7 +2285,7 @@ export interface components {
             incidentId: string;
             eventId: string;
             /**
-             * @description Whether it tells the alarm or its end.
+             * @description Whether it reports the alarm or its end.
              * @enum {string}
              */
             status: "ALARM" | "OK";
@@ -2329,7 +2329,7 @@ export interface components {
             incidentId: string;
             eventId: string;
             /**
-             * @description Whether it tells the alarm or its end.
+             * @description Whether it reports the alarm or its end.
              * @enum {string}
              */
             status: "ALARM" | "OK";
@@ -2442,7 +2442,7 @@ export interface components {
              * @enum {string}
              */
             event: "incidents" | "deliveries" | "messages" | "versions" | "components";
-            /** @description Which of them; `*` when it is many, or nobody can tell. */
+            /** @description Id of the object; `*` for many, or when unknown. */
             id: string;
         };
         /** @description Lines of JSON, text before the first { is cut. */
@@ -2450,7 +2450,7 @@ export interface components {
         ImpstatsTaken: {
             /** @description How many were taken. They are in memory, not on disk. */
             accepted: number;
-            /** @description Lines and objects that tell nothing of an input or output. */
+            /** @description Lines and objects about no input or output. */
             ignored: number;
         };
         Incident: {
@@ -2470,9 +2470,9 @@ export interface components {
             /** @description Why it was closed without its condition having ended. */
             closeReason?: string;
             severity: string;
-            /** @description What people were told last. */
+            /** @description Text of the last event. */
             text: string;
-            /** @description The incident on its pipeline whose targets were told nothing of this one as long as it was open. */
+            /** @description The incident on its pipeline that inhibited this one: its targets got nothing of this one while it was open. */
             heldBy?: string;
         };
         IngestToken: {
@@ -2539,7 +2539,7 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                /** @description Epoch ms of the last sign of life; 0 before the first, as Cribl-compatible clients read numbers only. */
                 timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
@@ -2610,7 +2610,7 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                /** @description Epoch ms of the last sign of life; 0 before the first, as Cribl-compatible clients read numbers only. */
                 timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
@@ -3221,7 +3221,7 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                /** @description Epoch ms of the last sign of life; 0 before the first, as Cribl-compatible clients read numbers only. */
                 timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
@@ -3292,7 +3292,7 @@ export interface components {
                     Red: number;
                     Unknown: number;
                 };
-                /** @description Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only. */
+                /** @description Epoch ms of the last sign of life; 0 before the first, as Cribl-compatible clients read numbers only. */
                 timestamp: number;
                 /** @description Totals since it was first seen, and gauges as they are now. */
                 metrics: {
@@ -3570,7 +3570,7 @@ export interface components {
         PointsTaken: {
             /** @description How many were taken. They are in memory, not on disk. */
             accepted: number;
-            /** @description How many tell nothing of an input or output. */
+            /** @description How many are about no input or output. */
             ignored: number;
         };
         PolicyRule: {
@@ -3650,7 +3650,7 @@ export interface components {
         Replay: {
             /** @description How many wait again; the ends that were skipped for their sake among them. */
             requeued: number;
-            /** @description How many were left alone: their target has got later news of the incident since. */
+            /** @description How many were left alone: their target has got a later change of the incident since. */
             overtaken: number;
         };
         ReplayRequest: {
@@ -3747,7 +3747,7 @@ export interface components {
                  */
                 final: boolean;
             }[];
-            /** @description The same as routes, for clients of the family. */
+            /** @description The same as routes, for Cribl-compatible clients. */
             rules?: {
                 /** @description Expression over the event; the route is taken when it is true. */
                 filter: string;
@@ -4024,13 +4024,13 @@ export interface components {
                     [key: string]: string;
                 };
                 /**
-                 * @description For clients of the family: always false.
+                 * @description For Cribl-compatible clients: always false.
                  * @default false
                  * @constant
                  */
                 disabled: false;
                 /**
-                 * @description For clients of the family; cannot be changed here.
+                 * @description For Cribl-compatible clients; cannot be changed here.
                  * @default {
                  *       "disabled": true
                  *     }
@@ -4723,7 +4723,7 @@ export interface components {
                 token?: string;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {
              *       "upgrade": "false",
              *       "intercom": false
@@ -4733,7 +4733,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {
              *       "count": 1,
              *       "minimum": 1,
@@ -4744,7 +4744,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {
              *       "useEnvVars": false
              *     }
@@ -4753,7 +4753,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {
              *       "drainTimeout": 10000
              *     }
@@ -4762,7 +4762,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {
              *       "enabled": false
              *     }
@@ -4771,49 +4771,49 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {}
              */
             sni: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {}
              */
             pii: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {}
              */
             upgradeSettings: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {}
              */
             upgradeGroupSettings: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {}
              */
             backups: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {}
              */
             rollback: {
                 [key: string]: unknown;
             };
             /**
-             * @description For clients of the family; cannot be changed here.
+             * @description For Cribl-compatible clients; cannot be changed here.
              * @default {}
              */
             tls: {
@@ -4821,7 +4821,7 @@ export interface components {
             };
             /** @description May be sent back and is ignored. */
             headgate?: {
-                /** @description Settings that are in force otherwise than the file says, and why. */
+                /** @description Settings whose active value differs from the file, and why. */
                 notes: {
                     /** @description Of the setting, as in `api.port`. */
                     path: string;
@@ -5471,7 +5471,7 @@ export interface components {
             responseHonorRetryAfterHeader: boolean;
             /**
              * Format: password
-             * @description The same as slackUrl, for clients of the family.
+             * @description The same as slackUrl, for Cribl-compatible clients.
              */
             url?: string;
             status?: {
@@ -5684,11 +5684,11 @@ export interface components {
                 /** @description Certificates of your own authority as PEM, beside the known ones: `${file:/path}`. */
                 ca?: string;
             };
-            /** @description The same as smtpUsername, for clients of the family. */
+            /** @description The same as smtpUsername, for Cribl-compatible clients. */
             username?: string;
             /**
              * Format: password
-             * @description The same as smtpPassword, for clients of the family.
+             * @description The same as smtpPassword, for Cribl-compatible clients.
              */
             password?: string;
             status?: {
@@ -5906,7 +5906,7 @@ export interface components {
              */
             rejectUnauthorized: boolean;
             /**
-             * @description The same as allowList, for clients of the family.
+             * @description The same as allowList, for Cribl-compatible clients.
              * @default []
              */
             allowlist?: string[];

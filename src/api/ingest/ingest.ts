@@ -64,7 +64,7 @@ const impstatsOperation: Operation = {
       name: 'ImpstatsTaken',
       schema: z.object({
         accepted,
-        ignored: z.int().min(0).describe('Lines and objects that tell nothing of an input or output.'),
+        ignored: z.int().min(0).describe('Lines and objects about no input or output.'),
       }),
     },
   },
@@ -78,7 +78,7 @@ const eventsOperation: Operation = {
   ...ingestRoute,
   id: 'ingest.events',
   path: '/ingest/events',
-  summary: 'Take events of posted conditions; all of them or none, answered when what follows is on disk',
+  summary: 'Take external events; all of them or none, answered when what follows is on disk',
   query: {},
   body: { kind: 'whole', shape: { name: 'PostedEvents', schema: externalEventsSchema }, isRequired: true },
   answer: {

@@ -44,7 +44,7 @@ export const remoteWriteOperation: Operation = {
       name: 'PointsTaken',
       schema: z.object({
         accepted: z.int().min(0).describe('How many were taken. They are in memory, not on disk.'),
-        ignored: z.int().min(0).describe('How many tell nothing of an input or output.'),
+        ignored: z.int().min(0).describe('How many are about no input or output.'),
       }),
     },
   },

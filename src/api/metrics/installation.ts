@@ -18,7 +18,7 @@ export function describeConfiguration(
   metrics.gauge(
     {
       name: 'headgate_configuration_ok',
-      help: '1 while the files on disk are in force, 0 while they have errors.',
+      help: '1 while the files on disk are active, 0 while they have errors.',
       labels: [],
     },
     set => set({}, configurationStatus().state === 'ok' ? 1 : 0),
@@ -26,7 +26,7 @@ export function describeConfiguration(
   metrics.gauge(
     {
       name: 'headgate_configuration_loaded_timestamp_seconds',
-      help: 'When the configuration in force was read.',
+      help: 'When the active configuration was read.',
       labels: [],
     },
     set => set({}, Date.parse(configuration().loadedAt) / 1000),
@@ -34,7 +34,7 @@ export function describeConfiguration(
   metrics.gauge(
     {
       name: 'headgate_configuration_warnings',
-      help: 'Warnings about the configuration in force.',
+      help: 'Warnings about the active configuration.',
       labels: [],
     },
     set => set({}, configurationStatus().warnings.length),

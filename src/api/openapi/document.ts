@@ -18,7 +18,7 @@ export interface RecordedExample {
 const JSON_TYPE = 'application/json';
 
 const INTRODUCTION =
-  'Who may manage data pipelines, how their inputs and outputs are, and who is told when data stops. ' +
+  'Who may manage data pipelines, how their inputs and outputs are, and who is notified when data stops. ' +
   'Every request needs a token but the login and the health.';
 
 const SECURITY_SCHEMES = {

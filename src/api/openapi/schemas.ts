@@ -69,7 +69,7 @@ function described(
   const { properties } = plain;
   const others = Object.entries(also).map(([name, key]) => {
     const same = isMap(properties[key]) ? properties[key] : {};
-    return [name, { ...same, description: `The same as ${key}, for clients of the family.` }];
+    return [name, { ...same, description: `The same as ${key}, for Cribl-compatible clients.` }];
   });
   const added = Object.entries(adds).map(([name, own]) => [name, jsonSchemaOf(own, view)]);
   return { ...plain, properties: { ...properties, ...Object.fromEntries([...others, ...added]) } };

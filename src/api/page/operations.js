@@ -1,7 +1,7 @@
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const IN_GROUP = /InGroup$/;
 
-/** The operations of the document, each with what is said of it; the same in a group is told beside it. */
+/** The operations of the document with their details; the variant in a group is listed beside its operation. */
 export function operationsOf({ paths }) {
   const all = Object.entries(paths).flatMap(([path, item]) =>
     METHODS.filter(method => item[method]).map(method => operationOf(path, method, item)),

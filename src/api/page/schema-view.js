@@ -1,6 +1,6 @@
 import { element } from './drawing.js';
 
-/** A schema as a list of its keys; what lies deeper is drawn when it is opened, so that schemas may hold themselves. */
+/** Draws a schema as a list of its keys. Nested keys are drawn when they are opened, so that schemas may contain themselves. */
 export function schemaView(document, schema) {
   const list = element('ul', 'keys');
   const { keys } = partsOf(document, schema);
@@ -62,7 +62,7 @@ function partsOf(document, given) {
   return { keys, type: typeOf(schema), description };
 }
 
-/** Kinds of a thing are told apart by their `type`. */
+/** Variants are distinguished by their `type`. */
 const kindOf = ({ title, type, properties }) => properties?.type?.const ?? title ?? String(type ?? '');
 
 function typeOf({ title, type, format, enum: values, const: only, additionalProperties }) {

@@ -18,7 +18,7 @@ export const signIn = (username, password) =>
 /** Ends the session. Throws `ApiError` when the server did not hear of it. */
 export const signOut = ({ csrfToken }) => call('/session', { method: 'DELETE', csrfToken });
 
-/** Sets another password for whoever is signed in. Throws `ApiError`. */
+/** Sets another password for the signed-in user. Throws `ApiError`. */
 export async function changePassword(session, currentPassword, password) {
   const token = await createTokens(session).current();
   const path = `/api/v1/system/users/${encodeURIComponent(session.user.id)}/info`;

@@ -9,7 +9,7 @@ import { organizationOperation } from './organization-operation.ts';
 const entrySchema = z.object({
   id: z.string(),
   time: z.iso.datetime(),
-  actor: z.string().describe('Name of whoever did it; empty when nobody knows.'),
+  actor: z.string().describe('Name of the actor; empty when unknown.'),
   action: z.string().describe('The operation, as in `users.update`.'),
   target: z.string().describe('Id or name of what it was done to; empty for none.'),
   result: z.enum(['ok', 'refused']),

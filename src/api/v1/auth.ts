@@ -76,7 +76,7 @@ export const authRoutes: readonly Route[] = [
     isLive: false,
     method: 'GET',
     path: '/auth/me',
-    summary: 'Tell who calls and what they may do',
+    summary: 'Get the caller and what they may do',
     verb: getMe,
     answer: item(meShape, wireMe),
   }),

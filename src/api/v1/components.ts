@@ -31,7 +31,7 @@ const status = z.object({
   timestamp: z
     .number()
     .describe(
-      'Epoch ms of the last sign of life; 0 before the first, as clients of the family read numbers only.',
+      'Epoch ms of the last sign of life; 0 before the first, as Cribl-compatible clients read numbers only.',
     ),
   metrics: z
     .record(z.string(), z.number())

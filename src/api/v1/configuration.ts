@@ -33,8 +33,8 @@ const wireCheck = ({ ok, errors, warnings }: CheckFindings): z.output<typeof che
 });
 
 const status = z.object({
-  state: z.enum(['ok', 'error']).describe('Whether the files on disk are in force.'),
-  loadedAt: z.iso.datetime().nullable().describe('When the configuration in force was read.'),
+  state: z.enum(['ok', 'error']).describe('`ok` while the files on disk are active.'),
+  loadedAt: z.iso.datetime().nullable().describe('When the active configuration was read.'),
   ...found,
 });
 const statusShape: Shape = { name: 'ConfigurationStatus', schema: status };
@@ -56,7 +56,7 @@ export const configurationRoutes: readonly Route[] = [
     id: 'configuration.status',
     method: 'GET',
     path: '/system/config/status',
-    summary: 'Tell whether the files on disk are in force, with every error',
+    summary: 'Report whether the files on disk are active, with every error',
     verb: getConfigStatus,
     answer: item(statusShape, wireConfigurationStatus),
   }),
@@ -64,7 +64,7 @@ export const configurationRoutes: readonly Route[] = [
     id: 'configuration.check',
     method: 'POST',
     path: '/system/config/check',
-    summary: 'Tell what is wrong with texts of files; nothing is changed',
+    summary: 'Check texts of files and list their errors; nothing is changed',
     description: 'A file that is not named counts as it stands on disk. References are not looked up.',
     verb: checkConfig,
     takes: { shape: { name: 'ConfigurationTexts' } },
@@ -75,7 +75,7 @@ export const configurationRoutes: readonly Route[] = [
     id: 'configuration.export',
     method: 'GET',
     path: '/system/config/files',
-    summary: 'Get the texts of the configuration in force, secrets masked',
+    summary: 'Get the texts of the active configuration, secrets masked',
     verb: exportConfig,
     answer: item(configFilesShape, wireConfigFiles),
   }),

@@ -23,7 +23,7 @@ const delivery = z.object({
   subject: z.string().describe('What the incident is about.'),
   incidentId: z.string(),
   eventId: z.string(),
-  status: z.enum(['ALARM', 'OK']).describe('Whether it tells the alarm or its end.'),
+  status: z.enum(['ALARM', 'OK']).describe('Whether it reports the alarm or its end.'),
   state: z.enum(DELIVERY_STATES),
   attempts: z.int().min(0),
   nextAt: time.optional().describe('When it is tried again.'),
@@ -110,7 +110,7 @@ const replayed = z.object({
   overtaken: z
     .int()
     .min(0)
-    .describe('How many were left alone: their target has got later news of the incident since.'),
+    .describe('How many were left alone: their target has got a later change of the incident since.'),
 });
 const replayShape: Shape = { name: 'Replay', schema: replayed };
 const replayRequestShape: Omit<Shape, 'schema'> = { name: 'ReplayRequest' };

@@ -22,7 +22,7 @@ export const healthOperation: Operation = {
   id: 'health.get',
   method: 'GET',
   path: '/health',
-  summary: 'Tell whether the server works: 200 when it does, 420 when it does not',
+  summary: 'Report whether the server works: 200 when it does, 420 when it does not',
   access: 'public',
   params: {},
   query: {},

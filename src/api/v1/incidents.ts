@@ -16,12 +16,12 @@ const incident = z.object({
   closedAt: z.iso.datetime().optional(),
   closeReason: z.string().optional().describe('Why it was closed without its condition having ended.'),
   severity: z.string(),
-  text: z.string().describe('What people were told last.'),
+  text: z.string().describe('Text of the last event.'),
   heldBy: z
     .string()
     .optional()
     .describe(
-      'The incident on its pipeline whose targets were told nothing of this one as long as it was open.',
+      'The incident on its pipeline that inhibited this one: its targets got nothing of this one while it was open.',
     ),
 });
 const incidentShape: Shape = { name: 'Incident', schema: incident };

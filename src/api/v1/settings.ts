@@ -26,7 +26,7 @@ const note = z.object({
 const notesFields = {
   headgate: z
     .object({
-      notes: z.array(note).describe('Settings that are in force otherwise than the file says, and why.'),
+      notes: z.array(note).describe('Settings whose active value differs from the file, and why.'),
     })
     .describe('May be sent back and is ignored.'),
 };
@@ -74,12 +74,12 @@ function criblSettingsOf({ api: { tls } }: Settings): {
 }
 
 const { api } = settingsSchema.shape;
-const disabled = z.literal(false).default(false).describe('For clients of the family: always false.');
+const disabled = z.literal(false).default(false).describe('For Cribl-compatible clients: always false.');
 const criblSettings = (value: PlainMap) =>
   z
     .looseObject({})
     .default({ ...value })
-    .describe('For clients of the family; cannot be changed here.');
+    .describe('For Cribl-compatible clients; cannot be changed here.');
 
 export const settingsShape: Shape = {
   name: 'Settings',
@@ -128,7 +128,7 @@ const isPartOf = (sent: unknown, answered: unknown): boolean =>
     ? Object.entries(sent).every(([key, value]) => isDeepStrictEqual(value, answered[key]))
     : isDeepStrictEqual(sent, answered);
 
-const forCriblClients = (what: string): string => `For clients of the family: ${what}`;
+const forCriblClients = (what: string): string => `For Cribl-compatible clients: ${what}`;
 
 /** Fields that Cribl-compatible clients require, for kinds of provider that this server does not have. */
 const criblAuthSchema = z.object({
@@ -191,7 +191,7 @@ export const settingsRoutes: readonly Route[] = [
     ...settingsRoute,
     id: 'settings.update',
     method: 'PATCH',
-    summary: 'Change the settings that are sent, in the file and in force',
+    summary: 'Change the settings that are sent, in the file and at once',
     description: `${MERGED} What waits for a restart, or is set by the environment or a flag, is answered in notes.`,
     verb: updateSettings,
     takes: { shape: settingsShape, kind: 'part' },
@@ -210,7 +210,7 @@ export const settingsRoutes: readonly Route[] = [
     ...authSettingsRoute,
     id: 'authSettings.update',
     method: 'PATCH',
-    summary: 'Change how people sign in, in the file and in force',
+    summary: 'Change how people sign in, in the file and at once',
     description: MERGED,
     verb: updateAuthSettings,
     takes: { shape: authSettingsShape, kind: 'part' },

@@ -11,7 +11,7 @@ import type { WorkspaceOf } from '../served-workspace.ts';
 const HINT_KINDS = ['incidents', 'deliveries', 'messages', 'versions', 'components'] as const;
 const hint = z.object({
   event: z.enum(HINT_KINDS).describe('What has changed.'),
-  id: z.string().describe('Which of them; `*` when it is many, or nobody can tell.'),
+  id: z.string().describe('Id of the object; `*` for many, or when unknown.'),
 });
 
 export const streamOperation: Operation = {

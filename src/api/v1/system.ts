@@ -62,7 +62,7 @@ export const systemRoutes: readonly Route[] = [
     id: 'system.info',
     method: 'GET',
     path: '/system/info',
-    summary: 'Tell what the server runs on',
+    summary: 'Get what the server runs on',
     verb: getSystemInfo,
     answer: item(infoShape, wireInfo),
   }),

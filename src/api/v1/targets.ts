@@ -134,9 +134,9 @@ const targetRoute = {
 };
 const example = { params: { id: 'shop_hook' } };
 
-const acceptTarget = (body: unknown, { context: house }: Call, { id }: PlainMap): unknown =>
+const acceptTarget = (body: unknown, { context }: Call, { id }: PlainMap): unknown =>
   isMap(body)
-    ? sentTarget(body, house.configuration().targets.find(({ settings }) => settings.id === id)?.settings)
+    ? sentTarget(body, context.configuration().targets.find(({ settings }) => settings.id === id)?.settings)
     : body;
 
 export const targetRoutes: readonly Route[] = [

@@ -108,7 +108,7 @@ export const userRoutes: readonly Route[] = [
     ...usersRoute,
     id: 'users.create',
     method: 'POST',
-    summary: 'Add a user, who must choose another password at the first login unless told otherwise',
+    summary: 'Add a user, who must choose another password at the first login unless the body says otherwise',
     verb: createUser,
     takes: { shape: { name: 'NewUser' } },
     answer: item(userShape, wireUser),

@@ -15,11 +15,11 @@ type IdentityOptions = Parameters<typeof createIdentity>[0];
 interface HostedIdentityOptions extends Omit<IdentityOptions, 'audit' | 'settings' | 'accountLinking'> {
   readonly audits: OrganizationAudits;
   readonly hosted: Pick<HostedSettings, 'authUrl'>;
-  /** Of the installation; asked at each call. */
+  /** Of the installation; read at each call. */
   readonly settings: () => Settings;
 }
 
-/** Who comes in to a hosted installation: members of its organizations, at the login service. Throws as `createIdentity`. */
+/** Members of organizations sign in at the login service. Throws as `createIdentity`. */
 export function createHostedIdentity(options: HostedIdentityOptions): Promise<Identity> {
   const { audits, hosted, settings, ...rest } = options;
   const { storage, clock } = rest;

@@ -47,7 +47,7 @@ export interface LoginServiceOptions {
   /** `instance.externalUrl`. */
   readonly externalUrl: string | undefined;
   readonly tls: Pick<Tls, 'create'> | undefined;
-  /** They count from the start on. */
+  /** Changes count after a restart. */
   readonly hosted: HostedSettings;
   readonly api: () => Settings['api'];
   readonly host: string;
@@ -159,15 +159,15 @@ export interface LoginAppOptions {
 }
 
 /**
- * The login service in a process of its own. Of the configuration it reads headgate.yml only, at the start. Throws
- * `ConfigurationInvalid`, or an `AppError` that names what stands in the way.
+ * Starts the login service in a process of its own. It reads headgate.yml only, at the start. Throws
+ * `ConfigurationInvalid`, or an `AppError` that names the obstacle.
  */
 export async function startLoginApp(options: LoginAppOptions): Promise<LoginService> {
   const { clock, ids, logger, port } = options;
   const folder = resolve(options.configFolder);
   const dataFolder = resolve(options.dataFolder);
   const { environment } = options;
-  // Stored secrets are known once the store is open, and where that is stands in there too.
+  // Stored secrets are known once the store is open, whose address is among these settings.
   const atStart = settingsIn(folder, { environment });
   const { hosted } = atStart;
   if (hosted === undefined)

@@ -7,27 +7,27 @@ import { createRepeat } from '../../lib/repeat.ts';
 import type { RunningWorkspace } from '../workspace.ts';
 
 export interface RunningWorkspacesOptions {
-  /** Names of the workspaces that shall run. */
+  /** Names of the workspaces that should run. */
   readonly names: () => Promise<readonly string[]>;
   /** Starts one of them. */
   readonly start: (name: string) => Promise<RunningWorkspace>;
-  /** Calls back when there may be others than before. */
+  /** Calls back when the names may have changed. */
   readonly subscribe: (listener: () => void) => Cancel;
   readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
   readonly logger: Logger;
 }
 
-/** The workspaces of a hosted installation that run in this process: all of them, as they come and go. */
+/** Runs all workspaces of a hosted installation in this process, as they come and go. */
 export interface RunningWorkspaces {
   find(name: string): RunningWorkspace | undefined;
   running(): Iterable<RunningWorkspace>;
-  /** Starts what is there; one that cannot be started keeps no other from it, and is tried again. */
+  /** Starts all workspaces. One that fails is tried again, and does not keep the others from starting. */
   start(): Promise<void>;
-  /** Stops all of them, and starts none any more. */
+  /** Stops all workspaces, and starts no more. */
   stop(): Promise<void>;
 }
 
-/** New ones that nobody told of are found by looking this often. */
+/** Between two reads that find workspaces no change was announced for. */
 const POLL_MS = 2000;
 
 export function createRunningWorkspaces({
@@ -43,7 +43,7 @@ export function createRunningWorkspaces({
     message: 'the list of workspaces cannot be read',
     over: 'the list of workspaces can be read again',
   });
-  /** Those that could not be started, with the reason that the log has told. */
+  /** Workspaces that could not be started, with the logged reason. */
   const failed = new Map<string, string>();
   const mutex = createMutex();
   const looking = createRepeat({
@@ -82,7 +82,7 @@ export function createRunningWorkspaces({
     }
   }
 
-  /** One after the other, whoever asks. */
+  /** One at a time. */
   function refresh(): Promise<void> {
     return mutex.run(() => reconcile().then(faults.recovered, faults.failed));
   }

@@ -8,7 +8,7 @@ import type { WorkspaceConfiguration } from '../workspace-configuration.ts';
 import type { DeploymentOptions, Serving } from './deployment.ts';
 import { identitySettings } from './identity.ts';
 
-/** The deployment that customers manage themselves: users of its own, and one workspace, whose configuration is held. */
+/** A deployment that its customer manages, with local users and one workspace. */
 export async function startSelfManaged(
   options: DeploymentOptions & { readonly workspaceConfiguration: WorkspaceConfiguration },
 ): Promise<Serving> {

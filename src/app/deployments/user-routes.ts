@@ -12,7 +12,7 @@ import type { HostedSettings } from '../../config/settings.ts';
 import { AppError, notFound } from '../../lib/errors.ts';
 import type { SharedServices } from '../workspace-configuration.ts';
 
-/** What members of organizations do at the login service. */
+/** Routes for members of organizations at the login service. */
 export function userRoutesOf({
   shared,
   identity,
@@ -28,7 +28,7 @@ export function userRoutesOf({
   readonly secrets: IssuedSecrets;
   readonly audits: OrganizationAudits;
   readonly hosted: HostedSettings;
-  /** Of the installation. */
+  /** `instance.externalUrl` of the installation. */
   readonly externalUrl: string | undefined;
 }): Omit<UserRoutesOptions, 'limits'> {
   const { storage, keyRing, clock, ids } = shared;
@@ -78,7 +78,7 @@ export function userRoutesOf({
   };
 }
 
-/** Where a workspace is reached: by https, unless `instance.externalUrl` says another scheme or port for trials. */
+/** The URL of a workspace: https, unless `instance.externalUrl` has another scheme or port for tests. */
 export function tenantUrlOf(
   label: string,
   { cloudDomain }: Pick<HostedSettings, 'cloudDomain'>,

@@ -158,8 +158,8 @@ class WorkspaceLeader implements Leader {
     void removedTargets.save(now.targets);
   }
 
-  receive(...posted: Parameters<ReceiveEvents>): ReturnType<ReceiveEvents> {
-    return this.#engine.receive(...posted);
+  receive(...events: Parameters<ReceiveEvents>): ReturnType<ReceiveEvents> {
+    return this.#engine.receive(...events);
   }
 
   heldBecause(target: string): string | undefined {

@@ -13,7 +13,7 @@ interface BackupFlags extends Folders {
 }
 
 const AFTER = `
-A server may run meanwhile. Whoever has the file can read every secret: keep it like a key.
+A server may run meanwhile. Anyone with the file can read every secret: keep it like a key.
 The folder of the configuration is not in it; keep that in version control.
 `;
 

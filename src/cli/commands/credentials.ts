@@ -149,7 +149,7 @@ async function createAtService(flags: NamedFlags): Promise<Created> {
 }
 
 const AFTER = `
-They ask the login service as whoever is logged in there, an owner or an admin:
+They call the login service with the login of an owner or an admin:
   headgate login --auth-url https://login.example --username ann@acme.example --org acme
 `;
 

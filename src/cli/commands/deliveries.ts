@@ -21,7 +21,7 @@ export const deliveriesCommand = (finish: Finish): Command =>
         { name: 'id', of: one => one.id },
         { name: 'target', of: one => one.target },
         { name: 'state', of: one => one.state },
-        { name: 'tells', of: one => one.status },
+        { name: 'status', of: one => one.status },
         { name: 'attempts', of: one => one.attempts },
         { name: 'created', of: one => one.createdAt },
         { name: 'next', of: one => one.nextAt },

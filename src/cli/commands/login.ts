@@ -78,7 +78,7 @@ function warnOfPlainHttp(url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' };
   const isHere = /^(localhost|127\.[\d.]+|\[::1\])$|\.localhost$/.test(hostname);
   if (protocol === 'http:' && !isHere)
-    printError(`${url} is not encrypted: whoever is on the way can read the password and the token`);
+    printError(`${url} is not encrypted: others on the network can read the password and the token`);
 }
 
 function profileName(name: string): string {

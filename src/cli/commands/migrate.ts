@@ -13,7 +13,7 @@ interface MigrateFlags extends Folders {
 export const migrateCommand = (finish: Finish): Command =>
   new Command('migrate')
     .description('bring the tables of the store to this version, as a start of the server does too')
-    .option('--check', 'only tell what is outstanding; exit code 1 when something is')
+    .option('--check', 'only list outstanding migrations; exit code 1 when there are any')
     .addOption(configOption())
     .addOption(dataOption())
     .option('--json', 'answer as JSON')

@@ -9,7 +9,7 @@ export const notificationsCommand = (finish: Finish): Command =>
   resourceCommand<Notification, Schemas['NotificationSettings'], Schemas['NotificationChange']>(
     {
       name: 'notifications',
-      description: 'rules that say who is told what',
+      description: 'rules that decide who is notified of what',
       columns: [
         { name: 'id', of: one => one.id },
         { name: 'condition', of: one => one.condition },

@@ -4,7 +4,7 @@ import { printItem } from '../output/table.ts';
 import { runOnServer, type ServerFlags, withServerOptions } from '../session.ts';
 
 export const whoamiCommand = (finish: Finish): Command =>
-  withServerOptions(new Command('whoami').description('tell who is logged in, where, for how long')).action(
+  withServerOptions(new Command('whoami').description('show who is logged in, where, for how long')).action(
     (flags: ServerFlags) =>
       runOnServer(finish, flags, async ({ client, profile, url, expiresAt }) => {
         const { name, role, permissions } = await client.auth.me();

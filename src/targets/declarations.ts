@@ -32,7 +32,7 @@ export interface TemplateSetting {
 export interface CompiledSetting {
   /** Fields it reads. */
   readonly names: readonly string[];
-  /** Evaluates it on an outgoing event and throws where it fails; left out, it is not tried on samples. */
+  /** Evaluates it on an outgoing event and throws where it fails; without it, samples are not tried. */
   readonly evaluate?: (event: FieldValues) => unknown;
 }
 
@@ -75,9 +75,9 @@ export const referencesAt = (
     .flatMap(({ path, value }) => (typeof value === 'string' ? [{ id: value, path, isRequired }] : []));
 
 type ExpressionSetting = Pick<TemplateSetting, 'fields' | 'path'> & {
-  /** Left out, an expression or a bare text with `${…}` places. */
+  /** By default an expression or a bare text with `${…}` places. */
   readonly compile?: (text: string) => CompiledExpression;
-  /** Throws where the expression fails on an outgoing event. Left out, it is not tried. */
+  /** Throws where the expression fails on an outgoing event; without it, samples are not tried. */
   readonly evaluate?: (expression: Expression, event: FieldValues) => unknown;
 };
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { templateText } from '../expressions/schema.ts';
 
-/** What a mailbox must have to be sent to; the rest is the server's to judge (RFC 5321 section 4.1.2). */
+/** A mailbox must look like this to be sent to; the server judges the rest (RFC 5321 section 4.1.2). */
 const ADDRESS = /^[^\s@<>(),;:"\\\p{Cc}]{1,64}@[^\s@<>(),;:"\\\p{Cc}]{1,255}$/u;
 /** `Name <address>`, the name without what would begin another address or a header. */
 const NAMED = /^[^<>,;\p{Cc}]{1,255}<([^<>]+)>$/u;
@@ -38,7 +38,7 @@ export interface Mailbox {
   readonly address: string;
 }
 
-/** Of a text that `mailAddresses` or `mailAddress` has let pass. */
+/** Reads a text that `mailAddresses` or `mailAddress` has accepted. */
 export const mailboxesOf = (text: string): readonly Mailbox[] =>
   text.split(',').map(part => {
     const named = NAMED.exec(part.trim());
@@ -53,7 +53,7 @@ const emailRecipient = z.strictObject({
   bcc: mailAddresses.optional().describe('Addresses that get a copy nobody else sees.'),
 });
 
-/** What a notification tells an smtp target. */
+/** Recipients and texts that a notification gives a target that needs recipients. */
 export const mailConf = z.strictObject({
   subject: templateText
     .refine(({ text }) => text.length <= 998 && !/\p{Cc}/u.test(text), {

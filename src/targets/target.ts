@@ -17,11 +17,11 @@ import {
 import type { FailedRequest } from './http-target.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What a target may use while it sends. */
+/** The means a target has while it sends. */
 export interface SendContext {
-  /** Of the delivery, or of those that travel together: stable over all attempts, so that receivers drop repeats. */
+  /** Id of the delivery or of its batch: the same on all attempts, so that receivers drop repeats. */
   readonly deliveryId: string;
-  /** What the attempt before left to do, as its outcome said; left out, all of it. */
+  /** The rest that the outcome of the attempt before left to do; without it, everything is sent. */
   readonly rest?: string;
   readonly http: HttpClient;
   /** For what does not speak HTTP. */
@@ -33,18 +33,18 @@ export interface SendContext {
   readonly signal: AbortSignal;
   /** The folder below which log files may be written. */
   readonly logFolder: string;
-  /** Told when an expression failed and what is sent without it was sent. Left out, nobody is. */
+  /** Reports that an expression failed and that the message was sent without it. */
   readonly warn?: (reason: string) => void;
   /** Fields that events may have: a template that names one warns of nothing where it is missing. Left out, there are none. */
   readonly knownFields?: ReadonlySet<string>;
-  /** Told what did not arrive, where the settings want it logged. Left out, nobody is. */
+  /** Logs a request that did not arrive, where the settings want that. */
   readonly logFailedRequest?: (request: FailedRequest) => void;
 }
 
 /** Where a template reports what failed, and the fields that events may have. */
 export type TemplateWarnings = Required<Pick<SendContext, 'warn'>> & Pick<SendContext, 'knownFields'>;
 
-/** What every type's settings hold. */
+/** Settings that every type has. */
 export interface CommonSettings {
   readonly id: string;
   readonly type: string;
@@ -61,9 +61,9 @@ export interface CommonSettings {
 /** How much may travel in one message. */
 export interface Batching {
   readonly maxEvents: number;
-  /** Of the events as JSON, in bytes; one event may be larger. */
+  /** Size of the events as JSON, in bytes; one event may be larger. */
   readonly maxBytes: number;
-  /** Longest wait for company of what found all requests under way, once one of them has ended; in milliseconds. */
+  /** Longest wait of events that found all requests under way, once one has ended, in milliseconds. */
   readonly lingerMs: number;
 }
 
@@ -89,15 +89,15 @@ interface TargetDefinition<Settings extends CommonSettings> {
   readonly files: readonly FileSetting[];
   /** How many deliveries may be under way at once. */
   concurrency(settings: Settings): number;
-  /** Whether an alarm stays open at the receiver until its end is sent. */
+  /** An alarm stays open at the receiver until its end is sent. */
   readonly keepsOpen?: true;
-  /** Where what it keeps open stands: after a change an end is about nothing known there. Left out, its messages stand alone. */
+  /** The place where its alarms are open: ends mean nothing in another. Without it, messages stand alone. */
   destination?(settings: Settings): string;
-  /** Left out, each event travels alone. */
+  /** Without it, each event travels alone. */
   batching?(settings: Settings): Batching;
-  /** What a receiver counts messages by: targets with the same keep their pace together. Left out, each keeps its own. */
+  /** The receiver counts messages by it: targets with the same key share a rate limit. Without it, each has its own. */
   rateLimitKey?(settings: Settings): string;
-  /** Whether its messages say one thing each, at once, so that no notification groups what goes to it. */
+  /** Its messages say one thing each, at once, so that no notification groups events for it. */
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
   routes?(event: HeadgateEvent, settings: Settings): readonly string[];
@@ -105,11 +105,11 @@ interface TargetDefinition<Settings extends CommonSettings> {
   skipReason?(event: HeadgateEvent, settings: Settings): string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
-  /** What a test that arrives cannot show of the settings; undefined for nothing. */
+  /** Names settings that a test does not exercise even where it arrives. */
   testNote?(settings: Settings): string | undefined;
-  /** The bulletin's text for an event, where this type sets it. `warnings` get what of it failed. */
+  /** The bulletin's text for an event, where this type sets it. `warnings` report failures in it. */
   bulletinText?(event: HeadgateEvent, settings: Settings, warnings: TemplateWarnings): string;
-  /** The heading of that text. */
+  /** Heading of that text. */
   bulletinTitle?(settings: Settings): string;
   /** The severity of that text while an incident is open; undefined for the notification's. */
   bulletinSeverity?(settings: Settings): Severity | undefined;
@@ -150,30 +150,30 @@ export interface Target {
   /** Effective settings; secrets print as masks. */
   readonly settings: CommonSettings;
   readonly concurrency: number;
-  /** Id of the target that stands in for it, which exists. */
+  /** Id of its fallback target, which exists. */
   readonly fallback: string | undefined;
   /** Undefined when each event travels alone. */
   readonly batching: Batching | undefined;
-  /** Targets with the same keep their pace together; left out, it keeps its own. Secret. */
+  /** Targets with the same key share a rate limit; without it, this one has its own. Secret. */
   readonly rateLimitKey?: string | undefined;
-  /** Whether no notification groups what goes to it; left out, it may. */
+  /** No notification groups events for it. */
   readonly neverGroups?: boolean;
-  /** Whether an alarm stays open at the receiver until its end is sent. */
+  /** An alarm stays open at the receiver until its end is sent. */
   readonly keepsOpen?: boolean;
-  /** Where what it keeps open stands; left out where an end says all by itself. Secret. */
+  /** The place where its alarms are open; undefined where messages stand alone. Secret. */
   readonly destination?: string | undefined;
-  /** Ids of the targets that get an event in this one's place; left out for one that sends. */
+  /** Ids of the targets that get an event in this one's place; a target without it sends. */
   readonly routes?: (event: HeadgateEvent) => readonly string[];
-  /** Why the delivery of an event settles as skipped; left out for one that sends all. */
+  /** Why the delivery of an event settles as skipped; a target without it sends all. */
   readonly skipReason?: (event: HeadgateEvent) => string | undefined;
-  /** What a test that arrives cannot show of the settings; left out for nothing. */
+  /** Names settings that a test does not exercise even where it arrives. */
   readonly testNote?: string | undefined;
   send(events: readonly HeadgateEvent[], context: SendContext): Promise<Outcome>;
-  /** Undefined where the type sets none. `warnings` get what of it failed. */
+  /** Undefined where the type sets none. `warnings` report failures in it. */
   bulletinText(event: HeadgateEvent, warnings: TemplateWarnings): string | undefined;
-  /** Left out where the type sets none. */
+  /** Heading of that text, where the type sets one. */
   readonly bulletinTitle?: string;
-  /** Of the text while an incident is open; left out where the notification's counts. */
+  /** Severity of that text while an incident is open; without it the notification's counts. */
   readonly bulletinSeverity?: Severity | undefined;
 }
 
@@ -218,7 +218,7 @@ export function defineTarget<Settings extends CommonSettings>(
   };
 }
 
-/** What any target refers to, also one whose type is unknown. */
+/** References that any target may have, also one whose type is unknown. */
 export const fallbackReferences = (settings: object): readonly TargetReference[] =>
   referencesAt(settings, [['fallback']], false);
 
@@ -257,14 +257,14 @@ export const EVEN_WHEN_INVALID = {
   when: ({ value }: { readonly value: unknown }): boolean => typeof value === 'object' && value !== null,
 };
 
-/** Ids with each target that routes exchanged for where it leads, as far as that goes; nobody is named twice. */
+/** Ids with each router replaced by where it leads, to the last one; no id stands twice. */
 export function resolveRoutes(
   ids: readonly string[],
   event: HeadgateEvent,
   targets: ReadonlyMap<string, Target>,
 ): readonly string[] {
   const reached = new Set<string>();
-  /** Circles are refused in a configuration; former targets may make one with those of today. */
+  /** A configuration has no cycles, but removed targets may form one with those of today. */
   const visited = new Set<string>();
   function follow(id: string): void {
     const target = targets.get(id);

@@ -1,9 +1,9 @@
 import type { RenderedTemplate } from '../expressions/template.ts';
 
-/** Told what came of the template of a setting. */
+/** Reports failures and unknown variables in the template of a setting. */
 export type TemplateReporter = (setting: string, rendered: Omit<RenderedTemplate, 'text'>) => void;
 
-/** By the settings of a target or condition: failures and variables that were told of. */
+/** Failures and variables that were reported, by the settings of a target or condition. */
 const reported = new WeakMap<object, Set<string>>();
 const MAX_WARNINGS = 100;
 const MAX_NAME_LENGTH = 100;

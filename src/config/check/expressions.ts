@@ -113,7 +113,6 @@ const namesBy =
 
 const ofExpression = namesBy(compileExpressionOrText);
 
-
 function unknownGroupFields(value: object, known: ReadonlySet<string>, path: Path): ItemFinding[] {
   const fields = childOf(value, 'groupBy');
   if (!Array.isArray(fields)) return [];

@@ -24,11 +24,11 @@ interface TargetNode {
   readonly edges: readonly TargetEdge[];
 }
 
-/** How targets lead to each other, as the file says it, whatever else is wrong with them. */
+/** Edges between targets as the file gives them, whatever else is wrong with the targets. */
 export interface TargetGraph {
   /** By id. */
   readonly nodes: ReadonlyMap<string, TargetNode>;
-  /** What stands in for ids that nobody has. */
+  /** Gets events for ids that no target has. */
   readonly defaultTarget: DefaultTarget | undefined;
 }
 
@@ -78,7 +78,7 @@ function nodeOf(path: Path, value: object): TargetNode {
   return { type, path, edges, isDefault, needsRecipients };
 }
 
-/** The target an id leads to: what stands in where nobody has it, and what a default target names. */
+/** The target an id leads to; the default target answers for ids that no target has. */
 export function resolveTarget({ nodes, defaultTarget }: TargetGraph, id: string): string | undefined {
   const node = nodes.get(id);
   if (node === undefined) return defaultTarget?.target;

@@ -5,7 +5,7 @@ import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
 import { reachableFrom, type TargetGraph } from './target-graph.ts';
 
-/** Ids of targets that targets themselves name: each must be somebody's, and one may stand in for all others. */
+/** Checks that the ids that targets refer to exist or have a default target, of which there is one at most. */
 export function checkTargetEdges(graph: TargetGraph): ItemFindings {
   const missing = missingIn(graph);
   const found = [...graph.nodes.values()].flatMap(({ edges }) =>
@@ -35,7 +35,7 @@ function secondDefaults(graph: TargetGraph): ItemFinding[] {
 const noSuchTarget = (id: string, graph: TargetGraph): string =>
   `target ${quote(id)} does not exist${didYouMean(id, graph.nodes.keys())}`;
 
-/** The target that is told of failing ones: it gets what no notification sends, so it must need to know nothing more. */
+/** The operational target gets messages of no notification, so nothing it reaches may need recipients. */
 export function operationalProblem(id: string, graph: TargetGraph): string | undefined {
   if (!graph.nodes.has(id)) return noSuchTarget(id, graph);
   const reached = [...reachableFrom(graph, id)];
@@ -63,7 +63,7 @@ function missingIn(graph: TargetGraph): Missing {
 
 const NO_FINDINGS: ItemFindings = { problems: [], warnings: [] };
 
-/** Asks of each notification whether its targets are there and know what they need to know. */
+/** Checks that the targets of each notification exist and have the recipients they need. */
 export function notificationTargetsChecker(graph: TargetGraph): (item: ConfigItem) => ItemFindings {
   const missing = missingIn(graph);
   const reached = new Map<string, ReturnType<typeof reachableFrom>>();

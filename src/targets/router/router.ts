@@ -62,7 +62,7 @@ function matches(filter: Expression, event: HeadgateEvent): boolean {
   }
 }
 
-/** Names the target that gets what goes to ids nobody has. Ids are exchanged when the configuration is loaded. */
+/** Names the target that gets events for ids that no target has. Ids are replaced when the configuration is loaded. */
 export const defaultTarget = defineTarget({
   type: 'default',
   description: 'Names the target that stands in for targets that do not exist.',

@@ -1,13 +1,22 @@
+import { basename } from 'node:path';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
+import { createAddressGuard } from '../lib/http/guard.ts';
+import type { ConfigEdit } from './change.ts';
+import { forbiddenAddresses, forbiddenSettings } from './check/addresses.ts';
 import type { FileTexts } from './configuration.ts';
+import { withoutByteOrderMark } from './file-text.ts';
+import { isMap } from './plain.ts';
+import { type ConfigProblem, formatPath } from './problems.ts';
 import {
   type ConfigurationValues,
   type ReadConfiguration,
   readConfiguration,
   type Sources,
 } from './read/configuration.ts';
+import { childOf } from './schema-walk.ts';
 import { maskedTexts } from './secrets/mask.ts';
-import { type ChangeInput, changedTexts, refuseUnsound } from './write/edit.ts';
+import { type ChangeInput, changedTexts, FILE_OF } from './write/edit.ts';
+import { readYaml } from './yaml/parse.ts';
 
 /** A job of the config worker. Plain data goes in and out, so that it can run on another thread. */
 export interface WorkerJob {
@@ -82,4 +91,63 @@ function checkedJob(read: ReadConfiguration, changed: FileTexts): CheckedJob | R
   const { data, values, texts } = read;
   const masked = maskedTexts(texts, { ...data.raw, settings: values.rawSettings });
   return { ...read, masked, changed };
+}
+
+/** Throws `invalid-request` for a change that comes to errors: those within an item by their paths in it. */
+function refuseUnsound(read: ReadConfiguration, edits: readonly ConfigEdit[], changed: FileTexts): void {
+  const problems = read.ok
+    ? addressProblems(read, edits)
+    : read.problems.map(problem => asSent(problem, edits, changed));
+  if (read.ok && problems.length === 0) return;
+  const [first] = problems;
+  const place = first === undefined || first.path === '' ? '' : `${first.path}: `;
+  throw new AppError('invalid-request', `${place}${first?.message ?? 'The change is not valid'}`, {
+    problems,
+  });
+}
+
+/** Only a warning in a file, it is an error in a change, as the answer reaches its author at once. */
+function addressProblems(
+  { data, values }: Extract<ReadConfiguration, { readonly ok: true }>,
+  edits: readonly ConfigEdit[],
+): Problem[] {
+  const { settings, targets } = values;
+  const guard = createAddressGuard(settings.delivery);
+  const found = edits.flatMap(({ section, id, value }) => {
+    if (section === 'settings') return forbiddenSettings(settings, guard);
+    const target = targets.find(one => one.settings.id === id);
+    if (section !== 'targets' || value === undefined || target === undefined) return [];
+    return forbiddenAddresses(target.settings, data.raw.targets.get(id) ?? {}, guard);
+  });
+  return found.map(({ path, message }) => ({ path: formatPath(path), message }));
+}
+
+/** A problem of an item that was sent, by its path in the item; another by its file and its path there. */
+function asSent(
+  { file, path, message }: ConfigProblem,
+  edits: readonly ConfigEdit[],
+  texts: FileTexts,
+): Problem {
+  const name = basename(file);
+  for (const edit of edits) {
+    const start = FILE_OF[edit.section] === name ? pathOf(edit, texts) : undefined;
+    if (start === '') return { path, message };
+    if (
+      start !== undefined &&
+      (path === start || /^[.[]/.test(path.slice(start.length))) &&
+      path.startsWith(start)
+    )
+      return { path: path.slice(start.length).replace(/^\./, ''), message };
+  }
+  return { path, message: `${name}: ${message}` };
+}
+
+/** Where the item stands in the text it was written to; '' for settings. */
+function pathOf({ section, id }: ConfigEdit, texts: FileTexts): string | undefined {
+  if (section === 'settings') return '';
+  const { document } = readYaml(withoutByteOrderMark(texts[FILE_OF[section]] ?? ''));
+  const items = childOf(document?.value, section);
+  if (!Array.isArray(items)) return formatPath([section, id]);
+  const index = items.findIndex(item => isMap(item) && item.id === id);
+  return index === -1 ? undefined : formatPath([section, index]);
 }

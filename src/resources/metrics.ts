@@ -50,6 +50,7 @@ function seenComponents(
 }
 
 const MINUTE_SECONDS = 60;
+const MINUTE_MS = 60_000;
 
 /** How a component is, or what it does. */
 interface Measure {
@@ -120,7 +121,6 @@ function nameFilter(given: string | readonly string[] | undefined): (name: strin
   return name => patterns.some(one => one.test(name));
 }
 
-const MS_PER_MINUTE = 60_000;
 const IDS_AT_ONCE = 500;
 
 /** Epoch ms; `start` is the beginning of a minute, and steps are whole minutes. */
@@ -152,7 +152,7 @@ async function readSeries(
       const points = all[at];
       if (data === undefined || points === undefined) continue;
       for (const [minute, values] of decodeMinutes(data))
-        addMinute(points, metrics, { values, at: hour + minute * MS_PER_MINUTE, span });
+        addMinute(points, metrics, { values, at: hour + minute * MINUTE_MS, span });
     }
   }
   return all;
@@ -188,7 +188,6 @@ function combine(metric: MinuteMetric, before: number, value: number): number {
   return metric !== 'health' && isCounter(metric) ? before + value : Math.max(before, value);
 }
 
-const MINUTE_MS = 60_000;
 const MOST_COMPONENTS = 200;
 /** Values of one answer. */
 const MOST_VALUES = 50_000;

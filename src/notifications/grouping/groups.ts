@@ -1,4 +1,3 @@
-import type { Outbox } from '../../delivery/dispatcher.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
@@ -43,8 +42,8 @@ export interface GroupsOptions {
   readonly logger: Logger;
   /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
-  /** Reads the deliveries of a flush from the store. */
-  readonly outbox: Pick<Outbox, 'readFrom'>;
+  /** Reads the deliveries of a flush, with the id `first` or later ones, from the store. */
+  readonly outbox: { readFrom(targets: Iterable<string>, first: string): void };
   readonly inhibitions: Inhibitions;
   readonly hasPipeline: (id: string) => boolean;
 }

@@ -16,7 +16,6 @@ const floors: readonly (readonly string[])[] = createRequire(import.meta.url)('.
 const MOST_LINES = 600;
 const MOST_IMPORTS = 15;
 const MOST_SINGLE_IMPORTERS = 200;
-const MOST_LONG_FUNCTIONS = 46;
 
 const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -65,93 +64,46 @@ test('files are whole, and say on their first line why they have more than 600 l
   expect(written.filter(path => linesOf(path).length > MOST_LINES && !isExcused(path))).toEqual([]);
 });
 
-/** Functions that have more than 80 lines for a reason. The list may only shrink. */
-const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
-  'src/api/v1/components.ts: anonymous': 'a closure that is still to become a class',
-  'src/app/app.ts: startApp': 'a closure that is still to become a class',
-  'src/app/deployments/hosted.ts: startHosted': 'a closure that is still to become a class',
-  'src/app/leader/leader.ts: startLeader': 'a closure that is still to become a class',
-  'src/app/leader/lease.ts: createLeaderElection': 'a closure that is still to become a class',
-  'src/app/leader/removed-targets.ts: openRemovedTargets': 'a closure that is still to become a class',
-  'src/app/meters.ts: createMeters': 'a closure that is still to become a class',
-  'src/app/workspace.ts: startWorkspace': 'a closure that is still to become a class',
-  'src/auth/identity.ts: createIdentity': 'a closure that is still to become a class',
-  'src/auth/organizations/credentials.ts: createCredentials': 'a closure that is still to become a class',
-  'src/auth/organizations/members.ts: createMembers': 'a closure that is still to become a class',
-  'src/auth/sessions/sessions.ts: createBrowserSessions': 'a closure that is still to become a class',
-  'src/auth/sso/account-linking.ts: createUserProvisioning': 'a closure that is still to become a class',
-  'src/auth/sso/provider.ts: createProvider': 'a closure that is still to become a class',
-  'src/auth/sso/single-sign-on.ts: createSingleSignOn': 'a closure that is still to become a class',
-  'src/auth/tokens/ingest-tokens.ts: openIngestTokens': 'a closure that is still to become a class',
-  'src/auth/tokens/key-rotation.ts: openKeyRotation': 'a closure that is still to become a class',
-  'src/auth/users/users.ts: createUsers': 'a closure that is still to become a class',
-  'src/config/holder.ts: createConfigurationHolder': 'a closure that is still to become a class',
-  'src/config/source/document.ts: createDocumentConfiguration': 'a closure that is still to become a class',
-  'src/config/yaml/structure.ts: inspectStructure': 'a closure that is still to become a class',
-  'src/delivery/dispatcher.ts: createDispatcher': 'a closure that is still to become a class',
-  'src/delivery/limits/quota.ts: createQuota': 'a closure that is still to become a class',
-  'src/delivery/queue.ts: createBacklog': 'a closure that is still to become a class',
-  'src/delivery/queue.ts: createQueue': 'a closure that is still to become a class',
-  'src/delivery/send.ts: createBatchSender': 'a closure that is still to become a class',
-  'src/delivery/worker.ts: createDeliveryWorker': 'a closure that is still to become a class',
-  'src/notifications/engine.ts: createEngine': 'a closure that is still to become a class',
-  'src/notifications/grouping/groups.ts: createGroups': 'a closure that is still to become a class',
-  'src/notifications/incidents/incidents.ts: createIncidents': 'a closure that is still to become a class',
-  'src/notifications/rules/external.ts: createExternalEvents': 'a closure that is still to become a class',
-  'src/notifications/rules/flood-summary.ts: createFloodSummaries':
-    'a closure that is still to become a class',
-  'src/notifications/rules/heartbeat.ts: createHeartbeats': 'a closure that is still to become a class',
-  'src/pipelines/history/recorder.ts: createMinuteRecorder': 'a closure that is still to become a class',
-  'src/pipelines/ingest/ingester.ts: createIngester': 'a closure that is still to become a class',
-  'src/pipelines/monitor.ts: createMonitor': 'a closure that is still to become a class',
-  'src/pipelines/parsers/prometheus.ts: readPrometheus': 'a closure that is still to become a class',
-  'src/pipelines/pipeline.ts: createPipeline': 'a closure that is still to become a class',
-  'src/pipelines/scrape/scraper.ts: createScraper': 'a closure that is still to become a class',
-  'src/pipelines/series/series-table.ts: createSeriesTable': 'a closure that is still to become a class',
-  'src/storage/migrations/20260115000000-tenants.ts: up': 'a closure that is still to become a class',
-  'src/storage/open.ts: createStorage': 'a closure that is still to become a class',
-  'src/storage/sqlite/sqlite-worker.ts: connect': 'a closure that is still to become a class',
-  'src/storage/stores/deliveries.ts: deliveryStore': 'a closure that is still to become a class',
-  'src/storage/stores/organizations.ts: organizationTransaction': 'a closure that is still to become a class',
-};
-
 test('a function fits a screen', () => {
-  const long = longFunctions(sources).map(({ path, name }) => `${path}: ${name}`);
-  expect(long.filter(name => !(name in LONG_FUNCTIONS))).toEqual([]);
-  expect(long.length).toBeLessThanOrEqual(MOST_LONG_FUNCTIONS);
+  expect(longFunctions(sources).map(({ path, name, lines }) => `${path}: ${name} (${lines} lines)`)).toEqual(
+    [],
+  );
 });
 
-/** Faces and registries, which bring a whole room or all kinds together. */
-const COMPOSING_FILES: readonly string[] = [
+/** The faces of rooms and their registries, which bring a whole room together, and what opens the storage. */
+const FACES: readonly string[] = [
   'src/api/login-service/server.ts',
-  'src/api/login-service/user-routes.ts',
   'src/api/server.ts',
-  'src/api/v1/organizations.ts',
   'src/auth/identity.ts',
-  'src/auth/organizations/workspace-access.ts',
-  'src/auth/sso/single-sign-on.ts',
   'src/cli/root.ts',
-  'src/config/holder.ts',
-  'src/config/load.ts',
-  'src/config/secrets/mask.ts',
-  'src/delivery/worker.ts',
   'src/notifications/engine.ts',
-  'src/notifications/incidents/incidents.ts',
-  'src/notifications/rules/external.ts',
   'src/pipelines/monitor.ts',
-  'src/resources/verb.ts',
   'src/storage/open.ts',
-  'src/storage/postgres/postgres.ts',
   'src/storage/storage.ts',
-  'src/storage/transactions.ts',
 ];
 
+/** Where several rooms meet in one thing: as many imports at most, and never more. */
+const CROSSINGS: Readonly<Record<string, number>> = {
+  'src/api/login-service/user-routes.ts': 16,
+  'src/auth/organizations/workspace-access.ts': 16,
+  'src/auth/sso/single-sign-on.ts': 17,
+  'src/config/write/edit.ts': 16,
+  'src/notifications/grouping/groups.ts': 16,
+  'src/notifications/incidents/incidents.ts': 17,
+  'src/notifications/rules/external.ts': 18,
+  'src/storage/postgres/postgres.ts': 16,
+};
+
 test('a file needs few others: 15 imports, where it does not bring a room together', () => {
+  const composes = (path: string): boolean =>
+    path.startsWith('src/app/') ||
+    path.endsWith('/index.ts') ||
+    path === 'src/main.ts' ||
+    FACES.includes(path);
   const crowded = sources
-    .filter(({ path, modules }) => modules.length > MOST_IMPORTS && !path.startsWith('src/app/'))
-    .map(({ path }) => path)
-    .filter(path => path !== 'src/main.ts' && !path.endsWith('/index.ts'));
-  expect(crowded.filter(path => !COMPOSING_FILES.includes(path))).toEqual([]);
+    .filter(({ path, modules }) => modules.length > (CROSSINGS[path] ?? MOST_IMPORTS) && !composes(path))
+    .map(({ path, modules }) => `${path}: ${modules.length}`);
+  expect(crowded).toEqual([]);
 });
 
 test('what only makes sense together stands together: few files have a single importer', () => {
@@ -159,7 +111,7 @@ test('what only makes sense together stands together: few files have a single im
 });
 
 test('folders of a room import one another in one direction only', () => {
-  expect(folderCycles(sources).length).toBeLessThanOrEqual(4);
+  expect(folderCycles(sources)).toEqual([]);
 });
 
 const NAMES_IN_MANY_FILES = ['Options', 'Dependencies'];

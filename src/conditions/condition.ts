@@ -97,7 +97,7 @@ export interface ConditionTraits {
 }
 
 /** The definition of a condition gives the fields of its sample only. */
-export type DefinedTraits = Omit<ConditionTraits, 'sample'> & { readonly sample: Sample['fields'] };
+type DefinedTraits = Omit<ConditionTraits, 'sample'> & { readonly sample: Sample['fields'] };
 
 /** All that a rule, a condition with its conf, says without being evaluated. */
 export interface RuleTraits {
@@ -122,7 +122,7 @@ export interface NameSelector {
   readonly __workerGroup?: string | undefined;
 }
 
-export interface ComponentSelector extends NameSelector {
+interface ComponentSelector extends NameSelector {
   readonly kind: ComponentKinds;
 }
 

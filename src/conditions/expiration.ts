@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from './condition.ts';
 
-export type ExpiryKind = 'certificate' | 'credential';
+type ExpiryKind = 'certificate' | 'credential';
 
 /** Something that ends at a time known before, as the application hands it in. */
 export interface Expiry {

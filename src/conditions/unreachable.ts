@@ -14,7 +14,7 @@ import {
 } from './condition.ts';
 
 /** The conf that conditions on pipelines share. */
-export interface PipelineConf {
+interface PipelineConf {
   /** Id of a pipeline, or a pattern with `*`. */
   readonly name: string;
   readonly timeWindow: Duration;

@@ -3,7 +3,7 @@ import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import type { TargetHealthChange } from './health.ts';
 
 /** Published once it is on disk. */
-export type DeliveryResult =
+type DeliveryResult =
   | {
       readonly kind: 'settled';
       /** The delivery as it was before. */

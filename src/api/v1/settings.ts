@@ -81,7 +81,7 @@ const criblSettings = (value: PlainMap) =>
     .default({ ...value })
     .describe('For Cribl-compatible clients; cannot be changed here.');
 
-export const settingsShape: Shape = {
+const settingsShape: Shape = {
   name: 'Settings',
   schema: z.strictObject({
     ...settingsSchema.shape,
@@ -98,13 +98,13 @@ export const settingsShape: Shape = {
 };
 
 /** `/system/settings/conf`: our settings beside those for Cribl-compatible clients. */
-export function wireSettings({ settings, notes }: SettingsView<Settings>): object {
+function wireSettings({ settings, notes }: SettingsView<Settings>): object {
   const { sections, api: ours } = criblSettingsOf(settings);
   return { ...sections, ...settings, api: { ...settings.api, ...ours }, ...wireNotes(notes) };
 }
 
 /** Drops the fields for Cribl-compatible clients, which may be sent back in part or whole, but unchanged. */
-export function sentSettings(sent: unknown, { context }: Pick<Call, 'context'>): unknown {
+function sentSettings(sent: unknown, { context }: Pick<Call, 'context'>): unknown {
   const body = withoutNotes(sent);
   if (!isMap(body)) return body;
   const criblSettings = criblSettingsOf(context.configuration().settings);
@@ -143,21 +143,21 @@ const criblAuthSchema = z.object({
 });
 const CRIBL_AUTH_FIELDS = criblAuthSchema.parse({});
 
-export const authSettingsShape: Shape = {
+const authSettingsShape: Shape = {
   name: 'AuthSettings',
   schema: z.strictObject({ ...criblAuthSchema.shape, ...authSchema.shape }),
   answerFields: notesFields,
 };
 
 /** `/system/settings/auth`: the section `auth` beside the fields for Cribl-compatible clients. */
-export const wireAuthSettings = ({ settings, notes }: SettingsView<AuthSettings>): object => ({
+const wireAuthSettings = ({ settings, notes }: SettingsView<AuthSettings>): object => ({
   ...CRIBL_AUTH_FIELDS,
   ...settings,
   ...wireNotes(notes),
 });
 
 /** Drops the fields for Cribl-compatible clients, which may be sent back unchanged. */
-export function sentAuthSettings(sent: unknown): unknown {
+function sentAuthSettings(sent: unknown): unknown {
   const body = withoutNotes(sent);
   if (!isMap(body)) return body;
   const entries = Object.entries(body).filter(([key]) => !Object.hasOwn(CRIBL_AUTH_FIELDS, key));

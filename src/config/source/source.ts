@@ -6,7 +6,7 @@ import type { Sources } from '../read/configuration.ts';
 import type { WritableSecrets } from '../secrets/store.ts';
 
 /** A change that was checked, as a source writes it. */
-export interface CheckedChange {
+interface CheckedChange {
   /** The new texts of the files that differ. */
   readonly texts: FileTexts;
   /** All texts as they were before. */

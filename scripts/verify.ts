@@ -19,6 +19,12 @@ const STEPS: readonly Step[] = [
     name: 'promises',
     command: 'oxlint --type-aware -A all -D typescript/no-floating-promises src client/src',
   },
+  {
+    // A method keeps its object: what is handed on is an arrow, or declared as a function.
+    name: 'methods',
+    command:
+      'oxlint --type-aware -A all -D typescript/unbound-method --ignore-pattern **/*.test.ts src client/src',
+  },
   { name: 'dead code', command: 'knip' },
   { name: 'generated files', command: 'tsx scripts/generate.ts --check' },
   { name: 'tests', command: 'vitest run' },

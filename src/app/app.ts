@@ -56,9 +56,9 @@ export interface App {
   /** The first admin's password, when this start generated it. */
   readonly generatedPassword: GeneratedPassword | undefined;
   /** Reads the configuration files again. */
-  reload(): Promise<void>;
+  readonly reload: () => Promise<void>;
   /** Stops in the reverse order of the start, within seconds; a second call waits for the first. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /**

@@ -73,7 +73,7 @@ export interface CredentialExpiry {
   /** As last read from the store, which may be half a minute ago. */
   expiries(): readonly Expiry[];
   /** Reads no more, and waits for the reading under way. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 const CREDENTIALS_EVERY_MS = 30_000;

@@ -43,7 +43,7 @@ function cannotListen(code: string, host: string, port: number): AppError | unde
 }
 
 interface Closing {
-  close(): PromiseLike<unknown>;
+  readonly close: () => PromiseLike<unknown>;
   readonly server: { closeAllConnections(): void };
 }
 

@@ -26,13 +26,13 @@ export interface Meters {
   /** Counts a delivery that was skipped because too many wait for its target. */
   dropped(row: Pick<DeliveryRow, 'target'>): void;
   /** Counts that deliveries begin to wait for the quota of the workspace. */
-  quotaReached(): void;
+  readonly quotaReached: () => void;
   /** Counts an event of a notification that is on disk. */
   eventWritten(event: HeadgateEvent): void;
-  removed(kind: RetentionKind, rows: number): void;
+  readonly removed: (kind: RetentionKind, rows: number) => void;
   readonly pipelines: PipelineMeter;
   /** Counts a refused push; the pipeline is '(unknown)' for a sender with an unknown token. */
-  ingestRefused(pipeline: string, code: ErrorCode): void;
+  readonly ingestRefused: (pipeline: string, code: ErrorCode) => void;
 }
 
 const OUTCOMES = { waiting: 'retry', exhausted: 'retry', sent: 'sent', refused: 'refused' } as const;

@@ -5,7 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 export interface Teardown {
   add(name: string, end: () => Promise<void> | void): void;
   /** Stops all in reverse; a failing part does not keep the others. A second call waits for the first. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 export function createTeardown(logger: Logger): Teardown {

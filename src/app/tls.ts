@@ -28,7 +28,7 @@ export interface Tls {
   notAfter(): number;
   /** Reads the files again, by the active settings. */
   reload(): void;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /**

@@ -31,7 +31,7 @@ export interface Audit {
    */
   refused(entry: AuditEntry & { readonly reason: string }): void;
   /** Writes the entries that are still counted or waiting. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 interface Dependencies {
@@ -162,9 +162,9 @@ const keyOf = ({ action, reason, actor, address }: RefusedEntry): string =>
 /** The audits of organizations, and the one of actions that concern none. */
 export interface OrganizationAudits {
   /** Undefined for an action that is about no known organization. */
-  forOrganization(organization: string | undefined): Audit;
+  readonly forOrganization: (organization: string | undefined) => Audit;
   /** Writes the entries that are still counted or waiting. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export function createOrganizationAudits(

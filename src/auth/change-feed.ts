@@ -15,7 +15,7 @@ const MAX_CACHED = 10_000;
 /** Values cached by id. */
 interface EntityCache<Value> {
   /** Throws `unavailable` when the store has not answered for 2 seconds whether something changed. */
-  get(id: string): Promise<Value>;
+  readonly get: (id: string) => Promise<Value>;
   /** Returns the cached value without reading the store. Throws as `get` does. */
   peek(id: string): { readonly value: Value } | undefined;
 }
@@ -36,7 +36,7 @@ interface EntityCacheOptions<Value> {
 export interface ChangeFeed {
   cache<Value>(options: EntityCacheOptions<Value>): EntityCache<Value>;
   /** Resolves once no process can act on what it cached before the call. */
-  waitForPropagation(): Promise<void>;
+  readonly waitForPropagation: () => Promise<void>;
   stop(): void;
 }
 

@@ -55,10 +55,10 @@ export interface Identity {
   /** Reports changes of users, tokens and sessions. */
   readonly feed: ChangeFeed;
   /** Logs settings that cannot take effect as they are. Never rejects. */
-  checkSettings(): Promise<void>;
+  readonly checkSettings: () => Promise<void>;
   ensureFirstAdmin(request: FirstAdminRequest): Promise<GeneratedPassword | undefined>;
   /** Stops polling for changes and rotating keys. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 interface IdentityOptions {

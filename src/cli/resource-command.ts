@@ -15,10 +15,10 @@ export interface ResourceCommandOptions<Row extends object, Whole extends object
   readonly columns: readonly Column<Row>[];
   readonly filters?: readonly Option[];
   list(client: Client, filters: Filters): Paged<Row>;
-  get?(client: Client, id: string): Promise<object>;
-  create?(client: Client, body: Whole): Promise<object>;
-  update?(client: Client, id: string, body: Part): Promise<object>;
-  remove?(client: Client, id: string): Promise<object | undefined>;
+  readonly get?: (client: Client, id: string) => Promise<object>;
+  readonly create?: (client: Client, body: Whole) => Promise<object>;
+  readonly update?: (client: Client, id: string, body: Part) => Promise<object>;
+  readonly remove?: (client: Client, id: string) => Promise<object | undefined>;
 }
 
 interface ListFlags extends ServerFlags {

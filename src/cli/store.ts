@@ -25,7 +25,7 @@ export interface OpenStore {
   readonly storage: Storage;
   readonly workspace: string;
   /** Creates the key ring when the store holds nothing encrypted yet. */
-  openKeyRing(): Promise<KeyRing>;
+  readonly openKeyRing: () => Promise<KeyRing>;
 }
 
 /**

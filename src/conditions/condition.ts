@@ -160,9 +160,9 @@ interface ComponentDefinition<Conf extends ComponentConf> extends Omit<DefinedTr
   readonly kind: ComponentKinds;
   readonly schema: z.ZodType<Conf>;
   /** As `ComponentRule` has it; left out where nothing is an alarm because the pipeline cannot be read. */
-  inhibitionGraceMs?(conf: Conf): number;
+  readonly inhibitionGraceMs?: (conf: Conf) => number;
   /** Pure: the same evaluation and conf give the same verdict. */
-  evaluate(evaluation: ComponentEvaluation, conf: Conf): Verdict;
+  readonly evaluate: (evaluation: ComponentEvaluation, conf: Conf) => Verdict;
 }
 
 /** A kind of rule on components, its conf's type hidden behind `configure`. */
@@ -283,9 +283,9 @@ interface EvaluatedDefinition<Source extends string, Kind extends SubjectKind, C
   /** Name of the subject of its sample. */
   readonly sampleSubject: string;
   readonly schema: z.ZodType<Conf>;
-  traits(conf: Conf): Omit<RuleTraits, 'kind'>;
+  readonly traits: (conf: Conf) => Omit<RuleTraits, 'kind'>;
   /** Pure: the same evaluation and conf give the same verdict. */
-  evaluate(evaluation: SubjectEvaluation<Subject>, conf: Conf): Verdict;
+  readonly evaluate: (evaluation: SubjectEvaluation<Subject>, conf: Conf) => Verdict;
 }
 
 /** A kind of rule on subjects that are no components and are evaluated one by one. */

@@ -18,9 +18,9 @@ interface ExternalChange {
 interface ExternalDefinition<Conf extends object> extends Omit<ConditionTraits, 'kind' | 'sample'> {
   readonly schema: z.ZodType<Conf>;
   /** It takes the keys that are equal to it or begin with it and a slash; undefined for all keys. */
-  topic(conf: Conf): string | undefined;
+  readonly topic: (conf: Conf) => string | undefined;
   /** Pure: the same event and conf give the same description. */
-  describe(change: ExternalChange, conf: Conf): Description;
+  readonly describe: (change: ExternalChange, conf: Conf) => Description;
 }
 
 /** A kind of rule on external events, from `POST /ingest/events`; its conf's type is hidden behind `configure`. */

@@ -18,7 +18,7 @@ type Issue = z.core.$ZodIssue;
 
 /** Where a value came from, so that its problem can be shown there. */
 export interface ValueOrigin {
-  place(path: Path): Pick<ConfigProblem, 'file' | 'path'> & TextPosition;
+  readonly place: (path: Path) => Pick<ConfigProblem, 'file' | 'path'> & TextPosition;
   keyPlace(path: Path): Pick<ConfigProblem, 'file' | 'path'> & TextPosition;
   /** `${env:NAME}` where the value at the path was fetched by it. */
   reference(path: Path): string | undefined;

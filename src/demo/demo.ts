@@ -81,7 +81,7 @@ export interface Demo {
   /** Starts the script, once Headgate listens at `pageUrl`. */
   begin(pageUrl: string): void;
   /** Ends all of it and removes the folders. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /**

@@ -4,7 +4,7 @@ export type Cancel = () => void;
 /** The only source of time. Tests hand in one they move by hand. */
 export interface Clock {
   /** Wall clock, epoch milliseconds. May jump; never subtract two of these to measure a duration. */
-  now(): number;
+  readonly now: () => number;
   /** Milliseconds that only ever grow, from an arbitrary origin. */
   monotonic(): number;
   /** Calls `run` once after `ms`. The timer does not keep the process alive. */

@@ -4,8 +4,8 @@ import type { LogFields, Logger } from './logger.ts';
 /** Keeps what fails again and again to one line: a fault is logged once until it changes or has passed; other numbers are no change. */
 export interface CountedLog {
   /** `first` are fields of this one failure, shown when it is the one that is logged. */
-  failed(error: unknown, first?: LogFields): void;
-  recovered(): void;
+  readonly failed: (error: unknown, first?: LogFields) => void;
+  readonly recovered: () => void;
 }
 
 /** `message` says what cannot be done, `over` that it can be done again. */

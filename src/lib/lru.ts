@@ -4,7 +4,7 @@ export interface Lru<Key, Value> {
   get(key: Key): Value | undefined;
   /** Counts as a use; answers the key that had to go, if any. */
   set(key: Key, value: Value): Key | undefined;
-  delete(key: Key): void;
+  readonly delete: (key: Key) => void;
 }
 
 export function createLru<Key, Value>(capacity: number): Lru<Key, Value> {

@@ -10,7 +10,7 @@ interface ServerLimits {
 
 /** Servers of https whose certificate can be replaced. */
 export interface TlsServers {
-  create(listener: RequestListener, limits: ServerLimits): HttpServer;
+  readonly create: (listener: RequestListener, limits: ServerLimits) => HttpServer;
   /** New connections are made with it; those that are open stay as they are. Throws when it cannot be used. */
   setContext(context: SecureContextOptions): void;
 }

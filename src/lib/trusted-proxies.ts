@@ -3,7 +3,7 @@ import { type AddressRange, isWithin, parseRange } from './addresses.ts';
 
 /** The proxies in front whose word about their callers counts. */
 export interface TrustedProxies {
-  has(address: string | undefined): boolean;
+  readonly has: (address: string | undefined) => boolean;
   /**
    * The address a request is from: the connected one, unless that is such a proxy. Then `X-Forwarded-For` is read from its end,
    * where the nearest proxy has written, to the first address that is none of them. What stands before that could be

@@ -205,7 +205,10 @@ export interface Storage {
    */
   commit(operation: StorageOperation, lease?: Lease): Promise<void>;
   /** For administration; shares the one writer with `commit`. Under a lease it is refused as `commit` is. */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>, lease?: Lease): Promise<Result>;
+  readonly transaction: <Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    lease?: Lease,
+  ) => Promise<Result>;
   readonly leases: LeaseStore;
   readonly nodes: NodeStore;
   /**

@@ -100,9 +100,9 @@ interface TargetDefinition<Settings extends CommonSettings> {
   /** Its messages say one thing each, at once, so that no notification groups events for it. */
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
-  routes?(event: HeadgateEvent, settings: Settings): readonly string[];
+  readonly routes?: (event: HeadgateEvent, settings: Settings) => readonly string[];
   /** Why an event is not to be sent, where the settings say so; its delivery settles as skipped with it. */
-  skipReason?(event: HeadgateEvent, settings: Settings): string | undefined;
+  readonly skipReason?: (event: HeadgateEvent, settings: Settings) => string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
   /** Names settings that a test does not exercise even where it arrives. */

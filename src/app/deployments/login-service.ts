@@ -61,7 +61,7 @@ export interface LoginServiceOptions {
 export interface LoginService {
   /** `http://host:port`, the real port. */
   readonly url: string;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Issues tokens at an address of its own, in a process of its own or beside others on the same store. */

@@ -24,7 +24,7 @@ export interface RunningWorkspaces {
   /** Starts all workspaces. One that fails is tried again, and does not keep the others from starting. */
   start(): Promise<void>;
   /** Stops all workspaces, and starts no more. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Between two reads that find workspaces no change was announced for. */

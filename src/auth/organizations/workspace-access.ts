@@ -20,11 +20,11 @@ export interface WorkspaceAccess {
   /** Throws `not-found` for a caller without a role in the workspace, who must not learn that it exists. */
   authenticateIn(workspace: string): Authenticate;
   /** Throws `not-found` for a caller without a role in the organization. */
-  organizationActorOf(
+  readonly organizationActorOf: (
     organization: string,
     authorization: string | undefined,
     address: string,
-  ): Promise<OrganizationActor>;
+  ) => Promise<OrganizationActor>;
   /** True when a user of the login service has a role in the workspace. */
   hasAccess(workspace: string, userId: string): Promise<boolean>;
 }

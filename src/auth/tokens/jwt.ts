@@ -38,7 +38,7 @@ export type Verification<Claims> =
 export interface Jwts<Claims extends TimedClaims> {
   sign(claims: Claims): Promise<string>;
   /** Never throws for a bad token. Accepts nothing that `sign` would not have written (RFC 8725). */
-  verify(token: string): Promise<Verification<Claims>>;
+  readonly verify: (token: string) => Promise<Verification<Claims>>;
 }
 
 /** Both algorithms sign this digest; the signature of ES256 is its two numbers, one after the other (RFC 7518, section 3.4). */

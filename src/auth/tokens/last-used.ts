@@ -15,7 +15,7 @@ export interface LastUsed {
   lastUsedAt(id: string): number | undefined;
   forget(id: string): void;
   /** Writes the times that were not written yet. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 const WRITE_MS = 60_000;

@@ -11,7 +11,7 @@ export interface OutputFlags {
 /** A column with its heading. */
 export interface Column<Row> {
   readonly name: string;
-  of(row: Row): unknown;
+  readonly of: (row: Row) => unknown;
 }
 
 /** Prints `{items, count}` as the API answers it, or a table. */

@@ -14,7 +14,7 @@ interface SecretStoreOptions extends SecretWriterOptions {
 /** The stored secrets of a workspace, held in memory: what `${secret:NAME}` stands for. */
 export interface SecretStore {
   /** The value, for use at the place that needs it and nowhere else. */
-  get(name: string): string | undefined;
+  readonly get: (name: string) => string | undefined;
   /** By name; those whose value cannot be decrypted too. */
   list(): readonly SecretMetadata[];
   /** As `SecretWriter.put`; once it is on disk, listeners are notified. */

@@ -43,7 +43,7 @@ export interface HttpAnswer {
 /** The only way out over HTTP, for targets and scraping alike. Redirects are answers, never followed. */
 export interface HttpClient {
   request(request: HttpRequest): Promise<HttpAnswer>;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 interface Options extends AddressPolicy {

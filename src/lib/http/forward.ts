@@ -16,7 +16,7 @@ interface ForwardedRequest {
 export interface HttpForward {
   /** Throws `unavailable` when there is no answer and none was begun; a begun one is cut off. */
   forward(request: ForwardedRequest): Promise<void>;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 const CONNECT_MS = 2000;

@@ -10,7 +10,7 @@ import type { Grouping, Notification } from '../notification.ts';
 export interface GroupedTransition {
   readonly operation: TransitionOperation;
   /** It was not written: memory goes back. */
-  undo(isConflict: boolean): void;
+  readonly undo: (isConflict: boolean) => void;
 }
 
 /** How deliveries of an active rule are grouped, muted and inhibited. */

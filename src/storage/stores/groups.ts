@@ -11,7 +11,7 @@ export interface GroupStore {
   /** Groups that were sent, with the end of their group interval. It may be over for some. */
   withinInterval(): Promise<readonly GroupRow[]>;
   /** Deliveries that wait in their groups, with an id after `after`, oldest first. */
-  members(after: string, limit: number): Promise<readonly Omit<DeliveryTable, 'workspace'>[]>;
+  readonly members: (after: string, limit: number) => Promise<readonly Omit<DeliveryTable, 'workspace'>[]>;
 }
 
 export const groupStore = (db: Kysely<Database>, workspace: string): GroupStore => ({

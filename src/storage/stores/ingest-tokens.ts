@@ -21,7 +21,7 @@ const INGEST_TOKEN_COLUMNS = columnsOf<IngestTokenRow>({
 
 export interface IngestTokenStore {
   /** All of them, by id. */
-  list(): Promise<readonly IngestTokenRow[]>;
+  readonly list: () => Promise<readonly IngestTokenRow[]>;
 }
 
 export interface IngestTokenTransaction {

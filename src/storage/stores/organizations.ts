@@ -17,14 +17,14 @@ export interface OrganizationStore {
   list(page: PageRequest): Promise<Page<OrganizationRow>>;
   workspace(organization: string, id: string): Promise<WorkspaceRow | undefined>;
   /** Those of the organization, by id. */
-  workspaces(organization: string): Promise<readonly WorkspaceRow[]>;
+  readonly workspaces: (organization: string) => Promise<readonly WorkspaceRow[]>;
   /** Those of all organizations, by organization and id. */
   allWorkspaces(): Promise<readonly WorkspaceRow[]>;
   member(organization: string, userId: string): Promise<MemberRow | undefined>;
   /** In the order they became members. */
   members(organization: string, page: PageRequest): Promise<Page<MemberRow>>;
   /** The memberships of the user, by organization. */
-  membershipsOf(userId: string): Promise<readonly MemberRow[]>;
+  readonly membershipsOf: (userId: string) => Promise<readonly MemberRow[]>;
   /** The roles of these members, by user and workspace. At most 500 ids a call. */
   memberRoles(organization: string, userIds: readonly string[]): Promise<readonly MemberRoleRow[]>;
 }

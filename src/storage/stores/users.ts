@@ -7,10 +7,10 @@ export type UserRow = UserTable;
 
 export interface UserStore {
   count(): Promise<number>;
-  byName(username: string): Promise<UserTable | undefined>;
-  byId(id: string): Promise<UserTable | undefined>;
+  readonly byName: (username: string) => Promise<UserTable | undefined>;
+  readonly byId: (id: string) => Promise<UserTable | undefined>;
   /** The user that the issuer knows by that name. */
-  byIdentity(issuer: string, subject: string): Promise<UserTable | undefined>;
+  readonly byIdentity: (issuer: string, subject: string) => Promise<UserTable | undefined>;
   /** By name. */
   list(page: PageRequest): Promise<Page<UserTable>>;
   /** True when a token was revoked before its end. */

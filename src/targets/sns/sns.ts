@@ -64,7 +64,7 @@ export const sns = defineTarget({
 });
 
 interface PublishContext {
-  publish(input: PublishCommandInput): Promise<Outcome>;
+  readonly publish: (input: PublishCommandInput) => Promise<Outcome>;
   readonly deliveryId: string;
   /** What attempts before left to do. */
   readonly rest: string | undefined;

@@ -60,7 +60,7 @@ function defineExpiration({ kind, name, within }: ExpirationOptions): ExpiryCond
     traits: ({ notifyOnResolution }) => ({ windowMs: 0, repeatMs: notifyOnResolution ? null : DAY_MS }),
     schema: z.strictObject({
       name: z.string().min(1).default('*').describe(`The ${kind}: its key, or a pattern with \`*\`.`),
-      within: duration().prefault(within).describe('How long before its end it is told.'),
+      within: duration().prefault(within).describe('How long before its end it alerts.'),
       notifyOnResolution: z
         .boolean()
         .default(true)

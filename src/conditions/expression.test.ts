@@ -54,7 +54,7 @@ it('says nothing before a whole window was watched, and of what nobody tells', a
   expect(ask()).toEqual({ state: 'unknown', reason: 'it has been watched for less than the window' });
   expect(askUnseen(100_000)).toEqual({ state: 'unknown', reason: 'it was never seen' });
   const gauges = await observed('queue_size > 1');
-  expect(gauges.evaluate()).toEqual({ state: 'unknown', reason: 'nothing tells its queue_size' });
+  expect(gauges.evaluate()).toEqual({ state: 'unknown', reason: 'nothing reports its queue_size' });
 });
 
 it('is unknown, and a fault, where it gives no true or false', async () => {

@@ -144,7 +144,7 @@ const perSecond =
 const gauge =
   (name: string): Measure =>
   ({ component, components }) =>
-    components.status(component).metrics[name] ?? new Unmeasured(`nothing tells its ${name}`);
+    components.status(component).metrics[name] ?? new Unmeasured(`nothing reports its ${name}`);
 
 const MEASURES: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ...COUNTERS.map((counter): [string, Measure] => [counter, sumOf(counter)]),

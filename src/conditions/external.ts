@@ -66,7 +66,7 @@ function defineExternalCondition<Conf extends object>(
         kind: 'key',
         windowMs: 0,
         repeatMs: null,
-        noPending: `what is posted for '${traits.id}' is told at once; let its sender wait`,
+        noPending: `external events of '${traits.id}' notify at once; let their sender wait`,
         topic: topic(conf),
         describe: change => describe(change, conf),
       };
@@ -95,7 +95,7 @@ export const licenseExpiration = defineExternalCondition({
   },
 });
 
-const NOT_EVALUATED_HERE = 'For whoever runs the search: what is posted has been judged already.';
+const NOT_EVALUATED_HERE = 'For the program that runs the search: its events have been judged already.';
 
 const searchSchema = z.strictObject({
   savedQueryId: z
@@ -104,7 +104,7 @@ const searchSchema = z.strictObject({
     .describe('The saved search: meant are the keys that are equal to it, or begin with it and a slash.'),
   message: templateText
     .refine(({ text }) => text !== '' && text.length <= 1000, { error: 'must be 1 to 1000 characters' })
-    .describe('What people are told; a field of the event stands as `${field}`.'),
+    .describe('The text of the message; a field of the event stands as `${field}`.'),
   triggerType: z.enum(['resultsCount', 'custom']).optional().describe(`What triggers. ${NOT_EVALUATED_HERE}`),
   triggerComparator: z
     .enum(['>', '<', '===', '!==', '>=', '<=', '='])
@@ -120,7 +120,7 @@ export const search = defineExternalCondition({
   name: 'Search Condition',
   type: 'search',
   category: 'search',
-  description: 'Whoever runs a saved search posted that it found something.',
+  description: 'The program that runs a saved search sent that it found something.',
   otherFields: ['savedQueryId'],
   example: { id: 'found', conf: { savedQueryId: 'errors', message: 'errors were found' } },
   schema: searchSchema,

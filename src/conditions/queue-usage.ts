@@ -25,7 +25,7 @@ function defineQueueUsage({ id, kind, example }: QueueUsageOptions): ComponentCo
     sample: { _metric: 'system.pq_used', usage: 95, usageThreshold: 90 },
     example,
     schema: z.strictObject({
-      ...componentConf(kind, 'With notifyOnResolution false: how often it is told while it lasts.'),
+      ...componentConf(kind, 'With notifyOnResolution false: how often it notifies while it lasts.'),
       usageThreshold: z.int().min(0).max(99).default(90).describe('Per cent of the capacity.'),
     }),
     evaluate({ subject, components, open }, { timeWindow, usageThreshold }) {

@@ -100,7 +100,7 @@ it('never takes events for bytes: without a byte metric nothing is known, and it
   expect(ask()).toEqual({
     state: 'unknown',
     reason:
-      "no byte metric: custom does not tell it; set bytesPerEvent of pipeline 'edge', or a dataVolume in events",
+      "no byte metric: custom does not report it; set bytesPerEvent of pipeline 'edge', or a dataVolume in events",
   });
 });
 

@@ -100,7 +100,7 @@ const scale = (measured: ReturnType<Components['measure']>, by: number): Measure
 const TOO_MANY_WINDOWS = 'too many notifications look at it over different windows';
 
 const describeNoBytes = ({ engine, pipeline }: Component): string =>
-  `no byte metric: ${engine} does not tell it; set bytesPerEvent of pipeline '${pipeline}', or a dataVolume in events`;
+  `no byte metric: ${engine} does not report it; set bytesPerEvent of pipeline '${pipeline}', or a dataVolume in events`;
 
 /** An amount of data that remembers how it was written: `10GB` stays `10GB` in messages, answers and files. */
 class DataVolume {

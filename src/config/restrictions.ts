@@ -83,5 +83,5 @@ export function overQuota(
 ): string | undefined {
   if (terms === undefined || count <= Math.max(terms.quotas[what], terms.present?.[what] ?? 0))
     return undefined;
-  return `${count} ${what} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`;
+  return `${count} ${what} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask the operator of this service for more`;
 }

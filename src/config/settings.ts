@@ -191,7 +191,7 @@ const instance = z.strictObject({
   heartbeatUrl: secretUrl
     .optional()
     .describe(
-      'Asked every 30 seconds while notifications are evaluated and deliveries move, so that another service can tell when they do not.',
+      'Asked every 30 seconds while notifications are evaluated and deliveries move, so that another service notices when they do not.',
     ),
   nodeUrl: httpUrl
     .optional()
@@ -239,7 +239,7 @@ const api = z.strictObject({
     })
     .prefault({})
     .describe(
-      'How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; whoever logged in from an address within a day is not held up by failures elsewhere.',
+      'How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; a person who logged in from an address within a day is not held up by failures elsewhere.',
     ),
   rateLimit: z
     .strictObject({
@@ -326,7 +326,9 @@ const delivery = z.strictObject({
     ),
   operationalTarget: identifier
     .optional()
-    .describe('Id of the target that is told when another target fails, gives up a delivery, and recovers.'),
+    .describe(
+      'Id of the target that is notified when another target fails, gives up a delivery, and recovers.',
+    ),
 });
 
 const age = duration({ min: '1d', max: '400d' });

@@ -249,7 +249,7 @@ async function skipReasonOf(
   if (row.batch !== null) return undefined;
   if (notified?.isNotified === false) return 'the alarm it resolves did not reach this target';
   if (row.retried_at !== null && (await deliveries.isSuperseded(incident, target, seq)))
-    return 'this target has got later news of the incident since';
+    return 'this target has got a later event of the incident since';
   return undefined;
 }
 

@@ -23,7 +23,7 @@ const event = z
       .enum([...addedFields.keys()], {
         error: `must be a condition that takes posted events: ${[...addedFields.keys()].join(', ')}`,
       })
-      .describe('Which condition it tells of.'),
+      .describe('Which condition it is an event of.'),
     key: z
       .string()
       .regex(/^\P{Cc}{1,512}$/u, 'must be 1 to 512 characters that can be printed')

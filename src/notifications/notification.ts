@@ -61,7 +61,7 @@ const metadata = z
   });
 
 const notificationId = identifier.refine(id => id !== TARGET_HEALTH, {
-  error: `must not be ${TARGET_HEALTH}: Headgate itself tells of failing targets under this id`,
+  error: `must not be ${TARGET_HEALTH}: Headgate itself reports failing targets under this id`,
 });
 
 /** A notification as it stands in the file, its conf not yet read by its condition. */
@@ -96,7 +96,7 @@ export const notificationSchema = z.strictObject({
     ),
   muteWindows: muteWindows
     .default([])
-    .describe('When its alarms are held back; ends of what was told are not.'),
+    .describe('When its alarms are held back; the ends of alarms that were sent are not.'),
 });
 
 type NotificationSettings = z.infer<typeof notificationSchema>;

@@ -27,7 +27,7 @@ export function createComponentMatcher(
     isNamed(component);
 }
 
-/** Most names are told apart by their ends, which costs no look at each way of writing. */
+/** Most names differ at their ends, which costs no look at each way of writing. */
 const exactMatcher =
   (name: string) =>
   (component: Component): boolean =>

@@ -26,11 +26,11 @@ function describeDelivery(
 }
 
 const inhibitionReason = ({ inhibited_for: pipeline, target }: DeliveryRow): string =>
-  `pipeline '${pipeline}' is unreachable, and target '${target}' was told; it is sent if its incident outlasts that`;
+  `pipeline '${pipeline}' is unreachable, and target '${target}' was notified; it is sent if its incident outlasts that`;
 
 const heldBecause = ({ status, target }: DeliveryRow): string =>
   status === 'OK'
-    ? `target '${target}' was removed; it is told the end of what it was told as long as its last settings work`
+    ? `target '${target}' was removed; it gets the ends of its alarms as long as its last settings work`
     : `target '${target}' was removed; it is sent when a target of this id is configured again`;
 
 const text = z.string().max(512).optional();
@@ -97,7 +97,7 @@ export const retryDelivery = defineVerb({
     if (overtaken > 0)
       throw new AppError(
         'conflict',
-        `target '${before.target}' has got later news of the incident; this delivery would come after it`,
+        `target '${before.target}' has got a later event of the incident; this delivery would come after it`,
       );
     if (requeued === 0) assertUnsettled((await deliveries.get(id)) ?? before);
     const after = { state: 'waiting', next_at: null, settled_at: null, retried_at: now } as const;

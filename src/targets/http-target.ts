@@ -8,7 +8,7 @@ import { MASK, maskSecrets } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
 import type { Outcome } from './outcome.ts';
 
-/** The family's limits, in milliseconds: how long the first wait is, by what the next ones grow, and how far. */
+/** Cribl's limits, in milliseconds: how long the first wait is, by what the next ones grow, and how far. */
 const backoff = {
   initialBackoff: z
     .int()

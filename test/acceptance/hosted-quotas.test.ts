@@ -44,7 +44,7 @@ it('refuses targets and notifications over their quota, naming it, and keeps the
     const { status, body: answer } = await acme(path, { method: 'POST', body });
     expect([status, answer.code]).toEqual([400, 'invalid-request']);
     expect(answer.message).toContain(
-      `2 ${what} are more than the 1 that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`,
+      `2 ${what} are more than the 1 that a workspace may have (hosted.quotas.${what}); remove some, or ask the operator of this service for more`,
     );
     expect((await acme(path)).body.count).toBe(1);
   }
@@ -101,7 +101,7 @@ it('lets deliveries over the quota of a workspace wait, says so, loses none, and
     (await workspace('/notification-targets/hook')).body.items[0].status.heldBecause;
   await eventually(async () => (await heldBecause(acme)) !== undefined);
   expect(await heldBecause(acme)).toBe(
-    'the workspace has begun the 3 deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask whoever runs this service for more',
+    'the workspace has begun the 3 deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask the operator of this service for more',
   );
 
   expect((await push(installed, 'corp', 'events', keys(2).map(alarm))).status).toBe(200);

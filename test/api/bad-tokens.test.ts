@@ -23,7 +23,7 @@ let claims: Record<string, unknown>;
 let now: number;
 
 beforeAll(async () => {
-  server = await startApiServer({ settings: {} });
+  server = await startApiServer({ settings: { auth: { signingAlgorithm: 'RS256' } } });
   jwt = server.token.replace('Bearer ', '');
   header = { ...decodeProtectedHeader(jwt) };
   claims = { ...decodeJwt(jwt) };

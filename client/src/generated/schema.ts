@@ -2897,7 +2897,7 @@ export interface components {
              */
             groupInterval?: string;
             /**
-             * @description When its alarms are held back; ends of what was told are not.
+             * @description When its alarms are held back; the ends of alarms that were sent are not.
              * @default []
              */
             muteWindows: {
@@ -3070,7 +3070,7 @@ export interface components {
              */
             groupInterval?: string;
             /**
-             * @description When its alarms are held back; ends of what was told are not.
+             * @description When its alarms are held back; the ends of alarms that were sent are not.
              * @default []
              */
             muteWindows?: {
@@ -3580,7 +3580,7 @@ export interface components {
         };
         PostedEvents: {
             /**
-             * @description Which condition it tells of.
+             * @description Which condition it is an event of.
              * @enum {string}
              */
             condition: "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
@@ -3599,7 +3599,7 @@ export interface components {
             id?: string;
         } | {
             /**
-             * @description Which condition it tells of.
+             * @description Which condition it is an event of.
              * @enum {string}
              */
             condition: "heartbeat" | "license-expiration" | "search" | "monitor-alerts";
@@ -3910,7 +3910,7 @@ export interface components {
                 externalUrl?: string;
                 /**
                  * Format: password
-                 * @description Asked every 30 seconds while notifications are evaluated and deliveries move, so that another service can tell when they do not.
+                 * @description Asked every 30 seconds while notifications are evaluated and deliveries move, so that another service notices when they do not.
                  */
                 heartbeatUrl?: string;
                 /** @description Where other processes on the same PostgreSQL reach this one; without it the address it listens on. Needs a restart. */
@@ -3948,7 +3948,7 @@ export interface components {
                  */
                 loginRateLimit: string;
                 /**
-                 * @description How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; whoever logged in from an address within a day is not held up by failures elsewhere.
+                 * @description How guesses at one password are slowed down. A right password from the address ends it there, an hour without a failure everywhere; a person who logged in from an address within a day is not held up by failures elsewhere.
                  * @default {}
                  */
                 loginBackOff: {
@@ -4599,7 +4599,7 @@ export interface components {
                  * @default 1000
                  */
                 mostWaiting: number;
-                /** @description Id of the target that is told when another target fails, gives up a delivery, and recovers. */
+                /** @description Id of the target that is notified when another target fails, gives up a delivery, and recovers. */
                 operationalTarget?: string;
             };
             /**
@@ -5415,7 +5415,7 @@ export interface components {
             type: "slack";
             /**
              * Format: password
-             * @description Address of the incoming webhook; whoever knows it can post.
+             * @description Address of the incoming webhook; everybody who knows it can post.
              */
             slackUrl: string;
             /**
@@ -5559,7 +5559,7 @@ export interface components {
             type: "slack";
             /**
              * Format: password
-             * @description Address of the incoming webhook; whoever knows it can post.
+             * @description Address of the incoming webhook; everybody who knows it can post.
              */
             slackUrl: string;
             /**

@@ -96,7 +96,7 @@ function unknownInMetadata(value: object, path: Path): ItemFinding[] {
   );
 }
 
-/** The fields a text reads; none of one that is broken, which its schema tells. */
+/** The fields a text reads; none of one that is broken, which its schema reports. */
 type NamesOf = (text: unknown) => readonly string[];
 
 const ofTemplate: NamesOf = text => {
@@ -130,7 +130,7 @@ function unknownGroupFields(value: object, known: ReadonlySet<string>, path: Pat
 
 type Sample = Readonly<Record<string, unknown>>;
 
-/** Works out expressions on a sample event of each condition that leads to them; tells those that fail. */
+/** Evaluates expressions on a sample event of each condition that leads to them; reports those that fail. */
 export function evaluateSamples(
   targets: readonly ConfigItem[],
   notifications: readonly ConfigItem[],

@@ -43,7 +43,7 @@ export function operationalProblem(id: string, graph: TargetGraph): string | und
   if (mail === undefined) return undefined;
   const [mailTarget, trail] = mail;
   const route = mailTarget === id ? quote(id) : `${quote(id)}, by way of ${trail.join(' -> ')},`;
-  return `target ${route} sends mail, and nothing says to whom; name a target of another type`;
+  return `target ${route} sends mail, and no recipient is given; name a target of another type`;
 }
 
 type Missing = (id: string, path: Path) => ItemFindings;

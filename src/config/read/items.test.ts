@@ -70,7 +70,7 @@ describe('a notification', () => {
     ],
     [
       { condition: 'monitor-alerts', conf: {}, for: '5m' },
-      /must be 0s: what is posted for 'monitor-alerts' is told at once.*\(notifications\[0\]\.for\)$/,
+      /must be 0s: external events of 'monitor-alerts' notify at once.*\(notifications\[0\]\.for\)$/,
     ],
     [{ condition: 'search', conf: { message: 'x' } }, /'savedQueryId' is required/],
     [

@@ -92,7 +92,7 @@ function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: Val
 export const clearText = (origin: ValueOrigin, path: Path): ConfigProblem => ({
   ...origin.place(path),
   message:
-    'this secret is readable for whoever sees the file; write ${env:NAME}, ${file:/path} or ${secret:NAME} instead',
+    'this secret is readable to everybody who sees the file; write ${env:NAME}, ${file:/path} or ${secret:NAME} instead',
 });
 
 /** Without an address nobody is found who has not come before. */
@@ -166,7 +166,7 @@ const refusedToWorkspaces = (
   ...overQuotaProblems(restrictions, value, origin),
   ...foreignSettings(value).map(path => ({
     ...origin.place(path),
-    message: 'is decided by whoever runs this service; remove it',
+    message: 'is decided by the operator of this service; remove it',
   })),
   ...filePaths([settingsSchema], { pipelines: rawPipelines(value) }).map(path => filesRefused(origin, path)),
 ];

@@ -110,7 +110,7 @@ describe('the configuration of a workspace that has no files', () => {
     expect(refusal.code).toBe('invalid-request');
     expect(refusal.problems).toContainEqual({
       path,
-      message: 'is decided by whoever runs this service; remove it',
+      message: 'is decided by the operator of this service; remove it',
     });
   });
 
@@ -142,7 +142,7 @@ describe('the configuration of a workspace that has no files', () => {
     for (const id of ['one', 'two']) await holder.save(change(target({ ...HOOK, id })));
     const refusal = await refusalOf(holder.save(change(target({ ...HOOK, id: 'three' }))));
     expect(refusal.problems?.map(({ message }) => message)).toEqual([
-      'notifications.yml: 3 targets are more than the 2 that a workspace may have (hosted.quotas.targets); remove some, or ask whoever runs this service for more',
+      'notifications.yml: 3 targets are more than the 2 that a workspace may have (hosted.quotas.targets); remove some, or ask the operator of this service for more',
     ]);
     expect(holder.get().targets).toHaveLength(2);
   });
@@ -157,7 +157,7 @@ describe('the configuration of a workspace that has no files', () => {
     const refusal = await refusalOf(holder.save(change(edit)));
     expect(refusal.code).toBe('invalid-request');
     expect(JSON.stringify(refusal.problems)).toContain(
-      `${count} ${what} are more than the 1 that a workspace may have (hosted.quotas.${what}); remove some, or ask whoever runs this service for more`,
+      `${count} ${what} are more than the 1 that a workspace may have (hosted.quotas.${what}); remove some, or ask the operator of this service for more`,
     );
   });
 

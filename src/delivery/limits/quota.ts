@@ -77,7 +77,7 @@ class WorkspaceQuota implements Quota {
   constructor(options: QuotaOptions) {
     const { perMinute } = options;
     this.#options = options;
-    this.notice = `the workspace has begun the ${perMinute} deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask whoever runs this service for more`;
+    this.notice = `the workspace has begun the ${perMinute} deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask the operator of this service for more`;
     this.#rateLimiter.setLimit(new Rate(`${perMinute}/minute`, perMinute, 60_000));
   }
 

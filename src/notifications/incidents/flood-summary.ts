@@ -181,7 +181,7 @@ export class IncidentFloodSummaries implements FloodSummaries {
     const { repeatMs } = rule.notification;
     if (count === 0)
       void this.#notifySummary(rule, key, 'OK', {
-        text: `All that ${rule.rule.condition.name} was told of together ended after ${formatDuration(openMs)}`,
+        text: `All that ${rule.rule.condition.name} notified together ended after ${formatDuration(openMs)}`,
         fields: { count },
       });
     else if (repeatMs !== null && clock.monotonic() - open.notifiedAt >= repeatMs)

@@ -517,6 +517,6 @@ it('takes nothing more once it has stopped', async () => {
 
 it('refuses to wait before it tells, as what is taken must be on disk', () => {
   expect(() => monitors({ for: '5m' })).toThrow(
-    /must be 0s: what is posted for 'monitor-alerts' is told at once/,
+    /must be 0s: external events of 'monitor-alerts' notify at once/,
   );
 });

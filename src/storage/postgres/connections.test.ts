@@ -130,7 +130,7 @@ describe('a commit whose answer is lost', () => {
     const { clock, committed } = await commit(after);
     const refused = expect(committed).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('does not tell whether it was written'),
+      message: expect.stringContaining('does not say whether it was written'),
     });
     await clock.advance(11_000);
     await refused;

@@ -76,7 +76,7 @@ export function createWriterConnection({ open, explain, clock }: WriterConnectio
       if (status !== undefined || clock.monotonic() >= deadline) {
         throw new AppError(
           'unavailable',
-          'the connection was lost over a commit, and the server does not tell whether it was written',
+          'the connection was lost over a commit, and the server does not say whether it was written',
           { retryAfterSeconds: 10 },
         );
       }

@@ -52,7 +52,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
   [/^(57P0|08|25P03)/, 'has ended the connection ($reason); it is tried again by itself'],
   [
     /^(57014|55P03)/,
-    'took too long ($reason); look for whoever holds locks in pg_stat_activity, and for a slow disk',
+    'took too long ($reason); look for the holder of locks in pg_stat_activity, and for a slow disk',
   ],
   [/^40/, 'collided with another change ($reason); try again'],
   [/^25P02/, 'has given a change up midway and rolled it back; try again'],

@@ -48,7 +48,7 @@ export const bulletinMessage = defineTarget({
 /** What a template gives at most, too. */
 const MAX_BYTES = 64 * 1024;
 
-/** The event's own text where the message fails or says nothing: nobody is told of an alarm by an empty line. */
+/** The event's own text where the message fails or says nothing: an empty line alerts nobody. */
 function textOf(
   event: HeadgateEvent,
   settings: { readonly message: Template },

@@ -9,7 +9,7 @@ import { commonSettings, defineTarget } from '../target.ts';
 
 const FILE_NAME = 'notifications.log';
 const LOGGING_OFF = 'logging off';
-/** As the family's log: 5 MB a file, five files. */
+/** As Cribl's log: 5 MB a file, five files. */
 const ROTATION: Rotation = { maxBytes: 5 * 1024 * 1024, maxFiles: 5 };
 
 const folderBelow = z

@@ -13,7 +13,7 @@ const routingKey = secretText.refine(secret => /^[\x21-\x7e]{1,255}$/.test(secre
   error: 'must be 1 to 255 visible ASCII characters, without spaces and line breaks',
 });
 
-/** The service's own words; `warn` is how the family's files say it. */
+/** The service's own words; `warn` is how Cribl's files say it. */
 const severity = z
   .enum(['info', 'warning', 'error', 'critical', 'warn'])
   .transform(word => (word === 'warn' ? 'warning' : word));

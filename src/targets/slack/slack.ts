@@ -25,7 +25,7 @@ export const slack = defineTarget({
       ...commonSettings,
       type: z.literal('slack').describe('Kind of target.'),
       slackUrl: secretUrl
-        .describe('Address of the incoming webhook; whoever knows it can post.')
+        .describe('Address of the incoming webhook; everybody who knows it can post.')
         .meta({ aliases: ['url'], destination: true }),
       ...retrySettings,
       // What Slack allows an incoming webhook.
@@ -80,7 +80,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   user_not_found: 'the person it posts to is gone; make a new webhook',
 };
 
-/** What an answer of Slack's means: success is 200 with the body `ok`, all else is told by a word in the body. */
+/** What an answer of Slack's means: success is 200 with the body `ok`, all else is a word in the body. */
 function classifySlackAnswer(answer: HttpAnswer, exchange: HttpExchange): Outcome {
   const word = errorWordOf(answer.body.toString('utf8'));
   const isTaken = answer.status === 200 && word === 'ok';

@@ -92,7 +92,7 @@ export interface MailContext {
   readonly conf: MailConf;
   /** Epoch ms. */
   readonly now: number;
-  /** Told what came of `subject` and `body`. */
+  /** Reports the warnings of `subject` and `body`. */
   readonly report: TemplateReporter;
 }
 
@@ -109,7 +109,7 @@ export function mailText(events: readonly HeadgateEvent[], context: MailContext)
   return { subject: subjectOf(events, context), text, html: markup ?? wrapInPage(withLinks(text, links)) };
 }
 
-/** A body that says nothing of an event, as one whose places all fail, tells nobody of an alarm. */
+/** A body that says nothing of an event, as one whose places all fail, alerts nobody. */
 function ownText(event: HeadgateEvent, context: MailContext): string {
   const { body } = context.conf;
   const own = body === undefined ? '' : renderSetting('body', body, event, context);
@@ -205,18 +205,18 @@ function utc(ms: number): string {
   return Number.isNaN(time.getTime()) ? '' : `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Of backpressure, in the words of the family. */
+/** Of backpressure, in Cribl's words. */
 function statusWord({ backpressure_type: type, status }: HeadgateEvent): string {
   if (type === undefined) return status;
   if (status === 'OK') return 'DISENGAGED';
   return Number(type) === 2 ? 'DROPPING' : 'BLOCKING';
 }
 
-/** What subject and body may name: the event's fields, and the family's variables that only mail has. */
+/** What subject and body may name: the event's fields, and Cribl's variables that only mail has. */
 function mailFields(event: HeadgateEvent, now: number): Readonly<Record<string, unknown>> {
   const { __pipeline: pipeline, __worker_group: group } = deliveryHintsOf(event);
   return {
-    // One workspace has no name to tell.
+    // A single workspace needs no name.
     workspace: '',
     organization: '',
     worker_group: group,

@@ -58,7 +58,7 @@ const host = z
   .regex(/^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/, { error: HOST, abort: true })
   .refine(isNameOrAddress, { error: HOST });
 
-/** `SSL` is what some files of the family say for TLS from the first byte. */
+/** `SSL` is what some of Cribl's files say for TLS from the first byte. */
 const encryption = z
   .enum(['STARTTLS', 'STARTTLS_REQUIRED', 'TLS', 'NONE', 'SSL'])
   .transform(word => (word === 'SSL' ? 'TLS' : word));

@@ -192,7 +192,7 @@ test.each([
 test('without an entry in targetConfigs nothing is sent, and the refusal says what to add', async () => {
   expect(await sendMail({ port: 1 }, { conf: null })).toEqual({
     kind: 'refused',
-    reason: "nothing says to whom; add 'mail' to targetConfigs of the notification",
+    reason: "no recipient is given; add 'mail' to targetConfigs of the notification",
     isAboutMessage: true,
   });
 });

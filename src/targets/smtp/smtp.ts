@@ -16,7 +16,7 @@ import {
   transfer,
 } from './transfer.ts';
 
-/** Shorter than an attempt may take, so that a slow server is told from a target that hangs. */
+/** Shorter than an attempt may take, so that a slow server is known from a target that hangs. */
 const TIMEOUT_MS = 50_000;
 
 /** What is left to do of a mail that some of its recipients have. */
@@ -27,13 +27,13 @@ interface Rest {
   readonly refused: readonly RecipientRefusal[];
 }
 
-/** Kept with the delivery: whoever has a mail must not get it again, and SMTP has no key that drops repeats. */
+/** Kept with the delivery: a recipient who has the mail must not get it again, and SMTP has no key that drops repeats. */
 const restSchema = z.object({
   deferred: z.array(z.string()),
   refused: z.array(z.object({ address: z.string(), reply: z.string(), isPassing: z.boolean() })),
 });
 
-/** Sends events as mail; whom to, the notification's targetConfigs say. */
+/** Sends events as mail to the recipients that the notification's targetConfigs give. */
 export const smtp = defineTarget({
   type: 'smtp',
   description: 'Sends events by e-mail.',
@@ -51,7 +51,7 @@ export const smtp = defineTarget({
     if (conf === undefined)
       return {
         kind: 'refused',
-        reason: `nothing says to whom; add '${settings.id}' to targetConfigs of the notification`,
+        reason: `no recipient is given; add '${settings.id}' to targetConfigs of the notification`,
         isAboutMessage: true,
       };
     const before = restIn(context);

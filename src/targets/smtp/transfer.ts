@@ -24,7 +24,7 @@ export async function transfer(
   settings: SmtpSettings,
   { dial, signal }: TransferOptions,
 ) {
-  // Only whoever sends mail needs it.
+  // Only needed where mail is sent.
   const { createTransport } = await import('nodemailer');
   const isEncrypted = effectiveEncryption(settings) === 'TLS';
   const tls = tlsOptions(settings);
@@ -43,7 +43,7 @@ export async function transfer(
       name: ownName(connection),
       greetingTimeout: GREETING_MS,
       socketTimeout: SILENCE_MS,
-      // A server that asks for no password is told from one that was to ask.
+      // A server that asks for no password is distinguished from one that was to ask.
       forceAuth: true,
       ...(user !== '' && { auth: { user, pass: settings.smtpPassword.reveal() } }),
     });
@@ -86,7 +86,7 @@ function tlsOptions({
     ...(oldest !== undefined && { minVersion: oldest }),
     ...(maxVersion !== undefined && { maxVersion }),
     ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
-    // Whoever asks for old versions means them: what they sign with is refused otherwise.
+    // Old versions that are asked for are meant: what they sign with is refused otherwise.
     ...(isOld && { ciphers: 'DEFAULT@SECLEVEL=0' }),
   };
 }
@@ -163,7 +163,7 @@ export function classifySmtpFailure(error: unknown, settings: SmtpSettings): Out
   if (isAboutTls && responseCode === undefined) return classifyTlsFailure(reason, said);
   if (response === undefined) return { kind: PERMANENT.has(code) ? 'refused' : 'retry', reason };
   if (isTransientReply) return { kind: 'retry', reason, ...answer };
-  // The sender is the target's, all else may be about this mail or whom it goes to.
+  // The sender is the target's, all else may be about this mail or its recipients.
   const isAboutMessage = command === 'DATA' || command === 'RCPT TO';
   return { kind: 'refused', reason, ...answer, ...(isAboutMessage && { isAboutMessage }) };
 }

@@ -9,7 +9,7 @@ export interface Publisher {
   publish(input: PublishCommandInput, signal: AbortSignal): Promise<void>;
 }
 
-/** This file is read by whoever has such a target, at its first message: its libraries are large. */
+/** This file is loaded at the first message of such a target: its libraries are large. */
 export function createPublisher(access: SnsAccess): Publisher {
   // It would warn on stderr, where the log is, of a Node it will want one day; its version is ours to choose.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';

@@ -2,7 +2,7 @@ import type { HeadgateEvent } from '../../events/event.ts';
 import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
 import { truncateToBytes } from '../../lib/text.ts';
 
-/** What SNS is given, whoever it goes to. */
+/** What SNS is given, for every kind of destination. */
 export interface SnsMessage {
   readonly text: string;
   readonly subject: string;

@@ -23,7 +23,7 @@ import {
   usesProcessIdentity,
 } from './settings.ts';
 
-/** Shorter than an attempt may take, so that a slow service is told from a target that hangs. */
+/** Shorter than an attempt may take, so that a slow service is known from a target that hangs. */
 const TIMEOUT_MS = 50_000;
 
 /** Publishes events to a topic of Amazon SNS, or to phones as short messages. */
@@ -99,7 +99,7 @@ interface Destination {
   readonly group: string | undefined;
 }
 
-/** Where an event goes, or why that cannot be told: it says nothing of the target. */
+/** Where an event goes, or why that is unknown: it says nothing of the target. */
 function destinationFor(
   event: HeadgateEvent,
   { topicArn, messageGroupId }: SnsSettings,
@@ -122,7 +122,7 @@ function destinationFor(
 const idText = (text: string): string => text.replace(/[^\x21-\x7e]/gu, '-').slice(0, 128);
 
 /**
- * Phones that are done with, each with why it was refused or null, kept with the delivery: whoever got the message must not
+ * Phones that are done with, each with why it was refused or null, kept with the delivery: a phone that got the message must not
  * get it again, and phones have no key that drops repeats.
  */
 const restSchema = z.record(z.string(), z.string().nullable());

@@ -11,7 +11,7 @@ type BodySettings = Pick<
 
 /**
  * What is sent of the events, before it is packed; undefined when every event was dropped. An expression that fails is
- * told to `warn`, and what would be sent without it is sent.
+ * reported to `warn`, and what would be sent without it is sent.
  */
 export function renderBody(
   events: readonly HeadgateEvent[],
@@ -34,7 +34,7 @@ export function isDropped(
   try {
     return (srcExpression.evaluate(event) ?? null) === null;
   } catch {
-    // The whole event is sent, and then it is told.
+    // The whole event is sent, and then the warning.
     return false;
   }
 }

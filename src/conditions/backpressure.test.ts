@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startConditionBench } from '../../test/helpers/asking.ts';
 import { backpressureDest } from './backpressure.ts';
 
-it('is an alarm when the output blocked in a twentieth of the window, and over when it no more did', async () => {
+it('is an alarm when the output blocked in a twentieth of the window, and over when it no longer did', async () => {
   const { push, evaluate: ask, bench } = await startConditionBench(backpressureDest, { timeWindow: '200s' });
   await push({ out_events: 1, blocked: 0 });
   ask();
@@ -22,7 +22,7 @@ it('is an alarm when the output blocked in a twentieth of the window, and over w
   });
 });
 
-it('says dropping when events were dropped', async () => {
+it('reports dropping when events were dropped', async () => {
   const { push, evaluate: ask } = await startConditionBench(backpressureDest);
   await push({ out_events: 1, dropped: 0 });
   ask();
@@ -34,7 +34,7 @@ it('says dropping when events were dropped', async () => {
   });
 });
 
-it('takes a full queue for blocking, where the engine does not say that it blocks', async () => {
+it('treats a full queue as blocking where the engine does not report blocking', async () => {
   const { push, evaluate: ask } = await startConditionBench(backpressureDest);
   await push({ out_events: 1, queue_size: 0, queue_capacity: 100 });
   ask();

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { componentConf, defineComponentCondition, openDuration, subjectName } from './condition.ts';
 
-/** Blocking or dropping in that share of the window counts. */
+/** Blocking or dropping in this share of the window is an alarm. */
 const BLOCKED_SHARE = 0.05;
 /** `backpressure_type` in events. */
 const BLOCKING = 1;

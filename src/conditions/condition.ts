@@ -23,7 +23,7 @@ export type Verdict =
   | {
       readonly state: 'ok';
       readonly describe: () => Description;
-      /** For so many milliseconds it stays so, whatever comes or does not: no evaluation is needed. */
+      /** It stays ok for so many milliseconds, whatever data comes: no evaluation is needed. */
       readonly okForMs?: number;
     }
   | {
@@ -40,12 +40,11 @@ export interface Description {
   readonly fields: Readonly<Record<string, unknown>>;
   /** A state of the subject that the incident keeps until its next event. */
   readonly reportedState?: string;
-  /** Places that stay empty in the text that a setting gives; left out, there are none. */
+  /** Places that stay empty in the text of a setting; by default there are none. */
   readonly gaps?: Gaps;
 }
 
 interface Gaps extends Omit<RenderedTemplate, 'text'> {
-  /** Name of the setting. */
   readonly setting: string;
 }
 
@@ -60,12 +59,11 @@ export interface OpenFor {
 /** The kinds of components that a rule looks at. */
 export type ComponentKinds = ComponentKind | 'either';
 
-/** The kind of a rule's subjects, as events name it; `key` stands for subjects of external events. */
+/** The kind of a rule's subjects, as events name it; `key` is that of external events. */
 export type SubjectKind = ComponentKinds | 'pipeline' | 'certificate' | 'credential' | 'key';
 
 /** An alarm such as a condition may raise, to try expressions on. */
 interface Sample {
-  /** Name of its subject. */
   readonly subject: string;
   /** Fields that the condition adds, with values as they are in an alarm. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -77,7 +75,7 @@ interface Example {
   readonly conf?: Readonly<Record<string, string | number>>;
 }
 
-/** All that a condition declares beside its schema and its evaluation, whatever its source. */
+/** Traits that a condition declares beside its schema and its evaluation, whatever its source. */
 export interface ConditionTraits {
   readonly id: string;
   readonly name: string;
@@ -99,24 +97,22 @@ export interface ConditionTraits {
 /** The definition of a condition gives the fields of its sample only. */
 type DefinedTraits = Omit<ConditionTraits, 'sample'> & { readonly sample: Sample['fields'] };
 
-/** All that a rule, a condition with its conf, says without being evaluated. */
+/** Traits of a rule, a condition with its conf, that are known without an evaluation. */
 export interface RuleTraits {
   readonly kind: SubjectKind;
   /** Length of the stretch of time that is evaluated; 0 where there is none. */
   readonly windowMs: number;
-  /** How often an open incident is notified again where the notification leaves it out; null for never. */
+  /** How often an open incident is notified again by default; null for never. */
   readonly repeatMs: number | null;
   /** Why its alarms cannot be pending with `for`; undefined where they can. */
   readonly noPending?: string;
-  /** Which readings it evaluates; undefined where it evaluates none. */
+  /** The readings that it evaluates; undefined where it evaluates none. */
   readonly readings?: { readonly window: Duration; readonly pipelines: NameSelector };
-  /** The components that it is about. */
   readonly components?: ComponentSelector;
-  /** The pipelines that it is about. */
   readonly pipelines?: NameSelector;
 }
 
-/** A name, or a pattern with `*`, and the group that alone counts. */
+/** A name, or a pattern with `*`, and optionally the only group that counts. */
 export interface NameSelector {
   readonly name: string;
   readonly __workerGroup?: string | undefined;
@@ -131,7 +127,9 @@ interface WindowConf {
   readonly notifyOnResolution: boolean;
 }
 
-/** The traits that follow from a time window: without a message at the end there is one each window. */
+/**
+ * Derives the traits from a time window: when resolution is not notified, the incident is notified again each window.
+ */
 export const windowTraits = ({ timeWindow, notifyOnResolution }: WindowConf) => ({
   windowMs: timeWindow.ms,
   repeatMs: notifyOnResolution ? null : timeWindow.ms,
@@ -140,7 +138,6 @@ export const windowTraits = ({ timeWindow, notifyOnResolution }: WindowConf) => 
 export interface ComponentEvaluation {
   readonly subject: Subject;
   readonly components: Components;
-  /** The open incident on this subject. */
   readonly open: OpenFor | undefined;
 }
 
@@ -149,7 +146,7 @@ export interface ComponentConf extends WindowConf {
   /** `type:id`, an id, or a pattern with `*`. */
   readonly name: string;
   readonly __workerGroup?: string | undefined;
-  /** Of a condition on either kind: which of them alone. */
+  /** Narrows a condition on both kinds to one. */
   readonly kind?: ComponentKind | undefined;
 }
 
@@ -159,7 +156,7 @@ interface ComponentDefinition<Conf extends ComponentConf> extends Omit<DefinedTr
   readonly category: ComponentCategory;
   readonly kind: ComponentKinds;
   readonly schema: z.ZodType<Conf>;
-  /** As `ComponentRule` has it; left out where nothing is an alarm because the pipeline cannot be read. */
+  /** The same as in `ComponentRule`; omitted where an unreachable pipeline causes no alarm. */
   readonly inhibitionGraceMs?: (conf: Conf) => number;
   /** Pure: the same evaluation and conf give the same verdict. */
   readonly evaluate: (evaluation: ComponentEvaluation, conf: Conf) => Verdict;
@@ -182,8 +179,7 @@ export interface ComponentRule extends RuleTraits {
   readonly conf: ComponentConf;
   readonly components: ComponentSelector;
   /**
-   * How long after its pipeline can be read again an alarm may still come of the time when it could not; undefined where
-   * none comes of that.
+   * How long after its pipeline can be read again an alarm may still result from the outage; undefined where none does.
    */
   readonly inhibitionGraceMs: number | undefined;
   readonly kind: ComponentKinds;
@@ -272,7 +268,6 @@ export const eitherConf = {
 export interface SubjectEvaluation<Subject> {
   readonly subject: Subject;
   readonly now: number;
-  /** The open incident on this subject. */
   readonly open: OpenFor | undefined;
 }
 
@@ -280,7 +275,6 @@ interface EvaluatedDefinition<Source extends string, Kind extends SubjectKind, C
   extends DefinedTraits {
   readonly source: Source;
   readonly kind: Kind;
-  /** Name of the subject of its sample. */
   readonly sampleSubject: string;
   readonly schema: z.ZodType<Conf>;
   readonly traits: (conf: Conf) => Omit<RuleTraits, 'kind'>;
@@ -347,14 +341,14 @@ export function defineEvaluatedCondition<
 export const subjectName = ({ name, group }: Subject): string =>
   group === 'default' ? name : `${name} in group ${group}`;
 
-/** The same with its kind. */
+/** The name of a subject with its kind. */
 export const subjectTitle = (kind: ComponentKind, subject: Subject): string =>
   `${kind === 'input' ? 'Source' : 'Destination'} ${subjectName(subject)}`;
 
-/** How long an incident has lasted, for its end. */
+/** Formats how long an incident was open, for its end. */
 export const openDuration = (open: OpenFor | undefined): string => formatDuration(open?.ms ?? 0);
 
-/** The reason, with a colon, where the pipeline itself cannot be read or the name was never seen; else nothing. */
+/** The reason, with a colon, where the pipeline itself cannot be read or the name was never seen; else empty. */
 export function causeSuffix({ subject, components }: ComponentEvaluation): string {
   if (subject.component === undefined) return ': it was never seen';
   const pipeline = components.pipeline(subject.component.pipeline);

@@ -30,7 +30,7 @@ it.each([
   },
 );
 
-it('is an alarm of what an input dropped as of an output', async () => {
+it('is an alarm for dropped events of an input as of an output', async () => {
   const {
     push,
     evaluate: ask,
@@ -47,7 +47,7 @@ it('is an alarm of what an input dropped as of an output', async () => {
   });
 });
 
-it('knows nothing where nothing is counted', async () => {
+it('is unknown where nothing is counted', async () => {
   const { push, evaluate: ask } = await startConditionBench(sourceErrors);
   await push({ in_events: 1 });
   expect(ask()).toEqual({ state: 'unknown', reason: 'nothing counts its errors' });

@@ -29,7 +29,7 @@ interface CountConf extends ComponentConf {
   readonly threshold: number;
 }
 
-/** A count of the window, of errors or of dropped events, above the threshold. */
+/** Defines an alarm on a count of the window, of errors or of dropped events, above the threshold. */
 function defineCount(options: CountOptions): ComponentCondition {
   const { id, name, kind, counter, description, alarm, ok, example } = options;
   return defineComponentCondition({

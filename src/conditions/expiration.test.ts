@@ -11,7 +11,7 @@ function evaluate(expiry: Partial<Expiry>, conf: object = {}, condition = certif
   return verdict.state === 'unknown' ? verdict : { state: verdict.state, ...verdict.describe() };
 }
 
-it('is told two weeks before a certificate ends, and a week before a credential does', () => {
+it('is an alarm two weeks before a certificate ends, and a week before a credential does', () => {
   expect(evaluate({ expiresAt: NOW + 14 * DAY + 1 })).toMatchObject({ state: 'ok' });
   expect(evaluate({ expiresAt: NOW + 14 * DAY })).toEqual({
     state: 'alarm',
@@ -25,30 +25,30 @@ it('is told two weeks before a certificate ends, and a week before a credential 
   });
 });
 
-it('says for how long it has been over', () => {
+it('says how long ago it expired', () => {
   expect(evaluate({ expiresAt: NOW - 2 * DAY - 3_600_000 })).toMatchObject({
     state: 'alarm',
     text: 'Certificate server expired 2d 1h ago',
   });
 });
 
-it('is over when what took its place lasts longer', () => {
+it('resolves when the replacement lasts longer', () => {
   expect(evaluate({ expiresAt: NOW + 90 * DAY }, { within: '30d' })).toMatchObject({
     state: 'ok',
     text: 'Certificate server was renewed and expires in 90d',
   });
 });
 
-it('says nothing of what nobody has seen yet', () => {
+it('is unknown while the expiry is not known yet', () => {
   expect(evaluate({ expiresAt: undefined })).toMatchObject({ state: 'unknown' });
 });
 
-it('tells of what is renewed by itself only when that did not happen', () => {
+it('is an alarm for what renews itself only when the renewal did not happen', () => {
   expect(evaluate({ expiresAt: NOW + 1, autoRenews: true })).toMatchObject({ state: 'ok' });
   expect(evaluate({ expiresAt: NOW - 1, autoRenews: true })).toMatchObject({ state: 'alarm' });
 });
 
-it('is an alarm exactly when no more is left than the conf says', () => {
+it('is an alarm exactly when no more time is left than the conf says', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: -400 * DAY, max: 400 * DAY }),

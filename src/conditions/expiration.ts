@@ -12,7 +12,7 @@ import {
 
 type ExpiryKind = 'certificate' | 'credential';
 
-/** Something that ends at a time known before, as the application hands it in. */
+/** A certificate or credential that ends at a known time, as the application provides it. */
 export interface Expiry {
   readonly kind: ExpiryKind;
   /** Unique among those of its kind; the incident's subject. */
@@ -23,7 +23,6 @@ export interface Expiry {
   readonly autoRenews?: true;
 }
 
-/** The conf that conditions on what expires share. */
 interface ExpiryConf {
   /** A key, or a pattern with `*`. */
   readonly name: string;
@@ -37,13 +36,13 @@ export type ExpiryRule = EvaluatedRule<'expiry', ExpiryKind, ExpiryConf, Expiry>
 interface ExpirationOptions {
   readonly kind: ExpiryKind;
   readonly name: string;
-  /** How long before its end the alarm is where the conf does not say. */
+  /** How long before the end the alarm is by default. */
   readonly within: string;
 }
 
 const DAY_MS = 86_400_000;
 
-/** It ends soon or has ended; over when what took its place lasts longer. */
+/** Alarms when it ends soon or has ended; resolves when the replacement lasts longer. */
 function defineExpiration({ kind, name, within }: ExpirationOptions): ExpiryCondition {
   const title = kind === 'certificate' ? 'Certificate' : 'Credential';
   return defineEvaluatedCondition({

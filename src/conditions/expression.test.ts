@@ -13,7 +13,7 @@ async function observed(text: string) {
   return asking;
 }
 
-it('is an alarm while the expression over the sums of the window is true, and tells the values', async () => {
+it('is an alarm while the expression over the sums of the window is true, and reports the values', async () => {
   const { push, evaluate: ask } = await observed(RATIO);
   for (let round = 0; round < 7; round++) {
     await push({ in_events: 300, errors: 0 });
@@ -48,7 +48,7 @@ it('sees gauges, replicas, rates and the time without data', async () => {
   expect(ask()).toMatchObject({ state: 'ok' });
 });
 
-it('says nothing before a whole window was watched, and of what nobody tells', async () => {
+it('is unknown before a whole window was observed, and for values that are not reported', async () => {
   const { push, evaluate: ask, evaluateUnseen: askUnseen } = await observed('in_events_per_second < 1');
   await push({ in_events: 1 });
   expect(ask()).toEqual({ state: 'unknown', reason: 'it has been watched for less than the window' });
@@ -57,7 +57,7 @@ it('says nothing before a whole window was watched, and of what nobody tells', a
   expect(gauges.evaluate()).toEqual({ state: 'unknown', reason: 'nothing reports its queue_size' });
 });
 
-it('is unknown, and a fault, where it gives no true or false', async () => {
+it('is unknown, and a fault, where the result is neither true nor false', async () => {
   const { evaluate: ask } = await observed('replicas + 1');
   expect(ask()).toEqual({
     state: 'unknown',
@@ -74,7 +74,7 @@ it.each([
   expect(() => expression.configure(conf(text))).toThrow(message);
 });
 
-it('takes every name it tells of, and is tried before any component is there', () => {
+it('accepts every name it reports, and is tried before any component exists', () => {
   for (const name of MEASURE_NAMES) expect(() => expression.configure(conf(`${name} > 1`))).not.toThrow();
   const { conf: good } = expression.configure(conf('errors > 1'));
   expect(JSON.parse(JSON.stringify(good))).toMatchObject({ expression: 'errors > 1', timeWindow: '60s' });

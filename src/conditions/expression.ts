@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from './condition.ts';
 
-/** It stands in the text of every event. */
+/** The expression is in the text of every event. */
 const MAX_EXPRESSION_LENGTH = 1024;
 
 const booleanText = expressionText.superRefine(({ text, names }, context) => {
@@ -70,7 +70,7 @@ export const expression = defineComponentCondition({
 const subjectAndText = (subject: Subject, { text }: Expression): string =>
   `${subjectName(subject)}: ${text.replace(/\s+/g, ' ').trim()}`;
 
-/** Whether it holds, or what is wrong with it. */
+/** Returns true when it holds; otherwise false or what is wrong with it. */
 function evaluatePredicate(
   predicate: Expression,
   values: Readonly<Record<string, number>>,
@@ -93,7 +93,7 @@ const formatValues = (values: Readonly<Record<string, number>>): string => {
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
 };
 
-/** Tries it on a component as one may be; answers what is wrong with it. */
+/** Tries it on a sample component; returns what is wrong with it. */
 export function evaluateOnSample(predicate: Expression): string | undefined {
   const values = Object.fromEntries(predicate.names.map((name, index) => [name, index + 1]));
   const result = evaluatePredicate(predicate, values);
@@ -102,10 +102,10 @@ export function evaluateOnSample(predicate: Expression): string | undefined {
 
 const GAUGES = ['blocked', 'queue_size', 'queue_capacity', 'up'] as const;
 
-/** What nobody counts until it happens: engines leave such series out while they are 0. */
+/** Counts of rare incidents: engines omit such series while they are 0. */
 const ZERO_WHEN_ABSENT: readonly string[] = ['errors', 'dropped'];
 
-/** Why a measure has no value now. */
+/** The reason why a measure has no value now. */
 export class Unmeasured {
   readonly reason: string;
   constructor(reason: string) {
@@ -154,10 +154,12 @@ const MEASURES: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['silent_seconds', ({ component, components }) => components.silentMs(component) / 1000],
 ]);
 
-/** What an expression on a component may name: sums over its window, rates, gauges, replicas, seconds without data. */
+/**
+ * Names that an expression on a component may use: sums over its window, rates, gauges, replicas, seconds without data.
+ */
 export const MEASURE_NAMES: readonly string[] = [...MEASURES.keys()];
 
-/** The values of these names now, or why one has none. All are asked for, as each is watched from when it is first. */
+/** Reads the values of these names now, or why one has none. Reads all, as each is observed from its first use. */
 function measured(
   names: readonly string[],
   input: MeasureInput,

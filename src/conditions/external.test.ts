@@ -24,16 +24,16 @@ it.each([
   [monitor, alarm('cpu', { monitor_name: 'CPU', value: 93 }), 'Monitor CPU (cpu) is firing: 93'],
   [monitor, alarm('cpu', { monitor_name: '', value: { a: 1 } }), 'Monitor cpu is firing'],
   [monitor, ok('cpu'), 'Monitor cpu is cleared after 1h 1m'],
-])('%o tells of %o: %s', (rule, posted, text) => {
+])('%o reports %o: %s', (rule, posted, text) => {
   expect(rule.describe(posted).text).toBe(text);
 });
 
-it('adds what was posted to the event, a search its own id as well', () => {
+it('adds the fields of an external event to its own, a search its own id as well', () => {
   expect(monitor.describe(alarm('cpu', { value: 93 })).fields).toEqual({ value: 93 });
   expect(logins.describe(alarm('logins', { count: 3 })).fields).toEqual({ count: 3, savedQueryId: 'logins' });
 });
 
-it('takes the settings of a search as the files of the family have them', () => {
+it('accepts the settings of a search as Cribl-compatible files have them', () => {
   const conf = {
     savedQueryId: 'logins',
     message: 'look',

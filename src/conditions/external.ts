@@ -6,7 +6,6 @@ import type { ConditionTraits, Description, RuleTraits } from './condition.ts';
 
 /** The state of a subject as an external event reports it. */
 interface ExternalChange {
-  /** The incident's subject. */
   readonly key: string;
   readonly state: 'ALARM' | 'OK';
   /** Fields its sender adds to the event. */
@@ -17,7 +16,7 @@ interface ExternalChange {
 
 interface ExternalDefinition<Conf extends object> extends Omit<ConditionTraits, 'kind' | 'sample'> {
   readonly schema: z.ZodType<Conf>;
-  /** It takes the keys that are equal to it or begin with it and a slash; undefined for all keys. */
+  /** Matches the keys that are equal to it or begin with it and a slash; undefined for all keys. */
   readonly topic: (conf: Conf) => string | undefined;
   /** Pure: the same event and conf give the same description. */
   readonly describe: (change: ExternalChange, conf: Conf) => Description;

@@ -28,18 +28,18 @@ const schema = z.strictObject({
 
 interface HeartbeatState {
   readonly key: string;
-  /** Epoch ms of the last one; null when none is known of. */
+  /** Epoch ms of the last one; null when none is known. */
   readonly lastAt: number | null;
   /** Observed ms without one: since the last, the start of this process or when it was declared. */
   readonly silentMs: number;
   /** Since this process saw one; undefined before the first. */
   readonly sinceReceivedMs: number | undefined;
-  /** Its sender says that what it does has failed. */
+  /** Its sender reports a failure. */
   readonly hasFailed: boolean;
   readonly open: OpenFor | undefined;
 }
 
-/** A condition that external events keep from holding when they come in time. */
+/** A condition that does not hold while external events come in time. */
 export interface HeartbeatCondition extends ConditionTraits {
   readonly source: 'heartbeat';
   readonly schema: typeof schema;

@@ -24,8 +24,8 @@ import { type PipelineCondition, type PipelineRule, pipelineUnreachable } from '
 import { highVolume, highVolumeDest, lowVolume, lowVolumeDest } from './volume.ts';
 
 /**
- * A kind of rule. Its source says how Headgate learns of it: it evaluates components, pipelines and what it knows to
- * expire, waits for heartbeats, or receives external events.
+ * A kind of rule. Its source says where Headgate gets its evidence: it evaluates components, pipelines and certificates
+ * or credentials with a known expiry, waits for heartbeats, or receives external events.
  */
 export type Condition =
   | ComponentCondition
@@ -80,5 +80,5 @@ const fieldsOf = ({ kind, sample, otherFields = [], senderFields = [] }: Conditi
 /** Fields an event of some condition may have; the rest of an event is what its metadata or its sender adds. */
 export const EVENT_FIELDS: ReadonlySet<string> = new Set([...COMMON_FIELDS, ...conditions.flatMap(fieldsOf)]);
 
-/** The same before names beginning `__` are left behind: as metadata, groups, the bulletin and mail see an event. */
+/** The same with names that begin with `__`: as metadata, groups, the bulletin and mail see an event. */
 export const WHOLE_EVENT_FIELDS: ReadonlySet<string> = new Set([...EVENT_FIELDS, '__pipeline']);

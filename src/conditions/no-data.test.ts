@@ -30,7 +30,7 @@ function judge(change: { open?: OpenFor; declaredMs?: number } = {}) {
   return verdict.state === 'unknown' ? verdict : { state: verdict.state, ...verdict.describe() };
 }
 
-it('holds from the moment the whole window was silent', async () => {
+it('is an alarm from the moment the whole window was silent', async () => {
   components.data(component);
   await clock.advance(299_999);
   expect(judge().state).toBe('ok');
@@ -47,7 +47,7 @@ it('gives an input that has just appeared a whole window', async () => {
   expect(judge().state).toBe('ok');
 });
 
-it('says after how long the data came back', async () => {
+it('reports how long it took until the data came back', async () => {
   await clock.advance(400_000);
   components.data(component);
   expect(judge({ open: { ms: 3_900_000, observedMs: 1000 } }).state).toBe('ok');
@@ -56,7 +56,7 @@ it('says after how long the data came back', async () => {
   });
 });
 
-it('does not take a silence from before the incident for data', async () => {
+it('does not treat a silence from before the incident as data', async () => {
   components.data(component);
   await clock.advance(10_000);
   expect(judge({ open: { ms: 60_000, observedMs: 5000 } }).state).toBe('alarm');

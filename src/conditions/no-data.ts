@@ -23,8 +23,8 @@ interface NoDataOptions {
 }
 
 /**
- * No event and no byte for the whole window. A name that was never seen counts as silent.
- * An open incident ends only with data seen since it opened: a restart may bring back an older silence.
+ * Alarms when no event and no byte came for the whole window. A name that was never seen counts as silent. An open
+ * incident ends only with data seen since it opened: a restart may restore an older silence.
  */
 function defineNoData({ id, name, kind, metric, does, example }: NoDataOptions): ComponentCondition {
   return defineComponentCondition({

@@ -23,14 +23,14 @@ it.each([persistentQueueUsage, persistentQueueUsageSource])(
   },
 );
 
-it('looks at the fullest replica', async () => {
+it('evaluates the fullest replica', async () => {
   const { push, evaluate: ask } = await startConditionBench(persistentQueueUsage);
   await push({ queue_size: 10, queue_capacity: 100 }, 'a');
   await push({ queue_size: 95, queue_capacity: 100 }, 'b');
   expect(ask()).toMatchObject({ state: 'alarm', fields: { usage: 95, usageThreshold: 90 } });
 });
 
-it('knows nothing of an output without a queue', async () => {
+it('is unknown for an output without a queue', async () => {
   const { push, evaluate: ask } = await startConditionBench(persistentQueueUsage);
   await push({ out_events: 1 });
   expect(ask()).toEqual({ state: 'unknown', reason: 'no queue with a known capacity' });

@@ -14,7 +14,7 @@ interface QueueUsageOptions {
   readonly example: ComponentCondition['example'];
 }
 
-/** A queue fuller than it should be, of the fullest replica, strictly. */
+/** Alarms when the queue of the fullest replica is fuller than the threshold, strictly. */
 function defineQueueUsage({ id, kind, example }: QueueUsageOptions): ComponentCondition {
   return defineComponentCondition({
     id,

@@ -3,7 +3,7 @@ import { story } from '../../test/helpers/story.ts';
 import { conditions, EVENT_FIELDS } from './index.ts';
 import { sampleEvent } from './sample-event.ts';
 
-/** Of which Headgate knows the events before any comes. */
+/** Conditions with events that Headgate knows before any comes. */
 const withSample = conditions.filter(({ receivesEvents }) => receivesEvents !== true);
 
 test.each(withSample.map(one => [one.id, one] as const))(

@@ -25,7 +25,7 @@ it('is an alarm when errors come and nothing is delivered, and over when it has 
   });
 });
 
-it('tells of inputs alike', async () => {
+it('reports inputs alike', async () => {
   const { push, evaluate: ask } = await startConditionBench(unhealthySource);
   await push({ in_events: 1 });
   ask();
@@ -37,7 +37,7 @@ it('tells of inputs alike', async () => {
   });
 });
 
-it('does not take a sender that fell silent for one that is well again', async () => {
+it('does not treat a sender that fell silent as one that is well again', async () => {
   const { push, evaluate: ask, bench } = await startConditionBench(unhealthyDest);
   await push({ out_events: 1 });
   ask();
@@ -63,7 +63,7 @@ it('is unhealthy when more than half of the replicas are, not when one of many i
   expect(bench.status('app').healthCounts.Red).toBe(3);
 });
 
-it('knows nothing of a name that was never seen', async () => {
+it('is unknown for a name that was never seen', async () => {
   expect((await startConditionBench(unhealthyDest)).evaluateUnseen(3_600_000)).toMatchObject({
     state: 'unknown',
   });

@@ -18,13 +18,19 @@ interface UnhealthyOptions {
   readonly example: ComponentCondition['example'];
 }
 
-/** Red for that share of the window counts, as Cribl-compatible clients count failed checks; of several replicas more than half. */
+/**
+ * Red for this share of the window is an alarm, as Cribl-compatible clients count failed checks; of several replicas
+ * more than half.
+ */
 const RED_SHARE = 0.05;
 const RED_SHARE_OF_REPLICAS = 0.5;
 /** Numbers of health in events: 0 Green, 1 Yellow, 2 Red. */
 const HEALTH_NUMBERS = { Green: 0, Yellow: 1, Red: 2 } as const;
 
-/** Red over the window. An end takes knowing that it is not Red now: a silent sender is not well again. */
+/**
+ * Alarms when it was Red over the window. Resolves only when it is known not to be Red now: a silent sender is not well
+ * again.
+ */
 function defineUnhealthy({ id, name, kind, metric, example }: UnhealthyOptions): ComponentCondition {
   return defineComponentCondition({
     id,
@@ -51,10 +57,10 @@ function defineUnhealthy({ id, name, kind, metric, example }: UnhealthyOptions):
           text: `${subjectTitle(kind, subject)} is healthy again after ${openDuration(open)}`,
         }),
       });
-      // Most are asked about, and few have been Red: what costs a look at every replica comes after.
+      // Most are evaluated here, and few have been Red: the check that looks at every replica comes after.
       if (open === undefined && share < RED_SHARE) return healthy('Green');
       const { health, error, replicas } = components.status(component);
-      // One of two that is always Red comes to half of the time: of several, more than half must be Red now as well.
+      // One of two that is always Red amounts to half of the time: of several, more than half must be Red now as well.
       const isRed = replicas > 1 ? health === 'Red' && share >= RED_SHARE_OF_REPLICAS : share >= RED_SHARE;
       if (isRed)
         return {

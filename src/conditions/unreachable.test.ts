@@ -42,7 +42,7 @@ it('is an alarm when no reading of the window brought a page, with the time of t
   });
 });
 
-it('is over with the first page that can be read, and not a moment before', async () => {
+it('resolves with the first page that can be read, and not a moment before', async () => {
   const bench = await startBench(vectorAt('edge'));
   for (const page of [PAGE, PAGE, REFUSED, REFUSED]) await bench.scrape(page);
   expect(evaluate(bench, openFor(5000))).toMatchObject({ state: 'alarm' });
@@ -53,7 +53,7 @@ it('is over with the first page that can be read, and not a moment before', asyn
   });
 });
 
-it('says nothing by the first reading after a start, whichever way it goes', async () => {
+it('is unknown at the first reading after a start, whether it succeeds or fails', async () => {
   const bench = await startBench(vectorAt('edge'));
   for (let reading = 0; reading < 6; reading++) await bench.scrape(REFUSED);
   await bench.restart();
@@ -69,7 +69,7 @@ it('says nothing by the first reading after a start, whichever way it goes', asy
   expect(evaluate(bench, openFor(70_000))).toMatchObject({ state: 'ok' });
 });
 
-it('leaves out the time in which nothing watched', async () => {
+it('does not count the time in which no process was observing', async () => {
   const bench = await startBench(vectorAt('edge'));
   for (const page of [PAGE, PAGE, REFUSED]) await bench.scrape(page);
   await bench.restart(3_600_000);
@@ -79,7 +79,7 @@ it('leaves out the time in which nothing watched', async () => {
   expect(evaluate(bench)).toMatchObject({ state: 'alarm' });
 });
 
-it('is an alarm when one that pushes has sent nothing for the window, also when it never did', async () => {
+it('is an alarm when a sender that pushes has sent nothing for the window, also when it never did', async () => {
   const bench = await startBench(PUSHING);
   await bench.clock.advance(29_000);
   expect(evaluate(bench)).toMatchObject({ state: 'ok' });
@@ -95,7 +95,7 @@ it('is an alarm when one that pushes has sent nothing for the window, also when 
   });
 });
 
-it('goes on being one for a sender that says nothing after a restart without a snapshot', async () => {
+it('stays an alarm for a sender that is silent after a restart without a snapshot', async () => {
   const bench = await startBench(PUSHING);
   await bench.clock.advance(40_000);
   await bench.restart(0, false);

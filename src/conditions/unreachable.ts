@@ -13,7 +13,6 @@ import {
   windowTraits,
 } from './condition.ts';
 
-/** The conf that conditions on pipelines share. */
 interface PipelineConf {
   /** Id of a pipeline, or a pattern with `*`. */
   readonly name: string;
@@ -32,7 +31,7 @@ const schema = z.strictObject({
   ...windowConf('pipeline', 'How long every reading must have failed, or nothing been pushed.'),
 });
 
-/** Every reading failed for the whole window; of one that pushes, nothing came. */
+/** Alarms when every reading failed for the whole window; when a pipeline that pushes sent nothing. */
 export const pipelineUnreachable: PipelineCondition = defineEvaluatedCondition({
   source: 'pipeline',
   kind: 'pipeline',
@@ -59,14 +58,14 @@ export const pipelineUnreachable: PipelineCondition = defineEvaluatedCondition({
   schema,
   evaluate(evaluation: PipelineEvaluation, conf: PipelineConf): Verdict {
     const { subject } = evaluation;
-    // What the first reading after a start or a takeover finds may be as old as the last process.
+    // The result of the first reading after a start or a takeover may be as old as the last process.
     if (subject.mode === 'pull' && subject.readings < 2)
       return { state: 'unknown', reason: 'it has not been read twice yet' };
     return isUnreachable(evaluation, conf) ? unreachable(evaluation, conf) : reachable(evaluation, conf);
   },
 });
 
-/** An open incident ends with what was read or pushed since it opened, whatever the window. */
+/** Ends an open incident with what was read or pushed since it opened, whatever the window. */
 function isUnreachable({ subject, open }: PipelineEvaluation, { timeWindow }: PipelineConf): boolean {
   const { mode, error, readings, unreachedMs } = subject;
   if (mode === 'pull') return error !== null && (open !== undefined || unreachedMs >= timeWindow.ms);

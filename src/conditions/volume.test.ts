@@ -3,7 +3,7 @@ import { type ConditionBench, startConditionBench } from '../../test/helpers/ask
 import type { ComponentCondition } from './condition.ts';
 import { highVolume, highVolumeDest, lowVolume, lowVolumeDest } from './volume.ts';
 
-/** Asked once, so that the window begins. */
+/** Evaluates once, so that the window begins. */
 async function evaluated(
   condition: ComponentCondition,
   conf: object,
@@ -83,7 +83,7 @@ it('says why data is missing: the pipeline that cannot be read, the name that wa
   });
 });
 
-it('adds up what all replicas had', async () => {
+it('adds up all replicas', async () => {
   const { push, evaluate: ask } = await evaluated(highVolume, { dataVolume: '10' });
   await push({ in_bytes: 6 }, 'one');
   await push({ in_bytes: 6 }, 'one');
@@ -92,7 +92,7 @@ it('adds up what all replicas had', async () => {
   expect(ask()).toMatchObject({ state: 'alarm' });
 });
 
-it('never takes events for bytes: without a byte metric nothing is known, and it says what helps', async () => {
+it('never treats events as bytes: without a byte metric it is unknown, and says what helps', async () => {
   const { push, evaluate: ask } = await startConditionBench(highVolume, { dataVolume: '10' });
   await push({ in_events: 100 });
   ask();
@@ -104,7 +104,7 @@ it('never takes events for bytes: without a byte metric nothing is known, and it
   });
 });
 
-it('multiplies events by bytesPerEvent of the pipeline where bytes are not told', async () => {
+it('multiplies events by bytesPerEvent of the pipeline where bytes are not reported', async () => {
   const { push, evaluate: ask } = await startConditionBench(
     highVolume,
     { dataVolume: '9999' },
@@ -128,7 +128,7 @@ it('counts events where dataVolume does', async () => {
   });
 });
 
-it('goes on over a restart: what was seen before counts, what comes on its first reading does not', async () => {
+it('goes on over a restart: data seen before counts, data of its first reading does not', async () => {
   const { push, evaluate: ask, bench } = await evaluated(lowVolume, { dataVolume: '60' });
   for (let times = 0; times < 5; times++) await push({ in_bytes: 10 });
   await bench.restart(3_600_000);

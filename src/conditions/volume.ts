@@ -21,8 +21,8 @@ interface VolumeOptions {
 }
 
 /**
- * More or less data in the window than there should be, strictly. Too little is an alarm only when a whole window was
- * observed; a name that was never seen had none.
+ * Alarms on more or less data in the window than the limit, strictly. Too little is an alarm only when a whole window
+ * was observed; a name that was never seen had none.
  */
 function defineVolume({ id, name, kind, when, example }: VolumeOptions): ComponentCondition {
   const metric = kind === 'input' ? 'total.in_bytes' : 'total.out_bytes';
@@ -46,7 +46,7 @@ function defineVolume({ id, name, kind, when, example }: VolumeOptions): Compone
       const measured = volumeOf(evaluation, kind, limit, timeWindow.ms);
       if (typeof measured === 'string') return { state: 'unknown', reason: measured };
       const isOver = when === 'greater' ? measured.sum > limit.amount : measured.sum < limit.amount;
-      // What has been watched for less than a window may yet get all it should.
+      // A component observed for less than a window may still reach the limit.
       if (isOver && when === 'less' && measured.observedMs < timeWindow.ms)
         return { state: 'unknown', reason: `it has been watched for less than ${timeWindow.text}` };
       const fields = {
@@ -75,7 +75,7 @@ function defineVolume({ id, name, kind, when, example }: VolumeOptions): Compone
   });
 }
 
-/** What came in the window, or why nobody can tell. */
+/** Adds up the data of the window, or returns why it is not known. */
 function volumeOf(
   { subject, components }: ComponentEvaluation,
   kind: ComponentKind,

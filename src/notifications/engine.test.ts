@@ -1,4 +1,4 @@
-// More than 600 lines because every story here is told by the one engine that is set up at the top.
+// More than 600 lines because every story here runs on the one engine that is set up at the top.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
@@ -30,10 +30,9 @@ let notified: Notified[];
 let app: Component;
 let refuse: AppError | undefined;
 let operational: string | undefined;
-/** Set, the open incidents of the store cannot be read. */
+/** When set, the open incidents of the store cannot be read. */
 let unreadable: AppError | undefined;
 let logged: string[];
-/** Names of the subjects that are disabled. */
 let disabled: Set<string>;
 
 beforeEach(async () => {
@@ -115,7 +114,7 @@ async function start(...notifications: ReturnType<typeof silent>[]): Promise<voi
   await engine.start();
 }
 
-/** Moves on, and waits until every transition of each second is on disk. */
+/** Advances the clock, and waits until every transition of each second is on disk. */
 async function pass(seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     await clock.advance(1000);
@@ -133,7 +132,7 @@ const statuses = (): string[] => notified.map(one => one.event.status);
 const stored = async (): Promise<readonly IncidentRow[]> =>
   (await store.storage.in('default').incidents.list({}, { offset: 0, limit: 100 })).rows;
 
-it('tells once that an input is silent and once that it is back', async () => {
+it('notifies once that an input is silent and once that it is back', async () => {
   await start(
     silent({ description: 'call the team', runbookUrl: 'https://runbook.example/1', severity: 'error' }),
   );
@@ -201,7 +200,7 @@ it('adds the values of metadata at each transition, and omits a field that canno
   ]);
 });
 
-it('opens an incident for each component that a pattern means', async () => {
+it('opens an incident for each component that a pattern matches', async () => {
   const other = components.add('other', { group: 'west' });
   await start(silent({}, { name: 'syslog:*' }));
   await pass(61);
@@ -214,7 +213,7 @@ it('opens an incident for each component that a pattern means', async () => {
   expect(notified.at(-1)?.event).toMatchObject({ status: 'OK', input: 'syslog:other' });
 });
 
-it('reminds once a window while it lasts when the end alone is not enough', async () => {
+it('reminds once a window while the incident lasts when resolution is not notified', async () => {
   await start(silent({}, { notifyOnResolution: false, timeWindow: '10s' }));
   await pass(41);
   expect(statuses()).toEqual(['ALARM', 'ALARM', 'ALARM', 'ALARM']);
@@ -247,7 +246,7 @@ it('forgets that a condition held when it stops holding before its time', async 
   expect(notified).toEqual([]);
 });
 
-it('counts a name that was never seen as declared, and goes on with the component when it appears', async () => {
+it('treats a name that was never seen as declared, and goes on with the component when it appears', async () => {
   await start(silent({}, { name: 'syslog:never' }));
   await pass(61);
   expect(notified[0]?.event).toMatchObject({
@@ -264,7 +263,7 @@ it('counts a name that was never seen as declared, and goes on with the componen
   expect(notified.at(-1)?.event._raw).toBe('Source syslog:never had no data for 60s');
 });
 
-it('says nothing of a pattern that nothing matches', async () => {
+it('opens nothing for a pattern that matches no component', async () => {
   await start(silent({}, { name: 'tcp:*' }));
   await pass(120);
   expect(notified).toEqual([]);
@@ -284,7 +283,7 @@ it('keeps an incident open over a restart and closes it only with data seen sinc
   await pass(61);
   await engine.stop();
   engine = create();
-  components.data(app); // The snapshot brought back a silence from before the incident.
+  components.data(app); // The snapshot restored a silence from before the incident.
   await clock.advance(1);
   await start(silent());
   await pass(30);
@@ -309,7 +308,7 @@ it.each([
   ['removed', () => [], 'the notification was removed'],
   ['changed in its conf', () => [silent({}, { timeWindow: '2h' })], 'the notification was changed'],
 ])(
-  'closes the incident of a notification that was %s, and says so to whoever got the alarm',
+  'closes the incident of a notification that was %s, and notifies the targets of its alarm',
   async (_, next, reason) => {
     await start(silent({ targets: ['second'] }));
     await pass(61);
@@ -321,7 +320,7 @@ it.each([
   },
 );
 
-it('closes after a start the incidents of notifications that were taken out meanwhile', async () => {
+it('closes after a start the incidents of notifications that were removed meanwhile', async () => {
   await start(silent());
   await pass(61);
   await engine.stop();
@@ -345,7 +344,7 @@ it('lets any other edit change later messages only', async () => {
   expect(notified.at(-1)?.targets).toEqual(['hook']);
 });
 
-it('closes incidents of a pipeline that was taken out of the configuration', async () => {
+it('closes incidents of a pipeline that was removed from the configuration', async () => {
   await start(silent({}, { name: '*' }));
   await pass(61);
   components.remove('edge');
@@ -354,7 +353,7 @@ it('closes incidents of a pipeline that was taken out of the configuration', asy
   expect(notified.at(-1)?.event._raw).toContain('pipeline edge was removed from the configuration');
 });
 
-it('tells nothing that is not on disk, and tells it as soon as the disk takes it', async () => {
+it('notifies nothing that is not on disk, and notifies it as soon as the disk accepts it', async () => {
   await start(silent());
   refuse = new AppError('unavailable', 'disk full');
   await pass(70);
@@ -388,7 +387,7 @@ it('lets a bulletin_message target set the text of the bulletin', async () => {
   expect(rows).toMatchObject([{ id: 'silent', text: 'Wake up' }]);
 });
 
-it('logs what of the bulletin failed, with the target', async () => {
+it('logs a failure in the text of the bulletin, with the target', async () => {
   const bell: Target = {
     ...target('bell'),
     bulletinText(event, { warn }) {
@@ -427,7 +426,7 @@ it('shows the severity that a bulletin_message target sets while an incident is 
   expect(await severities()).toEqual({ silent: 'info', own: 'fatal' });
 });
 
-it('is not moved by a step of the wall clock in either direction', async () => {
+it('is not affected by a step of the wall clock in either direction', async () => {
   await start(silent());
   clock.step(86_400_000);
   await pass(30);
@@ -442,7 +441,7 @@ it('is not moved by a step of the wall clock in either direction', async () => {
   expect(statuses()).toEqual(['ALARM', 'OK']);
 });
 
-it('tells what cannot be read back after a conflict as soon as it can be written', async () => {
+it('notifies what cannot be read back after a conflict as soon as it can be written', async () => {
   await start(silent());
   [refuse, unreadable] = [new AppError('conflict', 'taken'), new AppError('unavailable', 'busy')];
   await pass(65);
@@ -452,7 +451,7 @@ it('tells what cannot be read back after a conflict as soon as it can be written
   expect(statuses()).toEqual(['ALARM']);
 });
 
-it('does not wait its time again when the disk refused an alarm that had held for long enough', async () => {
+it('does not start the pending time again when the disk refused an alarm that was pending long enough', async () => {
   await start(silent({ for: '30s' }));
   refuse = new AppError('unavailable', 'disk full');
   await pass(95);
@@ -461,7 +460,7 @@ it('does not wait its time again when the disk refused an alarm that had held fo
   expect(statuses()).toEqual(['ALARM']);
 });
 
-it('calls no input never seen that is gone for less than a window because its pipeline is read anew', async () => {
+it('does not report an input as never seen when it is gone for less than a window because its pipeline is read anew', async () => {
   await start(silent());
   await pass(300);
   components.remove('edge');
@@ -473,7 +472,7 @@ it('calls no input never seen that is gone for less than a window because its pi
   expect(statuses()).toEqual(['OK']);
 });
 
-it('tells nothing of an input that is gone for a moment while it is well', async () => {
+it('notifies nothing of an input that is gone for a moment while it is well', async () => {
   await start(silent());
   for (let time = 0; time < 10; time++) {
     components.data(app);
@@ -500,7 +499,7 @@ it('evaluates all others when one notification cannot be evaluated, and logs tha
   expect(logged).toEqual(['a notification cannot be evaluated']);
 });
 
-it('asks for the state of each pipeline once in a pass, however many incidents are open', async () => {
+it('reads the state of each pipeline once in a pass, however many incidents are open', async () => {
   for (let count = 0; count < 50; count++) components.add(`more-${count}`);
   let asked = 0;
   const { pipeline } = components;
@@ -516,7 +515,7 @@ it('asks for the state of each pipeline once in a pass, however many incidents a
   expect(asked).toBeLessThanOrEqual(21);
 });
 
-it('asks nobody again about silence before it can have lasted, and then tells it in that very second', async () => {
+it('does not evaluate silence again before it can have lasted, and then notifies it in that very second', async () => {
   for (let count = 0; count < 50; count++) components.add(`more-${count}`);
   let asked = 0;
   const { silentMs } = components;
@@ -539,7 +538,7 @@ it('asks nobody again about silence before it can have lasted, and then tells it
   expect(notified).toHaveLength(51);
 });
 
-it('retains components with an open incident and those a notification names exactly', async () => {
+it('retains components with an open incident and those that a notification names exactly', async () => {
   const [named, other] = [components.add('named'), components.add('other')];
   await start(
     silent({}, { name: 'syslog:a*' }),
@@ -550,7 +549,7 @@ it('retains components with an open incident and those a notification names exac
   expect([app, named, other].map(one => engine.retains(one))).toEqual([true, true, false]);
 });
 
-it('closes the incident of an input that is disabled, and raises none while it is', async () => {
+it('closes the incident of an input that is disabled, and opens none while it is', async () => {
   await start(silent());
   await pass(60);
   expect(statuses()).toEqual(['ALARM']);
@@ -571,14 +570,14 @@ it('gives an input that is enabled again a whole window before its silence count
   expect(statuses()).toEqual(['ALARM']);
 });
 
-it('raises nothing for a name that was never seen and is declared as disabled', async () => {
+it('opens nothing for a name that was never seen and is declared as disabled', async () => {
   disabled.add('syslog:never');
   await start(silent({}, { name: 'syslog:never' }));
   await pass(600);
   expect(notified).toEqual([]);
 });
 
-it('tells a target that was taken out together with its notification that it is over', async () => {
+it('notifies a target that was removed together with its notification of the resolution', async () => {
   await start(silent());
   await pass(61);
   engine.configure([], [target('second')], [target('hook')]);
@@ -586,7 +585,7 @@ it('tells a target that was taken out together with its notification that it is 
   expect(notified.at(-1)).toMatchObject({ targets: ['hook'], event: { status: 'OK' } });
 });
 
-it('tells a target that was taken out while the incident lasts of its end, and of nothing else', async () => {
+it('notifies a target that was removed while the incident lasts of its resolution, and of nothing else', async () => {
   await start(silent({ targets: ['hook', 'second'], repeatInterval: '30s' }));
   await pass(61);
   engine.configure(
@@ -616,7 +615,7 @@ const health = () =>
     targets,
   }));
 
-it('opens an incident of a target that fails, tells of the first loss, and closes it when it is well', async () => {
+it('opens an incident of a target that fails, notifies the first loss, and closes it when the target is well', async () => {
   operational = 'second';
   await start();
   reportHealth('failing');
@@ -645,7 +644,7 @@ it('opens an incident of a target that fails, tells of the first loss, and close
   ]);
 });
 
-it('keeps on the bulletin, and from everybody else, what concerns operational deliveries', async () => {
+it('shows what concerns operational deliveries on the bulletin only', async () => {
   operational = 'second';
   await start();
   reportHealth('failing', 'second');
@@ -656,7 +655,7 @@ it('keeps on the bulletin, and from everybody else, what concerns operational de
   expect(message?.text).toContain('is failing: status 410 (1 more open)');
 });
 
-it('tells of a failing target once the disk takes it', async () => {
+it('notifies that a target fails once the disk accepts it', async () => {
   await start();
   refuse = new AppError('unavailable', 'the disk is full');
   reportHealth('failing');
@@ -667,7 +666,7 @@ it('tells of a failing target once the disk takes it', async () => {
   expect(health()).toMatchObject([{ target: 'hook', status: 'ALARM' }]);
 });
 
-it('closes the incident of a failing target that is removed and back at once, and tells of none that is removed', async () => {
+it('closes the incident of a failing target that is removed and back at once, and notifies nothing of removed ones', async () => {
   await start();
   reportHealth('failing');
   await pass(1);
@@ -685,7 +684,7 @@ it('closes the incident of a failing target that is removed and back at once, an
   expect(health().at(-1)).toMatchObject({ text: 'Target hook is failing: status 410', status: 'ALARM' });
 });
 
-it('takes a failing target up after a restart, and closes its incident when it is removed', async () => {
+it('resumes the incident of a failing target after a restart, and closes it when the target is removed', async () => {
   await start();
   reportHealth('failing');
   await pass(1);

@@ -20,7 +20,7 @@ import { Evaluator } from './rules/evaluation.ts';
 import type { ActiveRule, RuleSource } from './rules/rule-source.ts';
 import { activateRule, createRuleSources, type RuleSourcesOptions } from './rules/sources.ts';
 
-/** From one evaluation of everything to the next, and the least pause in between. */
+/** Time from the start of one evaluation of everything to the next, and the least pause in between. */
 const EVALUATION_INTERVAL_MS = 500;
 const MIN_PAUSE_MS = 100;
 
@@ -32,9 +32,9 @@ export interface EngineOptions extends Omit<RuleSourcesOptions, 'incidents' | 'e
   readonly logger: Logger;
   readonly components: Components;
   readonly outbox: Outbox;
-  /** Reports the results of deliveries. Left out, nothing does. */
+  /** Reports the results of deliveries. By default there are none. */
   readonly results?: Pick<ResultBus, 'subscribe'> | undefined;
-  /** Where people reach this Headgate. */
+  /** The URL at which people open this Headgate. */
   readonly externalUrl: () => string | undefined;
   /** The value of `cribl_host`. */
   readonly instanceName: () => string;
@@ -45,7 +45,7 @@ export interface EngineOptions extends Omit<RuleSourcesOptions, 'incidents' | 'e
 /** Evaluates every active rule again and again, takes external events, and notifies what changes. */
 export interface Engine {
   /**
-   * Takes over a configuration: incidents of notifications that went, were disabled or changed are closed. `removed`
+   * Takes over a configuration: closes incidents of notifications that were removed, disabled or changed. `removed`
    * targets get the ends of the incidents that they were notified of.
    */
   configure(
@@ -75,10 +75,10 @@ export const createEngine = (options: EngineOptions): Engine => new Notification
 class NotificationEngine implements Engine {
   readonly #options: EngineOptions;
   readonly #rules = new Map<string, ActiveRule>();
-  /** The same, those first that inhibit others. */
+  /** The active rules, those first that inhibit others. */
   #inOrder: readonly ActiveRule[] = [];
   readonly #targets = new Map<string, Target>();
-  /** Ids of the targets that are configured, without those that were removed. */
+  /** Ids of the configured targets, without removed ones. */
   #configured: ReadonlySet<string> = new Set();
   readonly #sources: ReturnType<typeof createRuleSources>;
   readonly #inhibiting: InhibitingIncidents;
@@ -140,7 +140,7 @@ class NotificationEngine implements Engine {
     for (const source of this.#allSources()) source.configured?.();
     this.#inhibiting.configure(inhibiting);
     this.#groups.configure(new Map(this.#rules));
-    // Closed at once: a target that is back before the next evaluation begins anew.
+    // Closes them at once: a target that is back before the next evaluation begins anew.
     this.#targetHealth.evaluate();
   }
 
@@ -173,7 +173,7 @@ class NotificationEngine implements Engine {
     await this.#groups.stop();
   }
 
-  /** One rule that cannot be evaluated keeps no other from it. Throws the first of what failed. */
+  /** Evaluates all rules, also when one cannot be evaluated. Throws the first failure. */
   #evaluate(): void {
     const now = this.#options.clock.monotonic();
     const failed: unknown[] = [];

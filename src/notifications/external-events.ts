@@ -6,10 +6,10 @@ import { fieldName } from './notification.ts';
 
 const MAX_EVENTS = 1000;
 const MAX_FIELDS = 100;
-/** Of the fields of one event, as JSON. */
+/** Limit on the fields of one event, as JSON. */
 const MAX_FIELDS_LENGTH = 65_536;
 
-/** By id of a condition that takes external events: the fields it adds itself. */
+/** By id of a condition that takes external events: the fields that it adds itself. */
 const addedFields = new Map(
   conditions.flatMap(({ id, receivesEvents, otherFields = [] }) =>
     receivesEvents === true ? [[id, otherFields] as const] : [],
@@ -74,15 +74,15 @@ function hintFault(name: string, value: unknown): string | undefined {
 
 const events = z.array(event).max(MAX_EVENTS, `must be at most ${MAX_EVENTS} events`);
 
-/** The body of `POST /ingest/events`: an event or some. */
+/** The body of `POST /ingest/events`: one event or an array. */
 export const externalEventsSchema = z.union([event, events]);
 
 export type ExternalEvent = z.output<typeof event>;
 
-/** Takes events that the sender of a pipeline posts; `Engine.receive` says when it resolves and rejects. */
+/** Takes events that the sender of a pipeline posts; resolves and rejects as `Engine.receive` does. */
 export type ReceiveEvents = (pipeline: string, events: readonly ExternalEvent[]) => Promise<void>;
 
-/** Reads a body; throws `z.ZodError` with the index of each bad event: one of them spoils the whole body. */
+/** Reads a body; throws `z.ZodError` with the index of each bad event: one bad event refuses the whole body. */
 export function readExternalEvents(raw: unknown): readonly ExternalEvent[] {
   return Array.isArray(raw) ? events.parse(raw) : [event.parse(raw)];
 }

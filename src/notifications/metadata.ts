@@ -8,12 +8,12 @@ export interface MetadataField {
   readonly value: Expression;
 }
 
-/** Of all that is added to one event, as JSON. */
+/** Limit on all fields that are added to one event, as JSON. */
 const MAX_METADATA_LENGTH = 65_536;
 
 /**
- * The event with the fields that its notification adds, each worked out over the event as it was without them. A field
- * the event has keeps its value. One that cannot be evaluated is omitted, and `omitted` called.
+ * Adds the fields of its notification to an event, each evaluated over the event as it was without them. A field that
+ * the event has keeps its value. A field that cannot be evaluated is omitted, and `omitted` called.
  */
 export function withMetadata(
   event: HeadgateEvent,

@@ -48,6 +48,6 @@ it.each<[string, object, string, boolean]>([
   expect(muted(window, at)).toBe(expected);
 });
 
-it('holds nothing back without windows', () => {
+it('mutes nothing without windows', () => {
   expect(isMuted([], 0)).toBe(false);
 });

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 
 const TIME = /^(([01]\d|2[0-3]):[0-5]\d)-(([01]\d|2[0-3]):[0-5]\d|24:00)$/;
 
-/** A span of the day; one whose end is not after its start goes on past midnight. */
+/** A span of the day; when its end is not after its start, it goes on past midnight. */
 const timeSpan = z.string().refine(
   text => {
     const [, start, , end] = TIME.exec(text) ?? [];
@@ -23,7 +23,7 @@ const weekdays = z.string().refine(
   { error: "must be a weekday such as 'monday' or 'mon', or some in a row such as 'mon-fri'" },
 );
 
-/** Negative ones count from the end of the month, -1 being its last day. */
+/** Negative days count from the end of the month, -1 being its last day. */
 const dayOfMonth = z
   .int()
   .min(-31)
@@ -69,10 +69,10 @@ const muteWindow = z
 
 export type MuteWindow = z.output<typeof muteWindow>;
 
-/** When messages are held back. What a window names must all hold; one of several windows is enough. */
+/** Windows in which messages wait. All parts that a window names must hold; one of several windows is enough. */
 export const muteWindows = z.array(muteWindow).max(100);
 
-/** What a calendar and a clock on a wall show. */
+/** The date and the time of day in a time zone. */
 interface WallTime {
   readonly year: number;
   readonly month: number;
@@ -112,7 +112,7 @@ function wallTime(at: number, timeZone: string): WallTime {
   return { year, month, day, minute: hour * 60 + minute };
 }
 
-/** The date alone is moved, so that no jump of the clock moves the day. */
+/** Moves the date alone, so that no jump of the clock moves the day. */
 function dayBefore({ year, month, day, minute }: WallTime): WallTime {
   const before = new Date(Date.UTC(year, month - 1, day) - DAY_MS);
   return {
@@ -128,7 +128,7 @@ function minutesOf(text: string): number {
   return hours * 60 + minutes;
 }
 
-/** Counted from midnight of the day it begins; one that goes on past midnight ends after `DAY_MINUTES`. */
+/** Counts from midnight of the day the span begins; one that goes on past midnight ends after `DAY_MINUTES`. */
 function isWithin(minute: number, span: string): boolean {
   const [from = 0, until = 0] = span.split('-').map(minutesOf);
   return minute >= from && minute < (until > from ? until : until + DAY_MINUTES);
@@ -162,14 +162,14 @@ function isInWindow(window: MuteWindow, at: number): boolean {
   );
 }
 
-/** Whether messages are held back at `at` (epoch ms). A span that goes on past midnight belongs to the day it begins. */
+/** True when messages are muted at `at` (epoch ms). A span that goes on past midnight belongs to the day it begins. */
 export const isMuted = (windows: readonly MuteWindow[], at: number): boolean =>
   windows.some(window => isInWindow(window, at));
 
-/** Whether messages of a notification are muted now, each answer good for a minute. */
+/** Checks if messages of a notification are muted now; each answer holds for a minute. */
 export interface MuteCheck {
   isMuted(notification: string, windows: readonly MuteWindow[]): boolean;
-  /** Forgets the answers: windows have changed. */
+  /** Forgets the answers when windows have changed. */
   reset(): void;
 }
 

@@ -17,7 +17,7 @@ const targetConfig = z.strictObject({
   conf: mailConf.optional().describe('What an smtp target needs to know; for no other type.'),
 });
 
-/** What single targets need to know of a notification. */
+/** Settings of a notification for single targets, by their ids. */
 const targetConfigs = z
   .array(targetConfig)
   .max(1000)
@@ -31,7 +31,7 @@ const targetConfigs = z
         });
   });
 
-/** Name of a field that somebody adds to events. */
+/** Name of a field that a notification adds to events. */
 export const fieldName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a name of letters, digits and "_", no digit first');
@@ -64,7 +64,7 @@ const notificationId = identifier.refine(id => id !== TARGET_HEALTH, {
   error: `must not be ${TARGET_HEALTH}: Headgate itself reports failing targets under this id`,
 });
 
-/** A notification as it stands in the file, its conf not yet read by its condition. */
+/** A notification as it is in the file, before its condition reads its conf. */
 export const notificationSchema = z.strictObject({
   id: notificationId.describe('Unique identifier of the notification.'),
   disabled: z.boolean().default(false).describe('A disabled notification is not evaluated.'),
@@ -101,7 +101,7 @@ export const notificationSchema = z.strictObject({
 
 type NotificationSettings = z.infer<typeof notificationSchema>;
 
-/** How a notification's events wait for each other. */
+/** How events of a notification are grouped. */
 export interface Grouping {
   /** Events that agree in all of these are sent together. */
   readonly fields: readonly string[];
@@ -127,13 +127,13 @@ export interface Notification {
   readonly windowMs: number;
   readonly targets: readonly string[];
   readonly forMs: number;
-  /** How often an open incident is notified again; null when only start and resolution are. */
+  /** How often an open incident is notified again; null for start and resolution only. */
   readonly repeatMs: number | null;
   /** Undefined when each event is sent by itself. */
   readonly grouping: Grouping | undefined;
-  /** When its alarms are held back. */
+  /** When its alarms are muted. */
   readonly muteWindows: readonly MuteWindow[];
-  /** What single targets need to know beside its events, by their ids. */
+  /** Settings for single targets beside its events, by their ids. */
   readonly targetConfigs: Readonly<Record<string, unknown>> | undefined;
   /** Changes with condition or conf; an open incident of another fingerprint is closed. */
   readonly fingerprint: string;
@@ -188,7 +188,7 @@ function once<Value>(compute: () => Value): () => Value {
 
 function targetConfigsOf({ targetConfigs: all }: NotificationSettings): Notification['targetConfigs'] {
   const configured = all.filter(({ conf }) => conf !== undefined);
-  // In the form in which the store gives it back: an event that is sent from memory is no other.
+  // The form in which the store returns it, so that an event sent from memory is the same.
   return configured.length === 0
     ? undefined
     : JSON.parse(JSON.stringify(Object.fromEntries(configured.map(({ id, conf }) => [id, conf]))));

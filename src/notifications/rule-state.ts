@@ -1,7 +1,7 @@
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import type { Notification } from './notification.ts';
 
-/** What a transition needs to know of its notification, also of one that is no longer in the configuration. */
+/** What a transition uses of its notification, also of one that is no longer in the configuration. */
 export interface RuleOrigin
   extends Pick<Notification, 'id' | 'condition' | 'windowMs' | 'fingerprint' | 'grouping' | 'targetConfigs'> {
   readonly subjectKind: Notification['subjectKind'] | 'target';
@@ -9,7 +9,7 @@ export interface RuleOrigin
   readonly settings: Pick<Notification['settings'], 'severity'> & Partial<Notification['settings']>;
 }
 
-/** An open incident as the engine holds it. */
+/** An open incident in the memory of the engine. */
 export interface OpenIncident {
   readonly row: IncidentRow;
   /** Since when this process has observed it, on the monotonic clock. */
@@ -25,7 +25,7 @@ export interface RuleState {
   readonly targets: readonly string[];
   /** By subject. */
   readonly incidents: Map<string, OpenIncident>;
-  /** Subjects whose transition is on its way to the disk, with its end. */
+  /** Subjects whose transition is being written, with a promise of its end. */
   readonly writing: Map<string, Promise<unknown>>;
 }
 

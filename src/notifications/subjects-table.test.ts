@@ -16,7 +16,7 @@ const component = fc.record({
 });
 const step = fc.oneof(fc.record({ add: component }), fc.record({ remove: fc.nat() }), fc.constant('read'));
 
-it('means the same subjects as a look at every component, whatever has come and gone since the last look', () => {
+it('finds the same subjects as a look at every component, whatever has come and gone since the last look', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, west) => {
       let revision = 0;
@@ -50,7 +50,7 @@ it('means the same subjects as a look at every component, whatever has come and 
   );
 });
 
-it('keeps the same list while nothing it means has come or gone', () => {
+it('keeps the same list while no matching subject has come or gone', () => {
   let revision = 0;
   const all: Component[] = [];
   const add = (engineId: string) => {

@@ -32,7 +32,7 @@ it.each([
   ['APP', false],
   ['*x*', false],
   ['app*app', false],
-])('%s means syslog:app: %s', (name, expected) => {
+])('%s matches syslog:app: %s', (name, expected) => {
   expect(matches(name, component('app'))).toBe(expected);
 });
 
@@ -48,11 +48,11 @@ it('looks only into the group it names', () => {
   expect(matches('app', component('app', 'syslog', 'east'), 'west')).toBe(false);
 });
 
-it('never asks an input condition about an output', () => {
+it('never evaluates an input condition on an output', () => {
   expect(matches('app', { ...component('app'), kind: 'output' })).toBe(false);
 });
 
-it('tells pipeline and name apart in a key, whatever the name holds', () => {
+it('distinguishes pipeline and name in a key, whatever the name holds', () => {
   const { key } = subjectOf(component('otlp/app', 'otlp'));
   expect(keyParts(key)).toEqual({ pipeline: 'edge', name: 'otlp:otlp/app' });
 });

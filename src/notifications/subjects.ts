@@ -3,19 +3,19 @@ import { copyText } from '../lib/text.ts';
 import { type Component, type Components, componentName } from '../pipelines/components/component.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
 
-/** A component that was seen, as conditions are asked about it. */
+/** A component that was seen, as conditions evaluate it. */
 export interface ComponentSubject extends Subject {
   readonly component: Component;
 }
 
-/** Whether a notification names one component exactly, so that it counts as declared though it was never seen. */
+/** True when a notification names one component exactly, so that it counts as declared though it was never seen. */
 export const isExact = (conf: Pick<ComponentConf, 'name'>): boolean => !conf.name.includes('*');
 
-/** Everything one may call a component by: `type:id` and the bare id, each with the engine's id and with ours. */
+/** All names of a component: `type:id` and the bare id, each with the engine's id and with ours. */
 export const namesOf = ({ type, engineId, id }: Component): readonly string[] =>
   id === engineId ? [`${type}:${id}`, id] : [`${type}:${engineId}`, `${type}:${id}`, engineId, id];
 
-/** The components a conf means: its name is one of theirs, or a pattern with `*` for one. */
+/** Matches the components of a conf: its name is one of theirs, or a pattern with `*` for one. */
 export function createComponentMatcher(
   conf: Pick<ComponentConf, 'name' | '__workerGroup'>,
   kind: ComponentKinds,
@@ -27,13 +27,13 @@ export function createComponentMatcher(
     isNamed(component);
 }
 
-/** Most names differ at their ends, which costs no look at each way of writing. */
+/** Compares the ends first: most names differ there, which saves a look at each way of writing. */
 const exactMatcher =
   (name: string) =>
   (component: Component): boolean =>
     (name.endsWith(component.engineId) || name.endsWith(component.id)) && namesOf(component).includes(name);
 
-/** Whether a conf means what has this one name. */
+/** Matches a conf against one name. */
 export function createNameMatcher(conf: Pick<ComponentConf, 'name'>): (name: string) => boolean {
   return isExact(conf) ? name => name === conf.name : compileGlob(conf.name);
 }
@@ -43,7 +43,10 @@ function globMatcher(glob: string): (component: Component) => boolean {
   return component => namesOf(component).some(matches);
 }
 
-/** Whether a text is the name, or like it where that has `*`. Linear in the text whatever the pattern: each piece is looked for from where the last one ended. */
+/**
+ * Matches a text that equals the name, or fits it where it has `*`. Linear in the text whatever the pattern: each piece
+ * is searched for from where the last one ended.
+ */
 export function compileGlob(glob: string): (text: string) => boolean {
   const parts = glob.split('*');
   if (parts.length === 1) return text => text === glob;
@@ -77,17 +80,17 @@ export function subjectOf(component: Component): ComponentSubject {
 
 const INPUT_MARK = 'input/';
 
-/** The subject where inputs and outputs are asked about together: some engines call one of each the same. */
+/** The subject where inputs and outputs are evaluated together: some engines call one of each the same. */
 export const subjectAmongEither = (subject: ComponentSubject): ComponentSubject =>
   subject.component.kind === 'output'
     ? subject
     : { ...subject, key: `${subject.component.pipeline}/${INPUT_MARK}${subject.name}` };
 
-/** What a subject is that was asked about among inputs and outputs, also when its component is gone. */
+/** The kind of a subject that was evaluated among inputs and outputs, also when its component is gone. */
 export const kindAmongEither = (key: string): ComponentKind =>
   key.slice(key.indexOf('/') + 1).startsWith(INPUT_MARK) ? 'input' : 'output';
 
-/** `*` stands for the pipeline: a name alone does not say in which it will turn up. */
+/** `*` takes the place of the pipeline: a name alone does not show in which it will appear. */
 export const declaredKey = (conf: ComponentConf): string => `*/${conf.name}`;
 
 /** The two parts of a subject's key. */
@@ -111,16 +114,16 @@ export function declaredSubject(conf: ComponentConf, declaredMs: number): Subjec
   };
 }
 
-/** Which subjects there are. What all notifications ask of it is read once, and after that only what has changed. */
+/** The table of subjects. It is read once for all notifications, and after that only what has changed. */
 export interface SubjectTable {
   /** Grows when a component has come or gone. */
   readonly version: number;
-  /** What the last change brought. */
+  /** Components that the last change added or removed. */
   readonly change: SubjectChange;
-  /** Looks whether the components have changed. */
+  /** Updates the table when the components have changed. */
   refresh(): void;
   all(): Iterable<ComponentSubject>;
-  /** Those one may call by this name. */
+  /** Subjects with this name. */
   named(name: string): readonly ComponentSubject[];
 }
 
@@ -134,7 +137,7 @@ export function createSubjectTable(components: Pick<Components, 'all' | 'revisio
   let version = 0;
   let subjects = new Map<Component, ComponentSubject>();
   let change: SubjectChange = { added: [], gone: new Set() };
-  /** None until somebody asks by name: patterns have no use for it. */
+  /** Undefined until the first search by name: patterns do not use it. */
   let byName: Map<string, ComponentSubject[]> | undefined;
 
   function read(): SubjectChange {
@@ -195,7 +198,7 @@ export function createSubjectTable(components: Pick<Components, 'all' | 'revisio
   };
 }
 
-/** The subjects a conf means; of a pattern only what has come since is asked. */
+/** Reads the subjects that a conf matches; for a pattern only new ones are compared. */
 export function subjectReader(
   conf: ComponentConf,
   kind: ComponentKinds,
@@ -224,13 +227,13 @@ export function subjectReader(
   };
 }
 
-/** True for a pipeline in the group that a selector narrows to, where it does. */
+/** True for a pipeline in the group of a selector, or where the selector names none. */
 export const isInGroup = (
   { __workerGroup: group }: NameSelector,
   pipeline: { readonly group: string },
 ): boolean => group === undefined || group === pipeline.group;
 
-/** True for a pipeline that a selector means. */
+/** True for a pipeline that a selector matches. */
 export const matchesPipeline = (
   selector: NameSelector,
   pipeline: { readonly id: string; readonly group: string },

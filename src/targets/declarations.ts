@@ -7,7 +7,7 @@ import {
 } from '../expressions/expression.ts';
 import { compileTemplate } from '../expressions/template.ts';
 
-/** Stands for every item of a list in a `SettingPath`. */
+/** Matches every item of a list in a `SettingPath`. */
 export const EACH = Symbol('each');
 
 /** Keys that lead to a setting, by its own names: `['routes', EACH, 'output']`. */
@@ -39,9 +39,9 @@ export interface CompiledSetting {
 /** The id of another target that a target sends to. */
 export interface TargetReference {
   readonly id: string;
-  /** By own names of settings. */
+  /** Keys that lead to it, by own names of settings. */
   readonly path: readonly PropertyKey[];
-  /** No default target stands in for it. */
+  /** No default target is used as its fallback. */
   readonly isRequired: boolean;
 }
 
@@ -50,7 +50,7 @@ interface FoundSetting {
   readonly value: unknown;
 }
 
-/** The values at a path in settings as they were written, whatever else is wrong with them. */
+/** Reads the values at a path in settings as they were written, valid or not. */
 export function settingsAt(settings: unknown, path: SettingPath): FoundSetting[] {
   let found: FoundSetting[] = [{ path: [], value: settings }];
   for (const step of path) found = found.flatMap(one => childrenAt(one, step));
@@ -64,7 +64,7 @@ function childrenAt({ path, value }: FoundSetting, step: SettingPath[number]): F
   return [{ path: [...path, step], value: Reflect.get(value, step) }];
 }
 
-/** Ids of other targets at these paths. */
+/** Finds the ids of other targets at these paths. */
 export const referencesAt = (
   settings: object,
   paths: readonly SettingPath[],

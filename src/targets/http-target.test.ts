@@ -35,7 +35,7 @@ function outcome(
   return classifyAnswer(answer, { url, retries: { ...STANDARD, ...retries }, secrets, now: NOW });
 }
 
-/** Written down apart from the code, status by status. */
+/** Written separately from the code, status by status. */
 function expectedKind(status: number): Outcome['kind'] {
   if (status >= 200 && status < 300) return 'sent';
   if (status === 408 || status === 425 || status === 429) return 'retry';
@@ -58,7 +58,7 @@ test.each([
   ['/services/T000/B000/key/', 'Location host hooks.example'],
   ['http://', 'Location unreadable'],
   [undefined, 'Location missing'],
-])('a redirect to %s is refused and says where it led', (location, text) => {
+])('a redirect to %s is refused and reports where it led', (location, text) => {
   const refused = outcome(302, { headers: location === undefined ? {} : { location } });
   expect(refused).toEqual({
     kind: 'refused',
@@ -81,7 +81,7 @@ test.each([
   ['2026-01-01', undefined],
   ['Thu, 99 Jan 2026 00:01:00 GMT', undefined],
   ['99999999999', undefined],
-])('Retry-After %s asks for %s ms', (value, expected) => {
+])('Retry-After %s waits %s ms', (value, expected) => {
   for (const status of [429, 503]) {
     const retry = outcome(status, { headers: { 'retry-after': value } });
     expect(retry.kind === 'retry' && retry.retryAfterMs).toBe(expected);
@@ -106,7 +106,7 @@ test.each<[HttpFailureReason, Outcome['kind']]>([
   });
 });
 
-test('a certificate that nobody vouches for is tried three times, and says that the target is broken', () => {
+test('a certificate that nobody vouches for is tried three times, and marks the target as broken', () => {
   const outcome = classifyFailure(new HttpFailure('tls', 'https://x: why'), STANDARD);
   expect(outcome).toMatchObject({ kind: 'retry', isTargetBroken: true });
   expect(outcome.kind === 'retry' && outcome.waits?.kind === 'listed' && outcome.waits.delays).toHaveLength(
@@ -114,7 +114,7 @@ test('a certificate that nobody vouches for is tried three times, and says that 
   );
 });
 
-test('a time-out has waits of its own where the settings ask for them', () => {
+test('a time-out has waits of its own where the settings give them', () => {
   const own = (timeoutRetry: boolean) => ({
     ...STANDARD,
     timeoutRetrySettings: { timeoutRetry, ...BACKOFF },
@@ -135,19 +135,19 @@ test.each([404, 301, 503])('a status that is listed, %i, is tried again by its o
   expect(outcome(502, { retries })).not.toHaveProperty('waits');
 });
 
-test('a success stays one although it is listed', () => {
+test('a success stays a success although it is listed', () => {
   const retries = { responseRetrySettings: [{ httpStatus: 204, ...BACKOFF }] };
   expect(outcome(204, { retries })).toEqual({ kind: 'sent', httpStatus: 204 });
 });
 
-test('a receiver that is not to be honoured lengthens no wait and still slows the target down by its 429', () => {
+test('a Retry-After that is not honoured lengthens no wait, and a 429 still slows the target down', () => {
   const retries = { responseHonorRetryAfterHeader: false };
   const limited = outcome(429, { headers: { 'retry-after': '90' }, retries });
   expect(limited).toMatchObject({ kind: 'retry', pauseTarget: true });
   expect(limited).not.toHaveProperty('retryAfterMs');
 });
 
-test('only what a receiver dislikes in one message says nothing of the target', () => {
+test('only a refusal of one message says nothing about the target', () => {
   const about = [...Array(600).keys()].filter(status => {
     const classed = outcome(status);
     return classed.kind === 'refused' && classed.isAboutMessage === true;
@@ -155,7 +155,7 @@ test('only what a receiver dislikes in one message says nothing of the target', 
   expect(about).toEqual([400, 413, 415, 422, 431]);
 });
 
-test('an error that is no failure of the exchange is not taken for one', () => {
+test('an error that is no failure of the exchange is not treated as one', () => {
   expect(() => classifyFailure(new TypeError('bug'), STANDARD)).toThrow('bug');
 });
 

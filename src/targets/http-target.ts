@@ -8,7 +8,7 @@ import { MASK, maskSecrets } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Cribl's limits, in milliseconds: how long the first wait is, by what the next ones grow, and how far. */
+/** Cribl's limits, in milliseconds: the first wait, the factor of the next ones, and the longest. */
 const backoff = {
   initialBackoff: z
     .int()
@@ -48,7 +48,7 @@ const responseRetries = z
         });
   });
 
-/** How a target that speaks HTTP retries, to be spread into its schema. */
+/** Settings of retries for a target that speaks HTTP, to be spread into its schema. */
 export const retrySettings = {
   responseRetrySettings: responseRetries
     .default([])
@@ -75,7 +75,7 @@ const toWaits = ({ initialBackoff, backoffRate, maxBackoff }: Backoff): RetrySch
   mostMs: maxBackoff,
 });
 
-/** How a status that is listed is retried, whatever it is; undefined for any other. */
+/** Returns how a listed status is retried; undefined for any other. */
 export function waitsForStatus(
   { responseRetrySettings }: RetrySettings,
   status: number,
@@ -84,7 +84,7 @@ export function waitsForStatus(
   return own && toWaits(own);
 }
 
-/** How a time-out is retried; undefined where that is left to the schedule. */
+/** Returns how a time-out is retried; undefined where the schedule decides. */
 const waitsForTimeout = ({ timeoutRetrySettings: own }: RetrySettings): RetrySchedule | undefined =>
   own?.timeoutRetry ? toWaits(own) : undefined;
 
@@ -101,14 +101,14 @@ export interface HttpExchange {
   readonly now: number;
 }
 
-/** One request of a target, and how its failures are retried and shown. */
+/** A request of a target, with how its failures are retried and shown. */
 export interface TargetRequest
   extends Pick<HttpExchange, 'url' | 'retries' | 'secrets'>,
     Pick<HttpRequest, 'skipsVerification' | 'closesConnection' | 'isRoundRobin'> {
   readonly method?: HttpRequest['method'];
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
-  /** 30 seconds when left out. */
+  /** 30 seconds by default. */
   readonly timeoutMs?: number;
 }
 
@@ -120,7 +120,10 @@ interface RequestContext {
 
 const TIMEOUT_MS = 30_000;
 
-/** Sends one request; `classify` says what the answer means. Rejects with what is no failure of the exchange. */
+/**
+ * Sends one request; `classify` turns the answer into an outcome. Rejects with errors that are no failure of the
+ * exchange.
+ */
 export async function sendRequest(
   { retries, secrets, ...request }: TargetRequest,
   { clock, http, signal }: RequestContext,
@@ -141,17 +144,20 @@ export async function sendRequest(
   }
 }
 
-/** A receiver that is busy, limiting or broken for now. RFC 9110 section 15, RFC 8470 section 5.2, RFC 6585 section 4. */
+/**
+ * True when a receiver is busy, limiting or broken for now. RFC 9110 section 15, RFC 8470 section 5.2, RFC 6585 section
+ * 4.
+ */
 const isTransient = (status: number): boolean =>
   [408, 425, 429].includes(status) || (status >= 500 && status <= 599 && status !== 501 && status !== 505);
 
-/** The receiver refuses this one message, and may take others. RFC 9110 section 15.5, RFC 6585 section 5. */
+/** Statuses that refuse one message, and may accept others. RFC 9110 section 15.5, RFC 6585 section 5. */
 const MESSAGE_STATUSES: readonly number[] = [400, 413, 415, 422, 431];
 
-/** A person has to replace a certificate: three attempts within the time that takes. */
+/** Retries while a person replaces a certificate: three attempts within the time that takes. */
 export const CERTIFICATE_RETRIES: RetrySchedule = { kind: 'listed', delays: [0, 300_000, 1_800_000] };
 
-/** By status, what the operator can do about a refusal. */
+/** By status, how the operator can fix a refusal. */
 const REMEDIES: Readonly<Record<number, string>> = {
   401: '; check the authentication settings',
   403: '; check the authentication settings',
@@ -187,7 +193,7 @@ export function classifyAnswer(answer: HttpAnswer, exchange: HttpExchange): Outc
   };
 }
 
-/** The first 2 KB of an answer, secrets masked. */
+/** Returns the first 2 KB of an answer, secrets masked. */
 export function redactedAnswer(
   { body, status }: HttpAnswer,
   exchange: Pick<HttpExchange, 'secrets' | 'url'>,
@@ -196,14 +202,14 @@ export function redactedAnswer(
   return { httpStatus: status, ...(text !== '' && { answer: text }) };
 }
 
-/** A failure before any answer. Anything but a failure of the exchange is thrown again. */
+/** Classifies a failure before any answer. Throws again what is no failure of the exchange. */
 export function classifyFailure(error: unknown, retries: RetrySettings): Outcome {
   if (!(error instanceof HttpFailure)) throw error;
   const waits = error.reason === 'timeout' ? waitsForTimeout(retries) : undefined;
   return { ...classifyConnectionFailure(error), ...(waits && { waits }) };
 }
 
-/** The same for what retries by the schedule alone. */
+/** Classifies a failure for targets that retry by the schedule alone. */
 export function classifyConnectionFailure({ message: reason, reason: kind }: HttpFailure): Outcome {
   if (kind === 'forbidden-address') return { kind: 'refused', reason };
   return kind === 'tls'
@@ -222,7 +228,7 @@ function refusalReason(answer: HttpAnswer, exchange: HttpExchange): string {
   return `${statusText(status)}: redirect not followed, Location ${locationHost(answer.headers.location, exchange.url)}`;
 }
 
-/** The host only: the rest of an address may be a secret. */
+/** Returns the host only: the rest of an address may be a secret. */
 function locationHost(location: string | undefined, base: string): string {
   if (location === undefined) return 'missing';
   try {
@@ -237,7 +243,10 @@ const SECONDS = /^\d{1,10}$/;
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
-/** Milliseconds a receiver asks to wait (RFC 9110 section 10.2.3); undefined when it does not say so readably. */
+/**
+ * Parses the milliseconds that a receiver requests to wait (RFC 9110 section 10.2.3); undefined when it is not
+ * readable.
+ */
 function parseRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
   if (SECONDS.test(value)) return Number(value) * 1000;
@@ -260,7 +269,7 @@ function secretForms(exchange: Pick<HttpExchange, 'secrets' | 'url'>): readonly 
   return [...new Set(forms)].filter(form => form !== '').sort((a, b) => b.length - a.length);
 }
 
-/** An address may be the key: receivers give back all of it, or the part that is one. */
+/** An address may be the key: receivers return all of it, or the part that is one. */
 const secretPieces = ({ pathname, search, searchParams }: URL): readonly string[] => [
   ...[pathname + search, ...searchParams.values()].filter(({ length }) => length >= MIN_SECRET_PIECE),
   ...pathname.split('/').filter(({ length }) => length >= MIN_SECRET_SEGMENT),
@@ -270,17 +279,17 @@ const MIN_SECRET_PIECE = 8;
 /** A shorter one is mostly a word, such as `webhooks`. */
 const MIN_SECRET_SEGMENT = 16;
 
-/** Masked before it is cut, so that no half of a secret is left; without characters that steer a terminal. */
+/** Masks before it cuts, so that no half of a secret is left; drops control characters of terminals. */
 export function redactText(body: Buffer, secrets: readonly string[]): string {
   const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), body.toString('utf8'));
   return truncateToBytes(masked.replace(/(?![\n\t])\p{Cc}/gu, ' ').trim(), MAX_SHOWN_BYTES);
 }
 
-/** What is logged of a request that did not arrive; each part of at most 2 KB, without secrets. */
+/** The log entry of a request that did not arrive; each part of at most 2 KB, without secrets. */
 export interface FailedRequest {
   readonly reason: string;
   readonly payload: string;
-  /** One in each line, as `name: value`; values are masked, but those that are said to be safe. */
+  /** One in each line, as `name: value`; values are masked, except those that are listed as safe. */
   readonly headers?: string;
 }
 
@@ -298,10 +307,10 @@ interface FailedRequestSettings {
 }
 
 const MAX_HEADER_BYTES = 2048;
-/** Whatever a configuration says of them: they are what others could speak with in our name. */
+/** Never safe, whatever a configuration lists: with them others could send in our name. */
 const NEVER_SAFE: readonly string[] = ['authorization', 'webhook-signature'];
 
-/** What the settings of a target want logged; undefined for nothing. */
+/** Describes a request as the settings of a target want it logged; undefined for nothing. */
 export function describeFailedRequest(
   { reason, payload, headers, secrets }: FailedSend,
   { failedRequestLoggingMode: mode, safeHeaders }: FailedRequestSettings,

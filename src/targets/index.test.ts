@@ -4,13 +4,13 @@ import { aliasesOf } from '../lib/aliases.ts';
 import { EACH, type SettingPath, settingsAt } from './declarations.ts';
 import { findTargetType, targetTypes } from './index.ts';
 
-test('a type is found by what the file says, and an unknown one is not', () => {
+test('a type is found by its name in the file, and an unknown one is not', () => {
   for (const type of targetTypes) expect(findTargetType(type.type)).toBe(type);
   expect(findTargetType('webhook')?.type).toBe('webhook');
   expect(findTargetType('carrier_pigeon')).toBeUndefined();
 });
 
-/** What each type cannot do without. */
+/** The required settings of each type. */
 const NEEDED: Readonly<Record<string, object>> = {
   webhook: { url: 'http://x.example/' },
   slack: { slackUrl: 'https://hooks.slack.com/services/T0/B0/key' },
@@ -26,7 +26,7 @@ const NEEDED: Readonly<Record<string, object>> = {
   default: { defaultId: 'x' },
 };
 
-test('every type takes the common settings and refuses unknown ones', () => {
+test('every type accepts the common settings and refuses unknown ones', () => {
   for (const type of targetTypes) {
     const common = { description: 'why', systemFields: ['c*'], fallback: 'other', onBackpressure: 'queue' };
     const raw = { id: 'a', type: type.type, ...common, pacing: '2/second', ...NEEDED[type.type] };
@@ -35,7 +35,7 @@ test('every type takes the common settings and refuses unknown ones', () => {
   }
 });
 
-/** The map of settings that a type's schema reads. */
+/** Reads the map of settings from a type's schema. */
 function fieldsOf(schema: z.ZodType): z.ZodObject {
   const map = schema instanceof z.ZodPipe ? schema.out : schema;
   if (map instanceof z.ZodObject) return map;
@@ -53,7 +53,7 @@ test('every type declares the settings that its schema marks as templates, and n
   }
 });
 
-test('a template is held against fields, and what is broken is left to its schema', () => {
+test('a template is checked against fields, and its schema reports a broken one', () => {
   for (const { templates } of targetTypes)
     for (const template of templates) {
       expect(template.compile('`${')).toBeUndefined();
@@ -77,7 +77,7 @@ test('every setting that names a file or folder is declared', () => {
   }
 });
 
-test('a type refers to its fallback and to what its own settings name, in settings that are wrong as well', () => {
+test('a type refers to its fallback and to the targets its own settings name, in invalid settings as well', () => {
   const references = (type: string, settings: object) =>
     findTargetType(type)
       ?.references(settings)

@@ -8,7 +8,6 @@ import { sns } from './sns/sns.ts';
 import type { TargetType } from './target.ts';
 import { webhook } from './webhook/webhook.ts';
 
-/** Every type of target there is. */
 export const targetTypes: readonly TargetType[] = [
   webhook,
   slack,

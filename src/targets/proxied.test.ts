@@ -9,7 +9,7 @@ import { findTargetType } from './index.ts';
 
 const url = 'http://receiver.example/in';
 
-/** Answers itself whatever it is asked for. */
+/** Answers every request itself. */
 async function forwardProxy(): Promise<{
   readonly HTTP_PROXY: string;
   readonly asked: (string | undefined)[];
@@ -43,7 +43,7 @@ test.each([
     },
     ['http://receiver.example/'],
   ],
-])('what %j sends goes through the proxy of the environment: %j', async (settings, expected) => {
+])('%j sends through the proxy of the environment: %j', async (settings, expected) => {
   const { HTTP_PROXY, asked } = await forwardProxy();
   const http = createHttpClient({
     privateAddresses: 'allow',

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { templateText } from '../expressions/schema.ts';
 
-/** A mailbox must look like this to be sent to; the server judges the rest (RFC 5321 section 4.1.2). */
+/** The form of a mailbox that is sent to; the server judges the rest (RFC 5321 section 4.1.2). */
 const ADDRESS = /^[^\s@<>(),;:"\\\p{Cc}]{1,64}@[^\s@<>(),;:"\\\p{Cc}]{1,255}$/u;
-/** `Name <address>`, the name without what would begin another address or a header. */
+/** `Name <address>`, the name without characters that would begin another address or a header. */
 const NAMED = /^[^<>,;\p{Cc}]{1,255}<([^<>]+)>$/u;
 
 function isMailbox(text: string): boolean {

@@ -138,7 +138,7 @@ const valid: Readonly<Record<string, fc.Arbitrary<object>>> = {
   default: fc.record({ ...common, defaultId: id }),
 };
 
-/** Settings as a file would say them, with what a read masks. */
+/** Settings as a file would give them, with the masks of a read. */
 function plain(value: unknown): unknown {
   if (value instanceof Secret) return value.reveal();
   if (typeof value !== 'object' || value === null) return value;

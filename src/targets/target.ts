@@ -17,16 +17,16 @@ import {
 import type { FailedRequest } from './http-target.ts';
 import type { Outcome } from './outcome.ts';
 
-/** The means a target has while it sends. */
+/** The tools of a target while it sends. */
 export interface SendContext {
   /** Id of the delivery or of its batch: the same on all attempts, so that receivers drop repeats. */
   readonly deliveryId: string;
-  /** The rest that the outcome of the attempt before left to do; without it, everything is sent. */
+  /** The remainder of the attempt before; without it, everything is sent. */
   readonly rest?: string;
   readonly http: HttpClient;
-  /** For what does not speak HTTP. */
+  /** Connects targets that do not speak HTTP. */
   readonly dial: Dial;
-  /** A stored secret by its name, for settings that name one. */
+  /** Reads a stored secret by its name, for settings that name one. */
   readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   /** Aborts when the process stops; a target has a time limit of its own. */
@@ -35,13 +35,16 @@ export interface SendContext {
   readonly logFolder: string;
   /** Reports that an expression failed and that the message was sent without it. */
   readonly warn?: (reason: string) => void;
-  /** Fields that events may have: a template that names one warns of nothing where it is missing. Left out, there are none. */
+  /**
+   * Fields that events may have: a template that names one warns of nothing where it is missing. By default there are
+   * none.
+   */
   readonly knownFields?: ReadonlySet<string>;
   /** Logs a request that did not arrive, where the settings want that. */
   readonly logFailedRequest?: (request: FailedRequest) => void;
 }
 
-/** Where a template reports what failed, and the fields that events may have. */
+/** Reports failures of a template, and knows the fields that events may have. */
 export type TemplateWarnings = Required<Pick<SendContext, 'warn'>> & Pick<SendContext, 'knownFields'>;
 
 /** Settings that every type has. */
@@ -58,7 +61,7 @@ export interface CommonSettings {
   readonly onBackpressure?: 'queue' | 'block' | 'drop' | undefined;
 }
 
-/** How much may travel in one message. */
+/** Limits of one message. */
 export interface Batching {
   readonly maxEvents: number;
   /** Size of the events as JSON, in bytes; one event may be larger. */
@@ -75,33 +78,32 @@ interface TargetDefinition<Settings extends CommonSettings> {
   readonly schema: z.ZodType<Settings>;
   /** Other names of settings under which answers show them as well, for clients that read those. */
   readonly aliases?: Readonly<Record<string, keyof Settings & string>>;
-  /** Every setting with the mark `template`. */
   readonly templates: readonly TemplateSetting[];
   /** Settings with ids of targets it sends to, beside `fallback`. */
   readonly references: readonly SettingPath[];
-  /** Its reference gets what goes to ids that no target has; a configuration has one such target at most. */
+  /** Its reference gets events for ids that no target has; a configuration has one such target at most. */
   readonly isDefault?: true;
-  /** Each notification says who gets its messages, by `emailRecipient` in `targetConfigs`. */
+  /** True when each notification gives the recipients, by `emailRecipient` in `targetConfigs`. */
   readonly needsRecipients: boolean;
-  /** It sends in the name of the process or its machine: by keys from the environment, a profile, a role. */
+  /** True when it sends in the name of the process or its machine: by keys from the environment, a profile, a role. */
   usesProcessIdentity(settings: Settings): boolean;
   /** Settings that name files or folders of the machine. */
   readonly files: readonly FileSetting[];
-  /** How many deliveries may be under way at once. */
+  /** The limit on deliveries under way at once. */
   concurrency(settings: Settings): number;
   /** An alarm stays open at the receiver until its end is sent. */
   readonly keepsOpen?: true;
-  /** The place where its alarms are open: ends mean nothing in another. Without it, messages stand alone. */
+  /** The place where its alarms are open: ends mean nothing in another. By default, messages stand alone. */
   destination?(settings: Settings): string;
-  /** Without it, each event travels alone. */
+  /** By default, each event travels alone. */
   batching?(settings: Settings): Batching;
-  /** The receiver counts messages by it: targets with the same key share a rate limit. Without it, each has its own. */
+  /** The receiver counts messages by it: targets with the same key share a rate limit. By default, each has its own. */
   rateLimitKey?(settings: Settings): string;
-  /** Its messages say one thing each, at once, so that no notification groups events for it. */
+  /** True when each message is about one event and sent at once, so that no notification groups events for it. */
   neverGroups?(settings: Settings): boolean;
-  /** Ids of the targets that get an event in this one's place. One that has it sends nothing. */
+  /** Ids of the targets that get an event instead of this one. A target that has it sends nothing. */
   readonly routes?: (event: HeadgateEvent, settings: Settings) => readonly string[];
-  /** Why an event is not to be sent, where the settings say so; its delivery settles as skipped with it. */
+  /** Why an event is not to be sent, where the settings exclude it; its delivery settles as skipped with it. */
   readonly skipReason?: (event: HeadgateEvent, settings: Settings) => string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
   send(events: readonly HeadgateEvent[], settings: Settings, context: SendContext): Promise<Outcome>;
@@ -125,19 +127,19 @@ export interface TargetType {
   readonly templates: readonly TemplateSetting[];
   /** Ids of targets it sends to, the fallback first, in settings under their own names, valid or not. */
   references(settings: object): readonly TargetReference[];
-  /** Its reference gets what goes to ids that no target has. */
+  /** Its reference gets events for ids that no target has. */
   readonly isDefault: boolean;
-  /** A notification must say who gets its messages. */
+  /** True when a notification must give the recipients. */
   readonly needsRecipients: boolean;
   /** Validates raw settings; throws `z.ZodError`. */
   configure(raw: unknown): ConfiguredTarget;
 }
 
-/** A target with what it uses of the process, which a workspace may be refused. */
+/** A target with its uses of the process, which a workspace may be refused. */
 export interface ConfiguredTarget extends Target {
-  /** It sends in the name of the process or its machine. */
+  /** True when it sends in the name of the process or its machine. */
   readonly usesProcessIdentity: boolean;
-  /** Settings that are given and name files or folders of the machine. */
+  /** The given settings that name files or folders of the machine. */
   readonly files: readonly UsedFile[];
 }
 
@@ -154,7 +156,7 @@ export interface Target {
   readonly fallback: string | undefined;
   /** Undefined when each event travels alone. */
   readonly batching: Batching | undefined;
-  /** Targets with the same key share a rate limit; without it, this one has its own. Secret. */
+  /** Targets with the same key share a rate limit; by default, this one has its own. Secret. */
   readonly rateLimitKey?: string | undefined;
   /** No notification groups events for it. */
   readonly neverGroups?: boolean;
@@ -162,7 +164,7 @@ export interface Target {
   readonly keepsOpen?: boolean;
   /** The place where its alarms are open; undefined where messages stand alone. Secret. */
   readonly destination?: string | undefined;
-  /** Ids of the targets that get an event in this one's place; a target without it sends. */
+  /** Ids of the targets that get an event instead of this one; a target without it sends. */
   readonly routes?: (event: HeadgateEvent) => readonly string[];
   /** Why the delivery of an event settles as skipped; a target without it sends all. */
   readonly skipReason?: (event: HeadgateEvent) => string | undefined;
@@ -173,7 +175,7 @@ export interface Target {
   bulletinText(event: HeadgateEvent, warnings: TemplateWarnings): string | undefined;
   /** Heading of that text, where the type sets one. */
   readonly bulletinTitle?: string;
-  /** Severity of that text while an incident is open; without it the notification's counts. */
+  /** Severity of that text while an incident is open; by default the notification's. */
   readonly bulletinSeverity?: Severity | undefined;
 }
 
@@ -230,9 +232,9 @@ const usedFiles = (settings: object, files: readonly FileSetting[]): UsedFile[] 
   );
 
 /**
- * Settings of every type, to be spread into its schema. Marks on fields, here and in each type: `aliases` other names it
- * may be written by; `destination` what decides where secrets are sent; `secret` what no read shows; `template` a text
- * whose `$` is its own.
+ * Settings of every type, to be spread into its schema. Marks on fields, here and in each type: `aliases` other names
+ * it may be written by; `destination` a setting that decides where secrets are sent; `secret` a setting that no read
+ * shows; `template` a text whose `$` is its own.
  */
 export const commonSettings = {
   id: identifier.describe('Unique identifier of the target.'),
@@ -257,7 +259,7 @@ export const EVEN_WHEN_INVALID = {
   when: ({ value }: { readonly value: unknown }): boolean => typeof value === 'object' && value !== null,
 };
 
-/** Ids with each router replaced by where it leads, to the last one; no id stands twice. */
+/** Replaces each router by where it leads, to the last one; no id stands twice. */
 export function resolveRoutes(
   ids: readonly string[],
   event: HeadgateEvent,

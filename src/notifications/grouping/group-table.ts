@@ -4,13 +4,13 @@ import type { DeliveryGroup, FlushTimer, GroupMember } from './group.ts';
 
 export interface GroupTableOptions {
   readonly clock: Clock;
-  /** Called at its time for a group that has members; `now` is on the monotonic clock. */
+  /** Called for a group with members when it is due; `now` is on the monotonic clock. */
   readonly flush: (group: DeliveryGroup, now: number) => void;
 }
 
 /**
- * The groups with what waits in them, and a timer for the one that is due next. A group without members is forgotten
- * when its interval ends.
+ * Keeps the groups with their waiting members, and a timer for the group that is due next. Forgets a group without
+ * members when its interval ends.
  */
 export class GroupTable {
   readonly #groups = new Map<string, DeliveryGroup>();
@@ -40,7 +40,7 @@ export class GroupTable {
     return this.#groups.get(group)?.members.get(member);
   }
 
-  /** The group with that id, made when there is none. An empty `notification` leaves that of a present one. */
+  /** Finds or makes the group with that id. An empty `notification` keeps that of an existing group. */
   groupOf(id: string, notification: string): DeliveryGroup {
     const existing = this.#groups.get(id);
     if (existing !== undefined) {
@@ -78,7 +78,7 @@ export class GroupTable {
     this.#unindex(member);
   }
 
-  /** Takes members out that are flushed. */
+  /** Removes members that are flushed. */
   take(group: DeliveryGroup, members: readonly GroupMember[]): void {
     for (const member of members) {
       group.members.delete(member.id);
@@ -93,7 +93,7 @@ export class GroupTable {
     if (others?.size === 0) this.#membersByIncident.delete(member.incident);
   }
 
-  /** Looks at the group at that time, on the monotonic clock. */
+  /** Checks the group at that time, on the monotonic clock. */
   schedule(group: DeliveryGroup, at: number): void {
     this.#timers.push({ at, group });
     if (at < this.#firesAt) this.#rearm();

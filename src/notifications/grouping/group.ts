@@ -6,19 +6,19 @@ import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import type { Inhibition } from '../inhibition/inhibition.ts';
 import type { Grouping, Notification } from '../notification.ts';
 
-/** A transition that is to be written, its deliveries in their groups. */
+/** A transition that is to be written, with its deliveries assigned to groups. */
 export interface GroupedTransition {
   readonly operation: TransitionOperation;
-  /** It was not written: memory goes back. */
+  /** Restores memory when the transition was not written. */
   readonly undo: (isConflict: boolean) => void;
 }
 
 /** How deliveries of an active rule are grouped, muted and inhibited. */
 export interface GroupSettings {
   readonly notification: Pick<Notification, 'grouping' | 'muteWindows'>;
-  /** How long after an outage its alarms may still come of it, in milliseconds; undefined when none ever does. */
+  /** How long after an outage alarms may still result from it, in milliseconds; undefined when none ever does. */
   readonly inhibitionGraceMs?: number | undefined;
-  /** Whether one of the incidents that were inhibited for an outage which is over is about to close. */
+  /** True when one of the incidents inhibited for an outage that is over is about to close. */
   isResolving(pipeline: string, inhibited: ReadonlyMap<string, Pick<GroupMember, 'incident'>>): boolean;
 }
 
@@ -28,9 +28,9 @@ export interface GroupMember {
   readonly incident: string;
   readonly group: string;
   readonly status: DeliveryRow['status'];
-  /** Its target was notified of nothing of the incident before. */
+  /** Its target was not notified of the incident before. */
   readonly isFirst: boolean;
-  /** The same for all of a group. */
+  /** The same for all members of a group. */
   readonly inhibition: Inhibition | undefined;
 }
 
@@ -38,21 +38,21 @@ export interface DeliveryGroup {
   readonly id: string;
   readonly members: Map<string, GroupMember>;
   notification: string;
-  /** How it is grouped, as text; undefined while nothing has been added since the start of the process. */
+  /** Its grouping, as text; undefined while nothing has been added since the start of the process. */
   groupingKey: string | undefined;
   intervalMs: number;
   /** When its members are sent, on the monotonic clock; undefined without members. */
   dueAt: number | undefined;
   /** When the interval after its last flush ends, on the monotonic clock. */
   intervalEndsAt: number;
-  /** When its inhibition was last known to be active, on the monotonic clock. */
+  /** When its inhibition was last seen to be active, on the monotonic clock. */
   inhibitedAt: number;
 }
 
 export interface GroupAddition {
   readonly before: IncidentRow | undefined;
   readonly grouping: Grouping;
-  /** It is an alarm in a mute window, so that it waits for every target. */
+  /** True for an alarm in a mute window: it waits for every target. */
   readonly isMutedAlarm: boolean;
 }
 
@@ -63,7 +63,7 @@ export interface InhibitedAlarm {
   readonly incident: IncidentRow;
 }
 
-/** When a group is to be looked at. One that is not its group's time any more is passed over. */
+/** When a group is to be checked. A timer that is no longer the group's is ignored. */
 export interface FlushTimer {
   readonly at: number;
   readonly group: DeliveryGroup;
@@ -71,13 +71,15 @@ export interface FlushTimer {
 
 export const keyOfGrouping = (grouping: Grouping): string => JSON.stringify(grouping);
 
-/** An end goes where its alarm went, whatever its own fields say. */
+/** The end of an incident goes to the group of its alarm, whatever its own fields are. */
 export const groupIdOf = (event: HeadgateEvent, incident: IncidentRow, grouping: Grouping): string =>
   incident.state === 'closed' && incident.group_id !== null
     ? incident.group_id
     : hashOf([incident.notification, valuesOf(event, grouping)]);
 
-/** What is inhibited for one reason is sent together once that is over, in so far as it would have been. */
+/**
+ * Alarms that are inhibited for one reason are sent together when that is over, if their notification would group them.
+ */
 export const inhibitedGroupId = (
   event: HeadgateEvent,
   incident: IncidentRow,

@@ -18,11 +18,11 @@ import { configureNotification } from '../notification.ts';
 let store: TestStorage;
 let clock: TestClock;
 let engine: Engine;
-/** Ids of deliveries that were handed to the lanes without waiting. */
+/** Ids of deliveries that were handed to the delivery workers without waiting. */
 let atOnce: string[];
 let released: string[];
 let refuse: ((operation: StorageOperation) => boolean) | undefined;
-/** What was sent at which second since the start, as the writer was told. */
+/** Deliveries sent, with the second since the start, as the writer recorded them. */
 let told: string[];
 let grouped: Map<string, DeliveryRow>;
 let began: number;
@@ -135,7 +135,7 @@ const states = async (): Promise<string[]> =>
   (await rows()).map(row => `${row.target} ${row.subject} ${row.status} ${row.state}`);
 
 describe('a grouped event', () => {
-  it('is on disk at once and sent when the first of its group has waited its time', async () => {
+  it('is on disk at once and sent when the first of its group has waited groupWait', async () => {
     await start(monitors());
     await alarm('a');
     expect(await rows()).toMatchObject([{ state: 'grouped', next_at: began + 10_000 }]);
@@ -163,7 +163,7 @@ describe('a grouped event', () => {
     expect(told.slice(2)).toEqual(['145 hook c ALARM']);
   });
 
-  it('waits 30 seconds and then 5 minutes when nothing else is said, in one group without fields', async () => {
+  it('waits by default 30 seconds and then 5 minutes, in one group without fields', async () => {
     await start(monitors({ groupBy: [], groupWait: undefined, groupInterval: undefined }));
     await alarm('a');
     await alarm('b', 'blue');
@@ -173,7 +173,7 @@ describe('a grouped event', () => {
     expect(told).toEqual(['30 hook a ALARM', '30 hook b ALARM', '330 hook c ALARM']);
   });
 
-  it('is told to nobody when its incident is over before, and says why', async () => {
+  it('is not sent when its incident is over before, and records why', async () => {
     await start(monitors());
     await alarm('a');
     await alarm('b');
@@ -190,7 +190,7 @@ describe('a grouped event', () => {
     expect(others).toHaveLength(1);
   });
 
-  it('goes where its alarm went when it is the end of it, whatever its own fields say', async () => {
+  it('goes to the group of its alarm when it is the end of it, whatever its own fields are', async () => {
     await start(monitors());
     await alarm('a', 'blue');
     await alarm('b', 'red');
@@ -208,7 +208,7 @@ describe('a grouped event', () => {
     expect(told.slice(2)).toEqual(['70 hook a OK', '70 hook b OK']);
   });
 
-  it('is told at once to a target that says one thing at a time', async () => {
+  it('is sent at once to a target that never groups', async () => {
     await start(monitors({ targets: ['hook', 'pager'] }));
     await alarm('a');
     expect(atOnce).toEqual(['pager a ALARM']);
@@ -232,7 +232,7 @@ describe('a change of the configuration', () => {
     expect(told).toEqual(['5 hook a ALARM']);
   });
 
-  it('of something else lets it wait', async () => {
+  it('of anything else leaves it waiting', async () => {
     await start(monitors());
     await alarm('a');
     await pass(5);
@@ -241,7 +241,7 @@ describe('a change of the configuration', () => {
     expect(told).toEqual(['10 hook a ALARM']);
   });
 
-  it('that takes the notification away tells nobody of what nobody knows', async () => {
+  it('that removes the notification sends nothing about incidents that were never notified', async () => {
     await start(monitors());
     await alarm('a');
     configure();
@@ -266,7 +266,7 @@ const MUTED = { muteWindows: [{ times: ['00:01-00:03'] }] };
 const alone = { groupBy: undefined, groupWait: undefined, groupInterval: undefined };
 
 describe('an alarm in a mute window', () => {
-  it('is told when the window ends, to every target, and at once outside', async () => {
+  it('is sent when the window ends, to every target, and at once outside', async () => {
     await start(monitors({ ...MUTED, ...alone, targets: ['hook', 'pager'] }));
     await alarm('a');
     expect(atOnce).toEqual(['hook a ALARM', 'pager a ALARM']);
@@ -280,7 +280,7 @@ describe('an alarm in a mute window', () => {
     expect(atOnce).toHaveLength(2);
   });
 
-  it('waits also over a restart, and is told once however often it would have been reminded of', async () => {
+  it('waits also over a restart, and is sent once however many reminders were due', async () => {
     const notification = monitors({ ...MUTED, ...alone, repeatInterval: '10s' });
     await start(notification);
     await pass(70);
@@ -292,7 +292,7 @@ describe('an alarm in a mute window', () => {
     expect(told).toEqual(['180 hook a ALARM']);
   });
 
-  it('is told to nobody when its incident is over before, but an end of what was told is told', async () => {
+  it('is not sent when its incident is over before, but the end of a notified incident is sent', async () => {
     await start(monitors({ ...MUTED, ...alone }));
     await alarm('a');
     await pass(70);
@@ -313,7 +313,7 @@ describe('an alarm in a mute window', () => {
     expect(told).toEqual(['10 hook a ALARM', '75 hook a OK', '180 hook b ALARM']);
   });
 
-  it('is told when the window is taken away', async () => {
+  it('is sent when the window is removed', async () => {
     await start(monitors({ ...MUTED, ...alone }));
     await pass(70);
     await alarm('a');
@@ -324,7 +324,7 @@ describe('an alarm in a mute window', () => {
 });
 
 describe('a disk that refuses', () => {
-  it('a flush is asked again a second later', async () => {
+  it('a flush is tried again a second later', async () => {
     await start(monitors());
     await alarm('a');
     refuse = operation => operation.kind === 'flush';
@@ -360,7 +360,7 @@ it.each(['groupWait', 'groupInterval'])('refuses %s without groupBy', name => {
   ).toThrow('needs groupBy');
 });
 
-/** Groups as one would write them on paper. */
+/** Works out the groups naively, as one would on paper. */
 function createModel(waitSec: number, intervalSec: number) {
   interface Paper {
     waiting: { key: string; status: string }[];
@@ -426,7 +426,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart') }) },
 );
 
-it('tells each event once, when a naive model does, wherever the process is started anew', async () => {
+it('sends each event once, when a naive model does, wherever the process is started anew', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 25 }),

@@ -24,13 +24,13 @@ import {
 } from './group.ts';
 import { GroupTable } from './group-table.ts';
 
-/** How long until the store is asked again that refused a flush, and until an inhibition is looked at again. */
+/** Delay before a refused flush is tried again, and before an inhibition is checked again. */
 const RETRY_MS = 1000;
 /** Mute windows begin and end with a minute. */
 const MUTE_STEP_MS = 60_000;
 /** For how long after an outage a flush may wait for incidents that are about to close. */
 const MAX_RESOLVING_MS = 600_000;
-/** How alarms wait for the end of a mute window or an inhibition where the notification does not group. */
+/** Grouping of alarms that wait for the end of a mute window or an inhibition where the notification does not group. */
 const UNGROUPED: Grouping = { fields: [], waitMs: 0, intervalMs: 0 };
 /** Members that are read at a time when a process starts. */
 const PAGE_SIZE = 1000;
@@ -40,7 +40,6 @@ export interface GroupsOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
   /** Reads the deliveries of a flush, with the id `first` or later ones, from the store. */
   readonly outbox: { readFrom(targets: Iterable<string>, first: string): void };
@@ -48,25 +47,25 @@ export interface GroupsOptions {
   readonly hasPipeline: (id: string) => boolean;
 }
 
-/** What groups must know of a transition that is to be written. */
+/** The context of a transition that is to be written. */
 export interface TransitionContext {
   readonly event: HeadgateEvent;
-  /** The incident as it was. */
+  /** The incident before the transition; undefined when it opens one. */
   readonly before: IncidentRow | undefined;
   readonly grouping: Grouping | undefined;
-  /** The one its subject is a part of. */
+  /** The pipeline that its subject belongs to. */
   readonly pipeline?: string | undefined;
 }
 
 /**
  * Lets deliveries of a notification wait for others that agree with them, and alarms for the end of a mute window or of
- * an inhibition. The first member of a group waits `groupWait`; what comes within `groupInterval` after a flush waits for
- * the end of the interval. Memory runs ahead of the disk: it knows members from the moment they are handed to the writer,
- * which keeps their order and that of flushes.
+ * an inhibition. The first member of a group waits `groupWait`; what comes within `groupInterval` after a flush waits
+ * for the end of the interval. Memory runs ahead of the disk: it knows members from the moment they are handed to the
+ * writer, which keeps their order and that of flushes.
  */
 export interface Groups {
   enter(operation: TransitionOperation, context: TransitionContext): GroupedTransition;
-  /** Groups whose notification groups otherwise now, or not at all, are sent at once, unless they are muted. */
+  /** Sends groups at once whose notification groups differently now, or not at all, unless they are muted. */
   configure(settings: ReadonlyMap<string, GroupSettings>): void;
   /** Resumes the members of the store. */
   start(): Promise<void>;
@@ -190,11 +189,11 @@ export class DeliveryGroups implements Groups {
     return this.#options.inhibitions.inhibitorsFor(pipeline, deliveries, this.#isUnsent);
   }
 
-  /** Whether what a target is to be notified of an incident still waits, and nothing was sent before. */
+  /** True while the first event of an incident for a target still waits. */
   readonly #isUnsent = (incident: string, target: string): boolean =>
     [...(this.#table.membersOf(incident) ?? [])].some(member => member.isFirst && member.target === target);
 
-  /** An inhibited group holds no end, and only one pipeline and target. */
+  /** An inhibited group contains no ends of incidents, and only one pipeline and target. */
   #isInhibited(group: DeliveryGroup, now: number): boolean {
     const inhibition = group.members.values().next().value?.inhibition;
     if (inhibition === undefined) return false;
@@ -247,8 +246,8 @@ export class DeliveryGroups implements Groups {
   }
 
   /**
-   * What waits of an incident that closes need not be sent, nor its end to targets that were notified of nothing else of
-   * it. Beside an alarm that waits nothing else reminds.
+   * Drops waiting events of an incident that closes, and its end for targets that were notified of nothing else of it.
+   * Also drops a reminder while an alarm waits.
    */
   #dropSuperseded(operation: TransitionOperation): {
     remaining: readonly DeliveryRow[];
@@ -287,7 +286,7 @@ export class DeliveryGroups implements Groups {
     });
   }
 
-  /** Each target's in a group of its own, as the inhibition may end at another time for each. */
+  /** Puts the alarms for each target in a group of its own, as the inhibition may end at another time for each. */
   #inhibit(
     row: DeliveryRow,
     pipeline: string,
@@ -324,7 +323,7 @@ export class DeliveryGroups implements Groups {
     return { ...grouped, next_at: clock.now() + Math.ceil(inMs) };
   }
 
-  /** After a conflict what was dropped may have been sent: it is flushed, and no end waits for it any more. */
+  /** Flushes after a conflict what was dropped, as it may have been sent; no end waits for it any more. */
   #undo(
     { deliveries, incident }: TransitionOperation,
     dropped: readonly GroupMember[],
@@ -351,7 +350,7 @@ export class DeliveryGroups implements Groups {
     }
   }
 
-  /** Whatever the wall clock says by now, it waits no longer than its notification lets it. */
+  /** Resumes a member, which waits no longer than its notification allows, whatever the wall clock shows by now. */
   #resumeMember(row: DeliveryRow): void {
     const { clock } = this.#options;
     const { id, target, incident_id, group_id, notification, status, seq, next_at, inhibited_for } = row;

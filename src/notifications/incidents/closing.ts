@@ -9,7 +9,7 @@ import { summaryOf } from './flood-summary.ts';
 import type { Incidents } from './incidents.ts';
 import { lastTargetConfigs } from './last-event.ts';
 
-/** Incidents of one rule that close in one evaluation; the rest of very many close in later ones. */
+/** Limit on the incidents of one rule that close in one evaluation; the rest close in later ones. */
 export const MAX_CLOSED_AT_ONCE = 1000;
 
 /** Why incidents of the notification must close; undefined when it goes on. */
@@ -41,7 +41,6 @@ const KEYED_BY_PIPELINE: ReadonlySet<RuleOrigin['subjectKind']> = new Set([
   'target',
 ]);
 
-/** The name of a subject, by its key. */
 const subjectNameOf = (kind: RuleOrigin['subjectKind'], key: string): string =>
   KEYED_BY_PIPELINE.has(kind) ? keyParts(key).name : key;
 
@@ -67,7 +66,7 @@ export class ClosingRules {
     this.#stores = storage.in(workspace);
   }
 
-  /** Takes a rule over that was active. The ends of its incidents are not grouped any more. */
+  /** Takes over a rule that was active. The ends of its incidents are not grouped any more. */
   add({ origin, targets, incidents, writing }: RuleState, reason: string): void {
     this.#rules.add({ origin: { ...origin, grouping: undefined }, targets, incidents, writing, reason });
   }
@@ -79,7 +78,7 @@ export class ClosingRules {
     this.#rules.add({ origin, targets: [], incidents, writing: new Map(), reason });
   }
 
-  /** Closes some of each; `attempt` runs the work for one rule. */
+  /** Closes some incidents of each rule; `attempt` runs the work for one rule. */
   close(attempt: (work: () => void) => void): void {
     for (const rule of this.#rules) attempt(() => this.#closeSome(rule));
   }
@@ -90,7 +89,7 @@ export class ClosingRules {
       closeIncident(this.#incidents, rule, key, rule.reason);
   }
 
-  /** All that the store knows of the notification of an incident. */
+  /** Collects what the store knows of the notification of an incident. */
   async #originOf(row: IncidentRow): Promise<RuleOrigin> {
     return {
       id: row.notification,

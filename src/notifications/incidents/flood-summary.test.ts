@@ -21,7 +21,7 @@ let components: TestComponents;
 let engine: Engine;
 let notified: Notified[];
 let released: string[];
-/** Operations that were handed to the store before the one before was on disk, at most. */
+/** The most operations that were handed to the store before the previous one was on disk. */
 let mostUnderWay: number;
 
 beforeEach(async () => {
@@ -90,7 +90,7 @@ async function start(change: object = {}): Promise<void> {
   await engine.start();
 }
 
-/** `ops` is told of pipelines and of inputs, `team` of inputs alone. */
+/** `ops` is notified of pipelines and of inputs, `team` of inputs alone. */
 async function startWithOutages(): Promise<void> {
   engine.configure(
     [
@@ -119,7 +119,7 @@ const notifiedTo = (id: string): string[] =>
 
 const openCount = async (): Promise<number> => (await store.storage.in('default').incidents.open()).length;
 
-/** Evaluates once, and waits until there are so many open incidents. */
+/** Evaluates once, and waits until that many incidents are open. */
 async function pass(seconds: number, open: number): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     await clock.advance(1000);
@@ -132,7 +132,7 @@ async function pass(seconds: number, open: number): Promise<void> {
 const add = (count: number, from = 0, pipeline = 'edge'): Component[] =>
   Array.from({ length: count }, (_, at) => components.add(`c${from + at}`, { pipeline }));
 
-it('tells of more than 1,000 at once in one message, writes each, and tells once that all have ended', async () => {
+it('notifies more than 1,000 at once in one message, writes each, and notifies once that all have ended', async () => {
   const all = add(1500);
   await start();
   await pass(61, 1501);
@@ -149,7 +149,7 @@ it('tells of more than 1,000 at once in one message, writes each, and tells once
       ),
     },
   });
-  // So many at a time that nothing else waits for long.
+  // Batches are small enough that nothing else waits for long.
   expect(mostUnderWay).toBeLessThanOrEqual(200);
   for (const component of all.slice(0, 1400)) components.data(component);
   await pass(1, 101);
@@ -163,7 +163,7 @@ it('tells of more than 1,000 at once in one message, writes each, and tells once
   });
 });
 
-it('knows after a restart whom the summary told of', async () => {
+it('knows after a restart which targets the summary notified', async () => {
   const all = add(1001);
   await start();
   await pass(61, 1002);
@@ -177,7 +177,7 @@ it('knows after a restart whom the summary told of', async () => {
   expect(notified.map(({ event }) => event.status)).toEqual(['ALARM', 'OK']);
 });
 
-it('reminds by the summary alone, and lets it take up those that come in another crowd', async () => {
+it('reminds by the summary alone, and adds the incidents of a later flood to it', async () => {
   add(1001);
   await start({ notifyOnResolution: false });
   await pass(61, 1002);
@@ -190,14 +190,14 @@ it('reminds by the summary alone, and lets it take up those that come in another
   expect(new Set(notified.map(({ event }) => event.incidentId)).size).toBe(1);
 });
 
-it('tells of 1,000 each by itself', async () => {
+it('notifies 1,000 each by itself', async () => {
   add(1000);
   await start();
   await pass(61, 1000);
   expect(notified).toHaveLength(1000);
 });
 
-it('tells whom it tells of a pipeline nothing of its very many inputs, and all others once', async () => {
+it('inhibits very many inputs for targets that are notified of the pipeline, and notifies all others once', async () => {
   const all = add(1200);
   await startWithOutages();
   components.lose('edge', 'no answer');
@@ -205,7 +205,7 @@ it('tells whom it tells of a pipeline nothing of its very many inputs, and all o
   expect(notifiedTo('ops')).toEqual(['lost ALARM']);
   expect(notifiedTo('team')).toEqual(['silent ALARM']);
   expect(notified[1]?.event).toMatchObject({ count: 1200 });
-  // Data that ends an incident comes after it was written.
+  // Data that ends an incident comes after the incident was written.
   await pass(1, 1202);
   components.regain('edge');
   for (const component of all) components.data(component);
@@ -224,7 +224,7 @@ it('tells whom it tells of a pipeline nothing of its very many inputs, and all o
   ]);
 });
 
-it('tells them in one message when the pipeline is back and its very many inputs are still silent', async () => {
+it('notifies them in one message when the pipeline is back and its very many inputs are still silent', async () => {
   const all = add(1200);
   await startWithOutages();
   components.lose('edge', 'no answer');
@@ -239,7 +239,7 @@ it('tells them in one message when the pipeline is back and its very many inputs
   expect(notifiedTo('team')).toEqual(['silent ALARM', 'silent OK']);
 });
 
-it('holds nothing back of other pipelines that fall silent beside those very many', async () => {
+it('inhibits nothing of other pipelines that fall silent beside those very many', async () => {
   add(1200);
   add(2, 5000, 'west');
   await startWithOutages();
@@ -253,7 +253,7 @@ it('holds nothing back of other pipelines that fall silent beside those very man
   expect(notifiedTo('team')).toHaveLength(4);
 });
 
-it('holds them back until they end when the pipeline is taken out of the configuration', async () => {
+it('inhibits them until they end when the pipeline is removed from the configuration', async () => {
   add(1200);
   await startWithOutages();
   components.lose('edge', 'no answer');
@@ -265,7 +265,7 @@ it('holds them back until they end when the pipeline is taken out of the configu
   expect(released).toEqual([]);
 });
 
-it('ends 1,000 at a time when the pipeline of very many is taken out of the configuration', async () => {
+it('ends 1,000 at a time when the pipeline of very many is removed from the configuration', async () => {
   add(900);
   await start();
   await pass(30, 0);
@@ -279,7 +279,7 @@ it('ends 1,000 at a time when the pipeline of very many is taken out of the conf
   await expect.poll(() => notified.length).toBe(3600);
 });
 
-it('tells of a name that looks like a summary as of any other', async () => {
+it('notifies a name that looks like a summary like any other', async () => {
   await start({ name: 'summary' });
   await pass(65, 1);
   expect(notified.map(({ event }) => event.status)).toEqual(['ALARM']);

@@ -9,16 +9,19 @@ import type { OpenIncident, RuleState } from '../rule-state.ts';
 import { keyParts } from '../subjects.ts';
 import type { Incidents } from './incidents.ts';
 
-/** More new incidents of one notification in one evaluation, of one pipeline or of all the others, get one summary. */
+/**
+ * More new incidents than this of one notification in one evaluation, of one pipeline or of all the others, get one
+ * summary.
+ */
 const FLOOD_THRESHOLD = 1000;
-/** So many transitions are made at a time; other work may run before the next. */
+/** Transitions that are made at a time; other work may run before the next. */
 const BATCH_SIZE = 200;
-/** A summary gives the names of so many. */
+/** Number of names that a summary gives. */
 const MAX_NAMED = 5;
 /** Key of the subject of a summary; no exact name has a `*`. */
 const SUMMARY_KEY = '*/*summary';
 
-/** A flood of one pipeline has a summary of its own: it may come of an outage that was notified. */
+/** A flood of one pipeline has a summary of its own: it may result from an outage that was notified. */
 const summaryKey = (pipeline: string | undefined): string =>
   pipeline === undefined ? SUMMARY_KEY : `${SUMMARY_KEY}/${pipeline}`;
 const pipelineOf = (key: string): string | undefined => key.slice(SUMMARY_KEY.length + 1) || undefined;
@@ -35,7 +38,7 @@ export interface EvaluatedChange<Evaluated = Subject> {
 export interface FloodRule extends RuleState {
   readonly notification: Notification;
   readonly rule: ComponentRule;
-  /** Subjects whose transition is queued among very many. */
+  /** Subjects whose transition is queued in a flood. */
   readonly queued: Set<string>;
 }
 
@@ -43,16 +46,16 @@ export interface FloodSummariesOptions {
   readonly incidents: Incidents;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly logger: Logger;
-  /** Nothing more may be notified for a rule that is not active. */
+  /** True for a rule that is not active any more: nothing of it may be notified. */
   readonly isInactive: (rule: FloodRule) => boolean;
 }
 
-/** Notifies the changes that an evaluation found: each by itself, or very many by one summary. */
+/** Notifies the changes that an evaluation found: each by itself, or a flood by one summary. */
 export interface FloodSummaries {
   notify(rule: FloodRule, changes: readonly EvaluatedChange[]): void;
   /**
-   * True when the summary of a pipeline is among the inhibited members and is about to close, as all that it summarizes is
-   * closed or being written.
+   * True when the summary of a pipeline is among the inhibited members and is about to close, as every incident in it
+   * is closed or being written.
    */
   isResolving(
     rule: FloodRule,
@@ -72,8 +75,8 @@ export function summaryOf({ incidents }: Pick<RuleState, 'incidents'>, key: stri
 }
 
 /**
- * A summary is an incident itself. Those it summarizes are incidents too, written after it and bound to it by their
- * group; none is notified by itself. It closes when the last of them has closed.
+ * Writes a summary as an incident itself. The incidents in it are written after it and bound to it by their group; none
+ * is notified by itself. The summary closes when the last of them has closed.
  */
 export class IncidentFloodSummaries implements FloodSummaries {
   readonly #options: FloodSummariesOptions;
@@ -129,7 +132,7 @@ export class IncidentFloodSummaries implements FloodSummaries {
     remaining: Set<string>,
   ): Promise<void> {
     const summaries = new Map<EvaluatedChange, string>();
-    /** A summary that the disk refuses was not notified: the next evaluation finds all of them again. */
+    /** A summary that the disk refuses was not notified: the next evaluation finds all of its incidents again. */
     const unnotified = new Set<EvaluatedChange>();
     for (const [pipeline, openings] of floodsIn(changes)) {
       const summary = await this.#summarize(rule, summaryKey(pipeline), openings);
@@ -161,7 +164,7 @@ export class IncidentFloodSummaries implements FloodSummaries {
     });
   }
 
-  /** Opens a summary, or notifies the open one again with the count by now; resolves to its id once it is on disk. */
+  /** Opens a summary, or notifies the open one again with the current count; resolves to its id once it is on disk. */
   async #summarize(
     rule: FloodRule,
     key: string,
@@ -172,7 +175,7 @@ export class IncidentFloodSummaries implements FloodSummaries {
     return failure === undefined ? rule.incidents.get(key)?.row.id : undefined;
   }
 
-  /** Reminds as others are, and closes when nothing is left that it summarizes. */
+  /** Reminds as other incidents do, and closes when no incident of the summary is left. */
   #remindOrClose(rule: FloodRule, key: string, open: OpenIncident): void {
     if (rule.writing.has(key)) return;
     const { clock } = this.#options;
@@ -207,7 +210,7 @@ export class IncidentFloodSummaries implements FloodSummaries {
   }
 }
 
-/** Pipelines with a flood of their own, then the rest of all others when that is as much. */
+/** Finds the pipelines with a flood of their own, and then all others together where they make a flood. */
 function floodsIn(
   changes: readonly EvaluatedChange[],
 ): ReadonlyMap<string | undefined, readonly EvaluatedChange[]> {

@@ -25,11 +25,10 @@ export interface IncidentsOptions {
   /** Takes over the deliveries of an event as soon as they are on disk. */
   readonly outbox: Pick<Outbox, 'enqueue'>;
   readonly groups: Groups;
-  /** Where people reach this Headgate. */
+  /** The URL at which people open this Headgate. */
   readonly externalUrl: () => string | undefined;
   /** The value of `cribl_host`. */
   readonly instanceName: () => string;
-  /** The targets that are served now, by id. */
   readonly targets: ReadonlyMap<string, Target>;
 }
 
@@ -39,18 +38,21 @@ export interface StateChange extends Pick<IncidentChange, 'subject' | 'status'> 
   readonly closeReason?: string;
   /** Id of the incident that summarizes it: no target is notified of it by itself. */
   readonly summary?: string;
-  /** What all that it summarizes is a part of; left out, its component says. */
+  /** The pipeline of all incidents in a summary; by default that of its component. */
   readonly pipeline?: string | undefined;
   readonly eventId?: string;
 }
 
 /** Opens, repeats and closes incidents; memory runs ahead of the disk and goes back when the disk refuses. */
 export interface Incidents {
-  /** Resolves when it is on disk, with the reason when it is not. No other change of the subject may be notified meanwhile. */
+  /**
+   * Resolves when it is on disk, with the reason when it is not. No other change of the subject may be notified
+   * meanwhile.
+   */
   notify(rule: RuleState, change: StateChange): Promise<unknown>;
-  /** An incident of the store as this process goes on with it. */
+  /** Makes an incident of the store into one that this process goes on with. */
   resume(row: IncidentRow): OpenIncident;
-  /** Resolves when nothing is on its way to the disk. */
+  /** Resolves when nothing is being written. */
   idle(): Promise<void>;
 }
 
@@ -170,7 +172,7 @@ export class StoredIncidents implements Incidents {
     };
   }
 
-  /** What a target makes of an event for people, its system fields with it. */
+  /** The bulletin's text for an event, with the system fields of the target. */
   #bulletinTarget(target: Target | undefined, { origin }: RuleState): readonly BulletinTarget[] {
     if (target === undefined) return [];
     const { logger, instanceName } = this.#options;
@@ -190,7 +192,7 @@ export class StoredIncidents implements Incidents {
     ];
   }
 
-  /** Nothing was written, so nothing has changed and the next evaluation decides again. */
+  /** Restores memory: nothing was written, so the next evaluation decides again. */
   async #rollBack(
     rule: RuleState,
     key: string,
@@ -207,7 +209,7 @@ export class StoredIncidents implements Incidents {
     setIncident(rule, key, row && this.resume(row));
   }
 
-  /** The end of an external incident goes where its alarm went, unless its sender says otherwise. */
+  /** Sends the end of an external incident where its alarm went, unless its sender gives other hints. */
   async #withDeliveryHints(rule: RuleState, change: StateChange): Promise<StateChange> {
     const { storage, workspace } = this.#options;
     const open = rule.incidents.get(change.subject.key);

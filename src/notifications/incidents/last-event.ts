@@ -3,7 +3,7 @@ import type { Storage } from '../../storage/storage.ts';
 
 type Stores = Pick<ReturnType<Storage['in']>, 'deliveries' | 'events'>;
 
-/** The event of an incident that was notified last; without any field when it is not in the store any more. */
+/** Reads the event of an incident that was notified last; empty when it is not in the store any more. */
 export async function lastEvent(
   stores: Stores,
   incident: string,
@@ -14,7 +14,7 @@ export async function lastEvent(
   return isRecord(last) ? last : {};
 }
 
-/** What its targets were given beside the event: the recipients of an alarm by mail get its end. */
+/** Reads the `targetConfigs` of the last event: the recipients of an alarm by mail get its end. */
 export async function lastTargetConfigs(
   stores: Stores,
   incident: string,
@@ -23,7 +23,7 @@ export async function lastTargetConfigs(
   return isRecord(configs) ? configs : undefined;
 }
 
-/** The delivery hints that its sender gave to the event that was notified last. */
+/** Reads the delivery hints that the sender gave to the event that was notified last. */
 export async function lastDeliveryHints(
   stores: Stores,
   incident: string,

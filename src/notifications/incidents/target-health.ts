@@ -9,17 +9,17 @@ import type { Incidents } from './incidents.ts';
 
 export interface TargetHealthOptions {
   readonly incidents: Incidents;
-  /** Reports changes of the health of targets. Left out, nothing does. */
+  /** Reports changes of the health of targets. By default there are none. */
   readonly results?: Pick<ResultBus, 'subscribe'> | undefined;
   readonly clock: Pick<Clock, 'now'>;
   readonly isConfigured: (target: string) => boolean;
-  /** Id of the target that operators are notified by; undefined when only the bulletin is to show it. */
+  /** Id of the target that notifies operators; undefined when only the bulletin is to show it. */
   readonly operationalTarget: () => string | undefined;
 }
 
 /** Opens an incident when a target begins to fail, and closes it when a delivery arrives again. */
 export interface TargetHealth {
-  /** An open incident of the store. */
+  /** Resumes an open incident of the store. */
   resume(row: IncidentRow): void;
   /** Notifies what could not be written before, and closes the incidents of targets that were removed. */
   evaluate(): void;
@@ -29,7 +29,7 @@ export interface TargetHealth {
 interface DesiredState {
   readonly state: TargetHealthChange['state'] | 'removed';
   readonly text: string;
-  /** Shown by a delivery that was itself about a target's health: no other is sent because of it. */
+  /** True when shown by a delivery that was itself about a target's health: no other is sent because of it. */
   readonly isBulletinOnly: boolean;
 }
 
@@ -123,7 +123,7 @@ function isReached({ state, text }: DesiredState, open: OpenIncident | undefined
   return open?.row.text === text;
 }
 
-/** Answers show no more targets that fail at once; each has its incident. */
+/** Limit on failing targets in an answer; each has its incident. */
 const MAX_FAILURES = 1000;
 
 /** The open incidents of failing targets, by the target's id. */
@@ -135,7 +135,7 @@ export async function failuresOf(
   return new Map(rows.map(row => [targetOf(row.subject), row]));
 }
 
-/** The states last notified of the targets that are failing, by their ids, from the open incidents of the store. */
+/** The last notified states of the failing targets, by id, from the open incidents of the store. */
 export const failingTargets = (open: readonly IncidentRow[]): ReadonlyMap<string, FailingState> =>
   new Map(
     open

@@ -12,7 +12,7 @@ import { kindAmongEither } from '../subjects.ts';
 
 /** The subject of a transition. */
 export interface ChangeSubject extends Pick<Subject, 'key' | 'name' | 'component'> {
-  /** Where it is a pipeline itself, as long as that is configured. */
+  /** The pipeline, where the subject is one that is configured. */
   readonly pipeline?: Pick<PipelineState, 'id' | 'engine' | 'group'>;
 }
 
@@ -23,22 +23,22 @@ export interface IncidentChange {
   readonly subject: ChangeSubject;
   readonly status: 'ALARM' | 'OK';
   readonly description: Description;
-  /** The event's id; left out for a new one. */
+  /** The event's id; by default a new one. */
   readonly eventId?: string | undefined;
-  /** The incident as it is; undefined to open one. */
+  /** The incident before the change; undefined to open one. */
   readonly incident: IncidentRow | undefined;
-  /** Id of the incident that summarizes it, when it is one of very many. */
+  /** Id of the incident that summarizes it, when it is part of a flood. */
   readonly summary?: string | undefined;
   /** Why it closes, when the condition itself did not end. */
   readonly closeReason: string | undefined;
   /** Ids of the targets that get the event. */
   readonly recipients: readonly string[];
-  /** Replaces those that route by those they lead to; left out where none routes. */
+  /** Replaces routers by the targets they lead to; omitted where none routes. */
   readonly routed?: (recipients: readonly string[], event: HeadgateEvent) => readonly string[];
   /** Epoch ms. */
   readonly now: number;
   readonly ids: Ids;
-  /** Where people reach this Headgate; for the link to the incident. */
+  /** The URL at which people open this Headgate; for the link to the incident. */
   readonly externalUrl: string | undefined;
   /** Called for a field of metadata that is omitted, with the reason. */
   readonly fieldOmitted: (field: string, reason: string) => void;
@@ -51,7 +51,10 @@ export interface Transition {
   readonly event: HeadgateEvent;
 }
 
-/** All that follows from a change, as one operation: the incident, its event, a delivery each, the bulletin. */
+/**
+ * Makes one operation of all that follows from a change: the incident, its event, a delivery for each target, the
+ * bulletin.
+ */
 export function transition(change: IncidentChange): Transition {
   const id = change.incident?.id ?? change.ids.next();
   const event = withMetadata(eventOf(change, id), change.origin.settings.metadata ?? [], change.fieldOmitted);
@@ -120,7 +123,7 @@ function eventOf(change: IncidentChange, incidentId: string): HeadgateEvent {
     ...(settings.description !== undefined && { description: settings.description }),
     ...(settings.runbookUrl !== undefined && { runbookUrl: settings.runbookUrl }),
     _raw: change.description.text,
-    // As it is now: mail that is sent later, or again, keeps its recipients.
+    // The recipients of this moment: mail that is sent later, or again, keeps them.
     ...(origin.targetConfigs && { __targetConfigs: origin.targetConfigs }),
     ...(component && { __worker_group: component.group, __pipeline: component.pipeline }),
     ...(pipeline && { __worker_group: pipeline.group, __pipeline: pipeline.id }),
@@ -149,7 +152,7 @@ function deliveryOf(
   });
 }
 
-/** How a target shows an event to people; undefined `text` where its type sets none. */
+/** How a target shows an event to people; `text` is undefined where its type sets none. */
 export interface BulletinTarget {
   readonly title: string | undefined;
   readonly severity: Severity | undefined;

@@ -118,7 +118,7 @@ const page = (events: number): string =>
 /** `flows`: the input counts on. `still`: the page can be read, and nothing came in. */
 type Traffic = 'flows' | 'still' | 'lost';
 
-/** Moves on, and waits until every transition of each second is on disk. */
+/** Advances the clock, and waits until every transition of each second is on disk. */
 async function pass(seconds: number, traffic: Traffic): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     if (traffic === 'flows') count++;
@@ -142,7 +142,7 @@ const notified = (notification: string): string[] =>
   events.filter(event => event.cribl_notification === notification).map(event => event._raw);
 
 describe('a pipeline that cannot be read', () => {
-  it('is told once, and once that it can be read again', async () => {
+  it('notifies once, and once that it can be read again', async () => {
     await start(unreachable({ severity: 'error' }));
     await pass(120, 'lost');
     await pass(10, 'still');
@@ -170,7 +170,7 @@ describe('a pipeline that cannot be read', () => {
     expect(await incidents()).toMatchObject([{ subject: 'edge', state: 'closed', close_reason: 'resolved' }]);
   });
 
-  it('is one of each that a pattern means, in the group that it names', async () => {
+  it('opens an incident for each pipeline that a pattern matches, in the group that the notification names', async () => {
     await start(
       unreachable({}, { name: '*' }),
       unreachable({ id: 'far' }, { name: '*', __workerGroup: 'far' }),
@@ -181,13 +181,13 @@ describe('a pipeline that cannot be read', () => {
     ]);
   });
 
-  it('is told nothing of while no pipeline has its name', async () => {
+  it('notifies nothing while no pipeline has its name', async () => {
     await start(unreachable({}, { name: 'nobody' }));
     await pass(60, 'lost');
     expect(await incidents()).toEqual([]);
   });
 
-  it('waits as long as the notification says it must last', async () => {
+  it('is pending for as long as the notification says', async () => {
     await start(unreachable({ for: '20s' }));
     await pass(40, 'lost');
     expect(await incidents()).toEqual([]);
@@ -195,7 +195,7 @@ describe('a pipeline that cannot be read', () => {
     expect(await incidents()).toHaveLength(1);
   });
 
-  it('closes with a reason when it is taken out of the configuration', async () => {
+  it('closes with a reason when it is removed from the configuration', async () => {
     await start(unreachable());
     await pass(45, 'lost');
     bench.configure(vectorAt('west'));
@@ -227,7 +227,7 @@ describe('a pipeline that cannot be read', () => {
 });
 
 describe('an alarm of an input whose pipeline cannot be read', () => {
-  it('goes only to whom nothing was told of the pipeline, and so does its end', async () => {
+  it('goes only to targets that were not notified of the pipeline, and so does its end', async () => {
     await start(unreachable(), silent(), unhealthy());
     await pass(90, 'lost');
     expect(await deliveries()).toEqual([
@@ -252,7 +252,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     expect(released).toEqual([]);
   });
 
-  it('says in its incident and its delivery for whose sake it is held back', async () => {
+  it('records in its incident and its delivery which incident inhibits it', async () => {
     await start(unreachable(), silent());
     await pass(90, 'lost');
     const [outage, held] = await incidents();
@@ -275,7 +275,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     ]);
   });
 
-  it('is held back as well when both windows are as long and data came with the last page', async () => {
+  it('is inhibited as well when both windows are as long and data came with the last page', async () => {
     await start(unreachable({}, { timeWindow: '60s' }), silent());
     await pass(90, 'lost');
     expect(await deliveries()).toEqual([
@@ -317,7 +317,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     ]);
   });
 
-  it('that was told before the pipeline is told its end', async () => {
+  it('that was notified before the pipeline gets its end', async () => {
     await start(unreachable(), silent({ repeatInterval: '30s' }));
     await pass(70, 'still');
     await pass(60, 'lost');
@@ -328,7 +328,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     expect(toHook).toContain('silent ALARM hook skipped');
   });
 
-  it('is held on by the process that takes over, and sent by it', async () => {
+  it('stays inhibited in the process that takes over, which sends it', async () => {
     await start(unreachable(), silent());
     await pass(90, 'lost');
     await restart(unreachable(), silent());
@@ -345,7 +345,7 @@ describe('an alarm of an input whose pipeline cannot be read', () => {
     ['is one of another pipeline', {}, { name: 'west' }],
     ['goes to another target', { targets: ['other'] }, {}],
     ['is muted itself', { muteWindows: [{ times: ['00:00-24:00'] }] }, {}],
-  ])('is not held back from a target when the notification on pipelines %s', async (_, change, conf) => {
+  ])('is not inhibited for a target when the notification on pipelines %s', async (_, change, conf) => {
     await start(unreachable(change, conf), silent({ targets: ['hook'] }));
     await pass(90, 'lost');
     expect((await deliveries()).filter(line => line.startsWith('silent'))).toEqual([

@@ -4,38 +4,38 @@ import type { DeliveryRow } from '../../storage/stores/deliveries.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { notifiedTargets, type RuleState } from '../rule-state.ts';
 
-/** More deliveries of one incident are not read: the newest say enough. */
+/** Limit on the deliveries that are read of one incident: the newest are enough. */
 const MAX_READ = 1000;
 
-/** Alarms that come of a pipeline which cannot be read are inhibited for a target that was notified of that. */
+/** Alarms that result from a pipeline being unreachable are inhibited for a target that was notified of that. */
 export interface Inhibition {
   readonly pipeline: string;
   readonly target: string;
 }
 
-/** Whether the alarm of an incident still waits for a target, and nothing was sent before: then it inhibits nothing yet. */
+/** True while the first alarm of an incident still waits for a target: then it inhibits nothing yet. */
 type IsUnsent = (incident: string, target: string) => boolean;
 
-/** Which open incidents on pipelines inhibit alarms of their inputs, and for which targets. */
+/** Finds the open incidents on pipelines that inhibit alarms of their inputs, and for which targets. */
 export interface Inhibitions {
-  /** The incidents that inhibit an alarm of the pipeline, by target; of these deliveries' targets. */
+  /** The incidents that inhibit an alarm of the pipeline, by target, among the targets of these deliveries. */
   inhibitorsFor(
     pipeline: string | undefined,
     deliveries: readonly DeliveryRow[],
     isUnsent: IsUnsent,
   ): ReadonlyMap<string, IncidentRow>;
-  /** Whether an open incident still inhibits. */
+  /** True while an open incident still inhibits. */
   isActive(inhibition: Inhibition, isUnsent: IsUnsent): boolean;
 }
 
 export interface InhibitingIncidentsOptions {
   readonly workspace: string;
   readonly storage: Storage;
-  /** Reports settled deliveries. Left out, nothing does. */
+  /** Reports settled deliveries. By default there are none. */
   readonly results?: Pick<ResultBus, 'subscribe'> | undefined;
 }
 
-/** The open incidents of active rules on pipelines, and which of them a target was not notified of in the end. */
+/** Keeps the open incidents of active rules on pipelines, and the targets that never got their alarms. */
 export class InhibitingIncidents implements Inhibitions {
   readonly #deliveries: ReturnType<Storage['in']>['deliveries'];
   #rules: readonly Pick<RuleState, 'incidents'>[] = [];
@@ -49,12 +49,11 @@ export class InhibitingIncidents implements Inhibitions {
     });
   }
 
-  /** Takes over which rules inhibit. */
   configure(rules: readonly Pick<RuleState, 'incidents'>[]): void {
     this.#rules = rules;
   }
 
-  /** Looks what became of the alarms of the incidents that are open. */
+  /** Reads the results of the alarms of open incidents. */
   async start(): Promise<void> {
     for (const { id } of this.#open()) await this.#refresh(id);
   }
@@ -77,7 +76,7 @@ export class InhibitingIncidents implements Inhibitions {
     return this.#inhibitorFor(inhibition, isUnsent) !== undefined;
   }
 
-  /** An alarm that was given up has notified its target of nothing. */
+  /** Records that an alarm was given up: its target was not notified. */
   #settled({ incident_id: incident, status }: DeliveryRow, state: DeliveryRow['state']): void {
     if (status !== 'ALARM' || (!isUndelivered(state) && !this.#undelivered.has(incident))) return;
     const open = new Set(this.#open().map(({ id }) => id));

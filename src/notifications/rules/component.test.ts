@@ -5,7 +5,7 @@ import { noData } from '../../conditions/no-data.ts';
 import { createSubjectTable } from '../subjects.ts';
 import { createSubjectState, subjectsOf } from './component.ts';
 
-it('forgets since when a condition holds or was not asked on a subject that is gone', () => {
+it('forgets since when a condition is pending or was not evaluated on a subject that is gone', () => {
   const components = testComponents(testClock());
   const table = createSubjectTable(components);
   const active = { ...createSubjectState(noData.configure({ name: '*' }), 0), incidents: new Map() };

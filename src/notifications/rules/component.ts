@@ -29,14 +29,14 @@ import {
 import type { Evaluator } from './evaluation.ts';
 import { type ActiveRule, activeRuleFields, type RuleSource } from './rule-source.ts';
 
-/** The subjects of a rule, and since when each is in which state. */
+/** The subjects of a rule, with the times of their states. */
 interface SubjectState {
   readonly rule: ComponentRule;
   /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
   readonly pendingSince: Map<string, number>;
   /** When subjects were last seen to be disabled, on the monotonic clock. */
   readonly disabledAt: Map<string, number>;
-  /** Until when its exact name had a component, or since when it is declared, on the monotonic clock. */
+  /** When its exact name last had a component, or was declared, on the monotonic clock. */
   unmatchedSince: number;
   /** Its subjects at the last evaluation, and until when, on the monotonic clock, each needs none. */
   subjects: readonly Subject[];
@@ -52,7 +52,9 @@ export interface ComponentRulesOptions {
   readonly components: Components;
   readonly incidents: Incidents;
   readonly evaluator: Evaluator;
-  /** True for a subject of which nothing is expected, so that no condition is evaluated on it. Left out, for none. */
+  /**
+   * True for a subject that is expected to be idle, so that no condition is evaluated on it. By default no subject is.
+   */
   readonly isDisabled?: (kind: ComponentKind, subject: Subject) => boolean;
 }
 
@@ -63,7 +65,7 @@ export class ComponentRules implements RuleSource<ComponentRule> {
   readonly #table: SubjectTable;
   readonly #floods: FloodSummaries;
   readonly #retained: (component: Component) => boolean;
-  /** By pipeline: it is in the configuration, as far as this evaluation has looked. */
+  /** By pipeline: true when it is in the configuration, as far as this evaluation has looked. */
   readonly #isConfigured = new Map<string, boolean>();
   #isStopped = false;
 
@@ -125,7 +127,7 @@ export class ComponentRules implements RuleSource<ComponentRule> {
     this.#closeUnconfigured(active);
   }
 
-  /** Of inputs and outputs together, a name that was never seen may be either: then nothing says that it is disabled. */
+  /** Among inputs and outputs together, a name that was never seen may be either: then it is not taken for disabled. */
   #isDisabled({ rule }: ActiveComponentRule, subject: Subject): boolean {
     const kind = subject.component?.kind ?? rule.kind;
     return kind !== 'either' && this.#options.isDisabled?.(kind, subject) === true;
@@ -139,7 +141,7 @@ export class ComponentRules implements RuleSource<ComponentRule> {
     this.#options.evaluator.close(active, key, `the ${kind} was disabled`);
   }
 
-  /** Incidents of a pipeline that was removed from the configuration: no reading will ever end them. */
+  /** Closes the incidents of a pipeline that was removed from the configuration: no reading will ever end them. */
   #closeUnconfigured(active: ActiveComponentRule): void {
     let closed = 0;
     for (const key of active.incidents.keys()) {
@@ -171,7 +173,7 @@ export const createSubjectState = (rule: ComponentRule, now: number): SubjectSta
   read: subjectReader(rule.conf, rule.kind),
 });
 
-/** The data of a subject while it was disabled says nothing for a whole window after. */
+/** False for a whole window after a subject was disabled: its data of that time is no evidence. */
 function isEnabled(active: ActiveComponentRule, key: string, now: number): boolean {
   const disabledAt = active.disabledAt.get(key);
   if (disabledAt === undefined) return true;
@@ -180,7 +182,9 @@ function isEnabled(active: ActiveComponentRule, key: string, now: number): boole
   return true;
 }
 
-/** The subjects to evaluate now. Those that are gone lose their pending times: they do not count for a later one. */
+/**
+ * Finds the subjects to evaluate now. Those that are gone lose their pending times: they do not count for a later one.
+ */
 export function subjectsOf(
   active: SubjectState & Pick<ActiveRule, 'incidents'>,
   table: SubjectTable,
@@ -200,7 +204,7 @@ export function subjectsOf(
 }
 
 /**
- * An exact name that no component has is a subject itself. When a component of that name appears while the name's own
+ * Makes a subject of an exact name that no component has. When a component of that name appears while the name's own
  * incident is open, that incident goes on with the component instead of a second one.
  */
 function exactSubjects(
@@ -218,10 +222,10 @@ function exactSubjects(
   return waitsForComponent ? [] : [declaredSubject(conf, now - active.unmatchedSince)];
 }
 
-/** Asked about many components in a row, so the index is built once for all of them. */
+/** Retention is checked for many components in a row, so the index is built once for all of them. */
 const CACHE_MS = 1000;
 
-/** True for a component on which an incident is open, or which a notification names exactly. */
+/** Returns true for a component on which an incident is open, or which a notification names exactly. */
 function createRetention(
   clock: Pick<Clock, 'monotonic'>,
   rules: ReadonlyMap<string, ActiveComponentRule>,

@@ -23,7 +23,7 @@ export interface DecisionInput {
 
 export type Decision = 'nothing' | 'pend' | 'open' | 'repeat' | 'close';
 
-/** The consequence of a verdict for a notification on one subject. */
+/** Decides what follows from a verdict for a notification on one subject. */
 export function decide(input: DecisionInput): Decision {
   const { verdict, isOpen, pendingMs, forMs, sinceNotifiedMs, repeatMs } = input;
   if (verdict === 'unknown') return 'nothing';
@@ -63,7 +63,7 @@ export class Evaluator {
     this.#faults = createConditionFaults({ clock, logger });
   }
 
-  /** The change that is to be notified; else until when, on the monotonic clock, no evaluation is needed. */
+  /** Returns the change that is to be notified; else until when, on the monotonic clock, no evaluation is needed. */
   evaluateSubject<Evaluated extends ChangeSubject>(
     rule: EvaluatedState,
     subject: Evaluated,
@@ -89,7 +89,7 @@ export class Evaluator {
       if (!rule.pendingSince.has(key)) rule.pendingSince.set(key, now);
       return now;
     }
-    // Kept until the incident is on disk: one that the disk refuses is not pending for its time again.
+    // Kept until the incident is on disk: one that the disk refuses need not be pending again.
     if (decision !== 'open') rule.pendingSince.delete(key);
     if (decision === 'nothing' || verdict.state === 'unknown')
       return verdict.state === 'ok' ? now + (verdict.okForMs ?? 0) : now;

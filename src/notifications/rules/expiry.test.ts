@@ -85,7 +85,7 @@ async function pass(ms = 1000): Promise<void> {
 
 const texts = (): string[] => events.map(({ _raw }) => _raw);
 
-it('tells once of each certificate that ends soon, and once when it was renewed', async () => {
+it('notifies once of each certificate that ends soon, and once when it was renewed', async () => {
   expiries = [
     certificate('server', 20 * DAY),
     certificate('target/ops', 13 * DAY),
@@ -108,7 +108,7 @@ it('tells once of each certificate that ends soon, and once when it was renewed'
   expect(texts().slice(3)).toEqual(['Certificate server expires in 12d 23h']);
 });
 
-it('means the keys that its name fits, and no other kind', async () => {
+it('matches the keys that fit its name, and no other kind', async () => {
   expiries = [
     certificate('server', DAY),
     certificate('target/ops', DAY),
@@ -129,7 +129,7 @@ it('closes with a reason when it is in use no more', async () => {
   ]);
 });
 
-it('keeps an incident open while nobody has seen what is shown now', async () => {
+it('keeps an incident open while the current expiry is unknown', async () => {
   expiries = [certificate('target/ops', DAY)];
   await start();
   expiries = [{ kind: 'certificate', key: 'target/ops', expiresAt: undefined }];
@@ -137,7 +137,7 @@ it('keeps an incident open while nobody has seen what is shown now', async () =>
   expect(events.map(({ status }) => status)).toEqual(['ALARM']);
 });
 
-it('reminds each day where the end alone is not enough', async () => {
+it('reminds each day when resolution is not notified', async () => {
   expiries = [certificate('server', DAY)];
   await start({ notifyOnResolution: false });
   for (let hour = 0; hour < 49; hour++) await clock.advance(HOUR);

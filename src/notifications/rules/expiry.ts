@@ -12,7 +12,7 @@ interface ActiveExpiryRule extends ActiveRule, EvaluatedState {
 
 export interface ExpiryRulesOptions {
   readonly clock: Pick<Clock, 'now'>;
-  /** All that is known to expire. Left out, nothing is. */
+  /** Everything that expires. By default there is nothing. */
   readonly expiries?: () => readonly Expiry[];
   readonly evaluator: Evaluator;
 }
@@ -21,7 +21,7 @@ export interface ExpiryRulesOptions {
 export class ExpiryRules implements RuleSource<ExpiryRule> {
   readonly #options: ExpiryRulesOptions;
   readonly #rules = new Map<string, ActiveExpiryRule>();
-  /** Read when the first rule of an evaluation asks for them. */
+  /** Read when the first rule of an evaluation needs them. */
   #expiries: readonly Expiry[] | undefined;
 
   constructor(options: ExpiryRulesOptions) {

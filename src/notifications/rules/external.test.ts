@@ -120,7 +120,7 @@ const statuses = (): string[] => notified.map(({ event }) => event.status);
 const stored = async (): Promise<readonly IncidentRow[]> =>
   (await store.storage.in('default').incidents.list({}, { offset: 0, limit: 1000 })).rows;
 
-/** Moves on, and waits until what each second brought is on disk. */
+/** Advances the clock, and waits until the transitions of each second are on disk. */
 async function pass(seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     await clock.advance(1000);
@@ -134,7 +134,7 @@ async function pass(seconds: number): Promise<void> {
 
 const diskFull = (): AppError => new AppError('unavailable', 'disk full', { retryAfterSeconds: 10 });
 
-it('warns once of a place in the message of a search that stands empty, with the notification', async () => {
+it('warns once of an empty place in the message of a search, with the notification', async () => {
   const message = '${rows[0].user.trim()} from ${hots}';
   await start(logins('logins', { conf: { savedQueryId: 'logins', message } }));
   await post(found('logins/web1', 3), found('logins/web2', 4));
@@ -147,7 +147,7 @@ it('warns once of a place in the message of a search that stands empty, with the
   ]);
 });
 
-it('keeps what steers the delivery of an alarm for its reminder and its end, also after a restart', async () => {
+it('keeps the delivery hints of an alarm for its reminder and its end, also after a restart', async () => {
   const steering = { __phoneNumber: '+15555550001', __severity: 'fatal' };
   const reminded = monitors({ repeatInterval: '1m' });
   await start(reminded);
@@ -160,8 +160,8 @@ it('keeps what steers the delivery of an alarm for its reminder and its end, als
   expect(notified[2]?.event).toMatchObject({ __phoneNumber: '+15555550001', __severity: 'info' });
 });
 
-describe('an event that is posted', () => {
-  it('opens an incident and ends it, each on disk and told when it is answered', async () => {
+describe('an external event', () => {
+  it('opens an incident and ends it, each on disk and notified when it is answered', async () => {
     await start(monitors({ severity: 'error', description: 'call the team' }));
     await post(alarm('cpu/web1', { fields: { value: 93, monitor_name: 'CPU', labels: { host: 'web1' } } }));
     expect(await stored()).toMatchObject([{ subject: 'cpu/web1', state: 'open', seq: 1 }]);
@@ -191,7 +191,7 @@ describe('an event that is posted', () => {
     expect(notified[1]?.event.incidentId).toBe(notified[0]?.event.incidentId);
   });
 
-  it('tells nothing new when it says again what is known', async () => {
+  it('notifies nothing when it repeats what is known', async () => {
     await start(monitors());
     await post(ok('a'));
     await post(alarm('a'), alarm('a', { id: 'other' }), alarm('a'));
@@ -208,7 +208,7 @@ describe('an event that is posted', () => {
     ).toEqual(['monitors a hook', 'monitors b hook', 'others a second', 'others b second']);
   });
 
-  it('reaches only the searches whose key it has, or a key below theirs', async () => {
+  it('matches only the searches whose key it has, or a key below theirs', async () => {
     await start(logins('logins'), logins('log'), monitors());
     await post(
       found('logins', 1),
@@ -225,13 +225,13 @@ describe('an event that is posted', () => {
     expect(notified[0]?.event.savedQueryId).toBe('logins');
   });
 
-  it('is taken without effect when no enabled notification waits for it', async () => {
+  it('is accepted without effect when no enabled notification waits for it', async () => {
     await start(monitors({ disabled: true }));
     await post(alarm('a'), found('logins', 1));
     expect([notified, await stored()]).toEqual([[], []]);
   });
 
-  it('comes before the next one of its key, all of them in one request', async () => {
+  it('is taken before the next one of its key, all of them in one request', async () => {
     await start(monitors());
     await post(...Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? alarm('a') : ok('a'))));
     expect(statuses()).toEqual(Array.from({ length: 10 }, () => ['ALARM', 'OK']).flat());
@@ -253,7 +253,7 @@ describe('an event that is posted', () => {
     expect(await stored()).toHaveLength(50);
   });
 
-  it('is not what an evaluation closes or forgets', async () => {
+  it('has incidents that no evaluation closes or forgets', async () => {
     await start(monitors());
     await post(alarm('a'), alarm('gone/b'));
     await pass(120);
@@ -262,7 +262,7 @@ describe('an event that is posted', () => {
 });
 
 describe('an id', () => {
-  it('counts once, however often and in whatever company it comes', async () => {
+  it('counts once, however often and with whatever other events it comes', async () => {
     await start(monitors());
     await post(alarm('a', { id: '1' }), alarm('a', { id: '1' }));
     await Promise.all([
@@ -327,7 +327,7 @@ describe('an id', () => {
 });
 
 describe('ids that are given twice', () => {
-  /** Which event an id means is the sender's; a request holds some of them in any order. */
+  /** The sender decides which event an id means; a request holds some of them in any order. */
   const sent = fc
     .array(fc.tuple(fc.constantFrom('a', 'b'), fc.boolean()), { minLength: 1, maxLength: 8 })
     .chain(meanings => {
@@ -335,7 +335,7 @@ describe('ids that are given twice', () => {
       return fc.array(fc.array(fc.constantFrom(...events), { minLength: 1, maxLength: 5 }), { maxLength: 6 });
     });
 
-  /** What a sender is told who counts each id once, by hand. */
+  /** Works out by hand the answers to a sender when each id counts once. */
   function onPaper(requests: readonly (readonly ExternalEvent[])[]): string[] {
     const seen = new Set<string>();
     const open = new Set<string>();
@@ -351,7 +351,7 @@ describe('ids that are given twice', () => {
     return expected;
   }
 
-  /** Nothing is left of the run before. */
+  /** Starts again with an empty store. */
   async function afresh(): Promise<void> {
     await engine.stop();
     await store.close();
@@ -364,7 +364,7 @@ describe('ids that are given twice', () => {
   const byKey = (list: readonly string[]): readonly string[][] =>
     ['a', 'b'].map(key => list.filter(one => one.startsWith(key)));
 
-  it('count once, in whatever order and company they come', () =>
+  it('count once, in whatever order and with whatever other events they come', () =>
     fc.assert(
       fc.asyncProperty(sent, fc.boolean(), async (requests, isTwiceAtOnce) => {
         await afresh();
@@ -396,7 +396,7 @@ describe('ids that are given twice', () => {
 });
 
 describe('when the disk refuses', () => {
-  it('what was written stays, the request fails, and what it lacked can be posted again', async () => {
+  it('what was written stays, the request fails, and the missing part can be posted again', async () => {
     await start(monitors());
     refuse = operation =>
       operation.kind === 'transition' && operation.incident.subject === 'b' ? diskFull() : undefined;
@@ -410,7 +410,7 @@ describe('when the disk refuses', () => {
     expect(notified.map(({ event }) => event.key).sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('an end that follows a begin that was refused closes nothing', async () => {
+  it('an end that follows a refused begin closes nothing', async () => {
     await start(monitors());
     refuse = diskFull;
     await expect(post(alarm('a'), ok('a'))).rejects.toMatchObject({ code: 'unavailable' });
@@ -429,14 +429,14 @@ describe('when the disk refuses', () => {
     expect(statuses()).toEqual(['ALARM', 'OK']);
   });
 
-  it('answers that it can be tried again when somebody else has written meanwhile', async () => {
+  it('answers that it can be tried again when another process has written meanwhile', async () => {
     await start(monitors());
     refuse = () => new AppError('conflict', 'another leads');
     await expect(post(alarm('a'))).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
   });
 });
 
-describe('an incident of posted events', () => {
+describe('an incident of external events', () => {
   it('goes on after a restart and ends with the event that is posted then', async () => {
     await start(monitors());
     await post(alarm('a'));
@@ -447,7 +447,7 @@ describe('an incident of posted events', () => {
     expect(await stored()).toMatchObject([{ state: 'closed' }]);
   });
 
-  it('is told again as often as repeatInterval says, with its fields, also after a restart', async () => {
+  it('is notified again as often as repeatInterval says, with its fields, also after a restart', async () => {
     await start(monitors({ repeatInterval: '30s' }));
     await post(alarm('a', { fields: { value: 7, labels: { host: 'web1' } } }));
     await pass(35);
@@ -488,7 +488,7 @@ describe('an incident of posted events', () => {
     expect(notified.at(-1)?.event).not.toHaveProperty('input');
   });
 
-  it('ends on those who were told when the targets were changed meanwhile', async () => {
+  it('ends on the targets that were notified when the targets were changed meanwhile', async () => {
     await start(monitors());
     await post(alarm('a'));
     engine.configure([monitors({ targets: ['second'] })], [target('hook'), target('second')]);
@@ -515,7 +515,7 @@ it('takes nothing more once it has stopped', async () => {
   await expect(post(alarm('a'))).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-it('refuses to wait before it tells, as what is taken must be on disk', () => {
+it('refuses the setting for, as an accepted event must be on disk', () => {
   expect(() => monitors({ for: '5m' })).toThrow(
     /must be 0s: external events of 'monitor-alerts' notify at once/,
   );

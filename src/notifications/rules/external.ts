@@ -17,13 +17,13 @@ import type { Notification } from '../notification.ts';
 import type { OpenIncident } from '../rule-state.ts';
 import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
 
-/** So many ids are remembered: one that changed nothing is in no table. */
+/** Number of ids that are remembered: one that changed nothing is in no table. */
 const MAX_RECENT_IDS = 100_000;
-/** Open incidents of one notification: a sender that never closes any costs no more. */
+/** Limit on open incidents of one notification: a sender that never closes any costs no more. */
 const MAX_OPEN = 100_000;
-/** An event may be one for many notifications: so many transitions wait for the disk at a time. */
+/** Transitions that wait for the disk at a time: one event may concern many notifications. */
 const JOB_BATCH_SIZE = 10_000;
-/** How many ids the store is asked for at a time. */
+/** Number of ids in one query of the store. */
 const ID_PAGE_SIZE = 500;
 
 interface ActiveExternalRule extends ActiveRule {
@@ -38,7 +38,7 @@ export interface ExternalRulesOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
   readonly incidents: Incidents;
-  /** How many incidents of one notification may be open; 100,000 when left out. */
+  /** Limit on open incidents of one notification; 100,000 by default. */
   readonly maxOpen?: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export class ExternalRules implements RuleSource<ExternalRule> {
   readonly #rules = new Map<string, ActiveExternalRule>();
   /** By condition, and by condition and topic where the conf names one. */
   #rulesByTopic = new Map<string, ActiveExternalRule[]>();
-  /** Requests under way, by the ids they were first to bring. */
+  /** Requests under way, by the ids that came first in them. */
   readonly #inProgress = new Map<string, Promise<void>>();
   /** Ids that this process has taken, also those that changed nothing. */
   readonly #recentIds = createLru<string, true>(MAX_RECENT_IDS);
@@ -138,13 +138,13 @@ export class ExternalRules implements RuleSource<ExternalRule> {
       const failure = failures.find(one => one !== undefined);
       if (failure !== undefined) throw isConflict(failure) ? temporarilyUnavailable(failure) : failure;
     }
-    // Not those of a request that failed: events that changed nothing may do so when all of it comes again.
+    // Ids of a failed request are not remembered: events that changed nothing may do so when all of it comes again.
     for (const { id } of fresh) if (id !== undefined) this.#recentIds.set(id, true);
   }
 
   /**
-   * Leaves out jobs that were done before. An earlier process has left no trace of an id that changed nothing: but events
-   * of one key are taken in their order, so whatever stands before one that it did leave was taken with it.
+   * Drops jobs that were done before. An earlier process has left no trace of an id that changed nothing: but events of
+   * one key are taken in their order, so everything before an id that it did leave was taken with it.
    */
   async #findNew(jobs: readonly Job[], isOthers: (id: string) => boolean): Promise<Job[]> {
     const isKnown = (id: string): boolean => isOthers(id) || this.#recentIds.get(id) === true;
@@ -193,13 +193,13 @@ export class ExternalRules implements RuleSource<ExternalRule> {
         description,
         ...(job.id !== undefined && { eventId: job.id }),
       });
-      // Memory was wrong and has been put right: the meaning of the event now is decided anew, once.
+      // Memory was wrong and has been corrected: the event is decided anew, once.
       if (isSecond || !isConflict(failure)) return failure;
       isSecond = true;
     }
   }
 
-  /** The configuration may have changed while something was waited for. */
+  /** Reads the rule again: the configuration may have changed during a wait. */
   #activeRuleOf({ event, notification }: Job): ActiveExternalRule | undefined {
     const active = this.#rules.get(notification);
     if (active?.rule.condition.id !== event.condition) return undefined;
@@ -229,9 +229,9 @@ export class ExternalRules implements RuleSource<ExternalRule> {
     }
   }
 
-  /** With the text of the incident and the fields of the event that was notified last. */
+  /** Reminds with the text of the incident and the fields of the event that was notified last. */
   async #remindOf(active: ActiveExternalRule, key: string, incident: OpenIncident): Promise<void> {
-    // Not kept in memory, where each open incident would hold what hardly one ever needs.
+    // Not kept in memory, where each open incident would hold what few ever need.
     const last = await lastEvent(this.#stores, incident.row.id);
     if (active.incidents.get(key) !== incident || active.writing.has(key)) return;
     const fields = Object.fromEntries(Object.entries(last).filter(([name]) => isSenders(name)));
@@ -245,7 +245,7 @@ export class ExternalRules implements RuleSource<ExternalRule> {
 
 const reserved = new Set(RESERVED_FIELDS);
 
-/** True for fields that the sender of an event gave it. */
+/** True for fields that come from the sender of an event. */
 const isSenders = (name: string): boolean =>
   !reserved.has(name) && (!name.startsWith('__') || EXTERNAL_HINTS.includes(name));
 

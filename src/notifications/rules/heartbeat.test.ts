@@ -83,7 +83,7 @@ async function pass(seconds: number): Promise<void> {
 
 const texts = (): string[] => notified.map(({ _raw, status }) => `${status} ${_raw}`);
 
-it('tells once that a heartbeat is overdue, and since when, and that it has come again', async () => {
+it('notifies once that a heartbeat is overdue, and since when, and that it has come again', async () => {
   await start(waits());
   await pass(30);
   await sendHeartbeat();
@@ -99,7 +99,7 @@ it('tells once that a heartbeat is overdue, and since when, and that it has come
   expect(notified).toHaveLength(2);
 });
 
-it('misses a name that never came after one window, but nothing that only a pattern would mean', async () => {
+it('reports a name that never came after one window, but nothing that only a pattern would match', async () => {
   await start(waits(), waits({ name: 'node-*' }, { id: 'nodes' }));
   await pass(62);
   expect(texts()).toEqual(['ALARM Heartbeat backup is overdue: it has never come']);
@@ -112,7 +112,7 @@ it('misses a name that never came after one window, but nothing that only a patt
   expect(notified.slice(1)).toMatchObject([{ key: 'node-1', cribl_notification: 'nodes', status: 'ALARM' }]);
 });
 
-it('opens at once when a failure is posted, and keeps it until all is well', async () => {
+it('opens at once when a failure is posted, and keeps the incident until all is well', async () => {
   await start(waits());
   await sendHeartbeat();
   await sendHeartbeat('backup', 'ALARM', { fields: { code: 2 } });
@@ -124,13 +124,13 @@ it('opens at once when a failure is posted, and keeps it until all is well', asy
   expect(notified[1]).toMatchObject({ status: 'OK' });
 });
 
-it('tells it again each window where the end alone is not enough', async () => {
+it('notifies again each window when resolution is not notified', async () => {
   await start(waits({ notifyOnResolution: false }));
   await pass(185);
   expect(notified.map(({ status }) => status)).toEqual(['ALARM', 'ALARM', 'ALARM']);
 });
 
-it('waits one window after a restart, remembers when it came last, and ends what is open with a beat alone', async () => {
+it('waits one window after a restart, remembers the last heartbeat, and ends an open incident with a heartbeat alone', async () => {
   await start(waits(), waits({ name: 'node-*' }, { id: 'nodes' }));
   await sendHeartbeat();
   await sendHeartbeat('node-1');
@@ -168,7 +168,7 @@ it('answers that it cannot be written, and ends the incident as soon as it can',
   expect(notified.map(({ status }) => status)).toEqual(['ALARM', 'OK']);
 });
 
-it('refuses a time to wait before the alarm, and more names than may be', async () => {
+it('refuses the setting for, and more names than the limit', async () => {
   expect(() => waits({}, { for: '5m' })).toThrow('let the timeWindow be longer');
   await start(waits({ name: '*' }));
   const many = Array.from({ length: 10_001 }, (_, at) => ({

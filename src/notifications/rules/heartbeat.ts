@@ -14,7 +14,7 @@ import { compileGlob, isExact } from '../subjects.ts';
 import type { EvaluatedState, Evaluator } from './evaluation.ts';
 import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
 
-/** Names that are kept: a sender that never uses one twice costs no more. */
+/** Limit on the names that are kept: a sender that never uses one twice costs no more. */
 const MAX_HEARTBEATS = 10_000;
 const SAVE_INTERVAL_MS = 30_000;
 
@@ -32,14 +32,14 @@ export interface HeartbeatRulesOptions {
   readonly logger: Logger;
   readonly incidents: Incidents;
   readonly evaluator: Evaluator;
-  /** The file that carries the last ones over a restart; left out, none are. */
+  /** The file that carries the last heartbeats over a restart; by default none are carried. */
   readonly heartbeatsFile?: string;
 }
 
 interface HeartbeatRecord {
   /** Epoch ms; null when only a failure was received. */
   lastAt: number | null;
-  /** On the monotonic clock: when it came, or when this process began to wait for it. */
+  /** When it came, or when this process began to wait for it, on the monotonic clock. */
   silentSince: number;
   /** When one came to this process. */
   receivedAt: number | undefined;
@@ -97,7 +97,7 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
     for (const key of this.#records.keys()) if (!matching.has(key)) this.#records.delete(key);
   }
 
-  /** The id of an event does not count: a heartbeat that comes twice is one that came. */
+  /** Ignores the ids of events: a heartbeat that comes twice is one that came. */
   async receive(_pipeline: string, events: readonly ExternalEvent[]): Promise<void> {
     const byKey = new Map<string, ExternalEvent[]>();
     for (const event of events) byKey.set(event.key, [...(byKey.get(event.key) ?? []), event]);
@@ -123,7 +123,7 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
       if (!active.writing.has(key)) void this.#evaluateKey(active, key, now, undefined);
   }
 
-  /** Notifies the change there is; resolves to the reason when it cannot be written. */
+  /** Notifies a change, if any; resolves to the reason when it cannot be written. */
   #evaluateKey(
     active: ActiveHeartbeatRule,
     key: string,
@@ -179,7 +179,7 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
 
   async #apply(id: string, { key, fields }: ExternalEvent): Promise<void> {
     for (;;) {
-      // The configuration may have changed while something was waited for.
+      // The configuration may have changed during a wait.
       const active = this.#rules.get(id);
       if (active === undefined) return;
       const writing = active.writing.get(key);
@@ -227,12 +227,12 @@ const temporarilyUnavailable = (cause: unknown): AppError =>
 const tooManyHeartbeats = (): AppError =>
   new AppError('unprocessable', `there are ${MAX_HEARTBEATS} heartbeats already, as many as there may be`);
 
-/** Below the data folder: when each heartbeat came last, in epoch ms by its name. */
+/** Below the data folder: the time of the last heartbeat, in epoch ms by its name. */
 export const HEARTBEATS_FILE = 'heartbeats';
 
 const fileSchema = z.record(z.string(), z.number());
 
-/** Empty where there is no file. */
+/** Reads the file; empty where there is none. */
 async function readHeartbeats(path: string): Promise<ReadonlyMap<string, number>> {
   let text: string;
   try {

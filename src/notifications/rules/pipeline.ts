@@ -21,7 +21,7 @@ export interface PipelineRulesOptions {
 export class PipelineRules implements RuleSource<PipelineRule> {
   readonly #options: PipelineRulesOptions;
   readonly #rules = new Map<string, ActivePipelineRule>();
-  /** Read when the first rule of an evaluation asks for them. */
+  /** Read when the first rule of an evaluation needs them. */
   #pipelines: readonly PipelineState[] | undefined;
 
   constructor(options: PipelineRulesOptions) {

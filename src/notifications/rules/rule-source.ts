@@ -12,11 +12,11 @@ export interface ActiveRule extends RuleState, GroupSettings {
   readonly inhibits: boolean;
   /** Evaluates all its subjects; `now` is on the monotonic clock. */
   evaluate(now: number): void;
-  /** Takes it out: it is removed, disabled or changed. Its incidents close elsewhere. */
+  /** Deactivates a rule that is removed, disabled or changed. Its incidents close elsewhere. */
   deactivate(): void;
 }
 
-/** Where rules of one kind get what they evaluate. */
+/** Gives rules of one kind what they evaluate. */
 export interface RuleSource<Rule extends AlertingRule> {
   /** Makes a notification active, or takes over an edit that leaves its condition and conf alone. */
   activate(notification: Notification, rule: Rule, now: number): ActiveRule;

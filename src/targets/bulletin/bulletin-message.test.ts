@@ -30,7 +30,7 @@ function configure(settings: Readonly<Record<string, unknown>> = {}) {
   return { ...target, bulletinText };
 }
 
-test('the text is the event as it is, or what the message says of it', () => {
+test('the text is the event as it is, or the rendered message', () => {
   expect(configure().bulletinText(event)).toBe(event._raw);
   expect(configure({ message: '${severity}: ${cribl_notification} is ${status}' }).bulletinText(event)).toBe(
     'warn: app_silent is ALARM',
@@ -48,14 +48,14 @@ test.each([
   ['${note.none.trim()}', /^message: at place 1: /],
   ['a long story ${status}, ${none.toUpperCase()}', /^message: at place 2: /],
   ['${note}', /^message: it gives an empty text/],
-])('a message that fails or says nothing gives way to the text of the event: %s', (message, warning) => {
+])('a message that fails or is empty falls back to the text of the event: %s', (message, warning) => {
   expect(configure({ message }).bulletinText({ ...event, cribl_host: 'gate', note: ' \n' })).toBe(
     `${event._raw}\ncribl_host: gate`,
   );
   expect(warnings).toEqual([expect.stringMatching(warning)]);
 });
 
-test('an unknown variable is empty text, and told once for a target; what an event may have is not told', () => {
+test('an unknown variable is empty text, and is warned of once for a target; fields that an event may have are not', () => {
   const message = '${status}: ${team}${bytes}';
   const target = configure({ message });
   for (const _ of [1, 2]) expect(target.bulletinText(event)).toBe('ALARM: ');
@@ -65,7 +65,7 @@ test('an unknown variable is empty text, and told once for a target; what an eve
   expect(warnings).toEqual([warning, warning]);
 });
 
-test('no more than a hundred unknown variables are told', () => {
+test('no more than a hundred unknown variables are warned of', () => {
   const message = `of\${status}${Array.from({ length: 150 }, (_, n) => `\${v${n}}`).join('')}`;
   expect(configure({ message }).bulletinText(event)).toBe('ofALARM');
   expect(warnings).toHaveLength(100);
@@ -85,7 +85,7 @@ test('a message that cannot be rendered is refused with its place', () => {
   );
 });
 
-test('whatever an event holds, the text says something of it and no more than a message may hold', () => {
+test('whatever an event holds, the text is not empty and no longer than a message may be', () => {
   const messages = ['${_raw}', '${description}', '${_raw}${__e}${key}'.repeat(50), '${none.trim()}'];
   fc.assert(
     fc.property(anyEvent, fc.constantFrom(...messages), (of, message) => {

@@ -45,10 +45,10 @@ export const bulletinMessage = defineTarget({
   bulletinSeverity: settings => settings.severity,
 });
 
-/** What a template gives at most, too. */
+/** The same as the limit of a template's output. */
 const MAX_BYTES = 64 * 1024;
 
-/** The event's own text where the message fails or says nothing: an empty line alerts nobody. */
+/** Falls back to the event's own text where the message fails or is empty: an empty line alerts nobody. */
 function textOf(
   event: HeadgateEvent,
   settings: { readonly message: Template },

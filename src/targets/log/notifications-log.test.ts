@@ -76,7 +76,7 @@ const written = {
   cribl_host: 'headgate',
 };
 
-test('each event becomes a line with its system fields, before the outcome is told', async () => {
+test('each event becomes a line with its system fields, before the outcome is returned', async () => {
   expect(await send({}, [event, { ...event, id: 'e2' }])).toEqual({ kind: 'sent' });
   expect(await send()).toEqual({ kind: 'sent' });
   expect(lines('notifications.log')).toEqual([written, { ...written, id: 'e2' }, written]);
@@ -87,7 +87,7 @@ test('logsDir is made below the log folder', async () => {
   expect(lines('ops', 'alerts', 'notifications.log')).toEqual([written]);
 });
 
-test('logNotifications false settles as skipped, and a test says so, without writing', async () => {
+test('logNotifications false settles as skipped, and a test reports it, without writing', async () => {
   const settings = { id: 'log', type: 'notifications_log' };
   const silent = notificationsLog.configure({ ...settings, logNotifications: false });
   expect(silent.skipReason?.(event)).toBe('logging off');
@@ -164,7 +164,7 @@ test('a line torn by a crash is closed off, so that the next stands alone', asyn
   ]);
 });
 
-test('whatever an event holds, it is one line of JSON', async () => {
+test('any event is one line of JSON', async () => {
   const path = join(folder, 'notifications.log');
   const property = fc.asyncProperty(anyEvent, async one => {
     rmSync(path, { force: true });

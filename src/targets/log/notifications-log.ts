@@ -9,7 +9,7 @@ import { commonSettings, defineTarget } from '../target.ts';
 
 const FILE_NAME = 'notifications.log';
 const LOGGING_OFF = 'logging off';
-/** As Cribl's log: 5 MB a file, five files. */
+/** The same as Cribl's log: 5 MB a file, five files. */
 const ROTATION: Rotation = { maxBytes: 5 * 1024 * 1024, maxFiles: 5 };
 
 const folderBelow = z
@@ -38,12 +38,12 @@ export const notificationsLog = defineTarget({
   references: [],
   needsRecipients: false,
   usesProcessIdentity: () => false,
-  // Its schema lets it name no folder but those below the log folder.
+  // Its schema only accepts folders below the log folder.
   files: [{ path: ['logsDir'], isConfined: true }],
   concurrency: () => 1,
   skipReason: (_, { logNotifications }) => (logNotifications ? undefined : LOGGING_OFF),
   async send(events, settings, context) {
-    // Nothing but a test comes here then.
+    // Only a test reaches this.
     if (!settings.logNotifications) return { kind: 'refused', reason: LOGGING_OFF, isAboutMessage: true };
     const path = join(context.logFolder, settings.logsDir, FILE_NAME);
     try {
@@ -71,13 +71,13 @@ function line(event: HeadgateEvent): string {
   })}\n`;
 }
 
-/** When a file would grow over `maxBytes` it becomes `<name>.1`, that becomes `.2`; `maxFiles` counts them all. */
+/** Renames a file that would grow over `maxBytes` to `<name>.1`, that to `.2`; `maxFiles` counts them all. */
 export interface Rotation {
   readonly maxBytes: number;
   readonly maxFiles: number;
 }
 
-/** By path, because several targets may write the same file. Forgotten once nobody writes. */
+/** By path, because several targets may write the same file. Forgotten when no write is left. */
 const writers = new Map<string, Mutex>();
 
 /** Appends whole lines; a failed write leaves no part of them behind. Rejects with the file system's error. */
@@ -125,7 +125,7 @@ async function rotate(path: string, maxFiles: number): Promise<void> {
   }
 }
 
-/** A line that a crash or a full disk left without its end is closed off first. */
+/** Closes off a line that a crash or a full disk left without its end. */
 async function writeWhole(file: FileHandle, bytes: Buffer): Promise<void> {
   const { size } = await file.stat();
   const isTorn = size > 0 && (await lastByte(file, size)) !== NEWLINE;

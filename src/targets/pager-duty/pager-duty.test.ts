@@ -27,7 +27,7 @@ async function service(answer?: ContractAnswer) {
   return { ...server, send, lastBody };
 }
 
-test('an alarm triggers an alert with what is known, and its end resolves the same one', async () => {
+test('an alarm triggers an alert with the known details, and its end resolves the same alert', async () => {
   const { send, lastBody, open } = await service();
   expect(await send(alarm, { group: 'edge', class: 'silence', component: 'syslog' })).toEqual({
     kind: 'sent',
@@ -99,7 +99,7 @@ test('a summary is one line within the limit', async () => {
   expect(lastBody().payload.summary).toBe('app_silent: ALARM');
 });
 
-test('over the limit the largest details are left out and named, and the rest arrives', async () => {
+test('over the limit the largest details are omitted and named, and the rest arrives', async () => {
   const { send, lastBody } = await service();
   const large = { rows: 'r'.repeat(400_000), lines: ['€'.repeat(100_000)], small: 'stays' };
   expect((await send({ ...alarm, ...large })).kind).toBe('sent');
@@ -107,7 +107,7 @@ test('over the limit the largest details are left out and named, and the rest ar
   expect(details).toEqual({ ...alarm, lines: large.lines, small: 'stays', left_out: ['rows'] });
 });
 
-test('what is about nothing that has a name comes from Headgate', async () => {
+test('an event about nothing that has a name comes from Headgate', async () => {
   const { send, lastBody } = await service();
   const { input: _, cribl_host: __, ...nameless } = alarm;
   await send(nameless);

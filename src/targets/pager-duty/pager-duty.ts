@@ -13,7 +13,7 @@ const routingKey = secretText.refine(secret => /^[\x21-\x7e]{1,255}$/.test(secre
   error: 'must be 1 to 255 visible ASCII characters, without spaces and line breaks',
 });
 
-/** The service's own words; `warn` is how Cribl's files say it. */
+/** The service's own words; `warn` is how Cribl's files write it. */
 const severity = z
   .enum(['info', 'warning', 'error', 'critical', 'warn'])
   .transform(word => (word === 'warn' ? 'warning' : word));
@@ -60,7 +60,9 @@ export const pagerDuty = defineTarget({
   },
 });
 
-/** A key that is wrong is so for every message: the answer to it has the same status as one to a wrong event. */
+/**
+ * Adds the remedy for a wrong key, which fails every message: the answer has the same status as one to a wrong event.
+ */
 function withKeyRemedy(outcome: Outcome): Outcome {
   if (outcome.kind !== 'refused' || !/routing[_ ]key/i.test(outcome.answer ?? '')) return outcome;
   const { isAboutMessage: _, ...rest } = outcome;
@@ -77,7 +79,7 @@ interface AlertSettings {
 
 type PagerDutySeverity = 'info' | 'warning' | 'error' | 'critical';
 
-/** The service takes 512 KB, whichever kilobyte it means. */
+/** The service's limit is 512 KB, whichever kilobyte it means. */
 const MAX_BYTES = 512_000;
 const MAX_SUMMARY = 1024;
 const MAX_SOURCE = 255;
@@ -85,8 +87,9 @@ const MAX_LINK = 2000;
 const MAX_OMITTED_NAMES = 20;
 
 /**
- * The body of a request to the Events API v2: an alarm triggers, its end resolves. The incident's id is the key of both
- * and of every reminder, so that one alert of the service is one incident, whatever else is open on the same object.
+ * Makes the body of a request to the Events API v2: an alarm triggers, its end resolves. The incident's id is the key
+ * of both and of every reminder, so that one alert of the service is one incident, whatever else is open on the same
+ * object.
  */
 export function pagerDutyEvent(event: HeadgateEvent, settings: AlertSettings): string {
   const dedup = { routing_key: settings.routingKey, dedup_key: event.incidentId };
@@ -121,13 +124,13 @@ function payloadOf(event: HeadgateEvent, settings: AlertSettings) {
   };
 }
 
-/** What the event is about, or who says so. */
+/** Names the subject of the event, or else its sender. */
 const sourceOf = ({ input, output, key, target, cribl_host: host }: HeadgateEvent): string =>
   [input, output, key, target, host]
     .map(name => oneLine(name, MAX_SOURCE))
     .find(name => name !== undefined) ?? 'headgate';
 
-/** Ours in the words of the service. */
+/** Our severities in the words of the service. */
 const SEVERITIES = { info: 'info', warn: 'warning', error: 'error', fatal: 'critical' } as const;
 
 function severityOf(event: HeadgateEvent): PagerDutySeverity | undefined {
@@ -153,7 +156,7 @@ const linkOf = (url: unknown, text: string): { readonly href: string; readonly t
   return href === undefined ? undefined : { href, text };
 };
 
-/** The event's fields; the largest are left out until the rest fits, and named. */
+/** Collects the event's fields; omits and names the largest until the rest fits. */
 function detailsWithin(max: number, event: HeadgateEvent): object {
   const members = Object.entries(event).map(([name, value]) => ({
     name,

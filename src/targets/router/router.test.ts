@@ -32,7 +32,7 @@ test.each([
   expect(resolveRoutes(['r'], { ...alarm, ...fields }, targets)).toEqual(reached);
 });
 
-test('a router may lead to routers, and nobody is reached twice', () => {
+test('a router may lead to routers, and reaches no target twice', () => {
   const targets = world(
     router('r', [
       { filter: 'true', output: 'inner', final: false },
@@ -46,7 +46,7 @@ test('a router may lead to routers, and nobody is reached twice', () => {
   expect(resolveRoutes(['a', 'r', 'c'], alarm, targets)).toEqual(['a', 'b', 'c']);
 });
 
-test('where no route is taken, or leads nowhere, nobody is reached', () => {
+test('where no route is taken, or leads nowhere, no target is reached', () => {
   const targets = world(router('r', [{ filter: "severity == 'info'", output: 'a' }]));
   expect(resolveRoutes(['r'], alarm, targets)).toEqual([]);
   expect(resolveRoutes(['r'], alarm, world(router('r', [{ filter: 'true', output: 'gone' }])))).toEqual([]);
@@ -68,7 +68,7 @@ test('a default target leads to the one it names', () => {
   expect(resolveRoutes(['default'], alarm, targets)).toEqual(['b']);
 });
 
-test('a filter is an expression, and one that cannot be evaluated for an event is not true of it', () => {
+test('a filter is an expression, and does not match an event for which it cannot be evaluated', () => {
   const targets = world(
     router('r', [
       { filter: 'tags.some(tag => tag == "shop")', output: 'a' },

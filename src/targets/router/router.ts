@@ -53,7 +53,7 @@ function matchingRoutes(event: HeadgateEvent, routes: readonly RouterRoute[]): r
   return all;
 }
 
-/** A filter that cannot be evaluated for an event, as one of a field it does not have, is not true of it. */
+/** Does not match an event for which the filter cannot be evaluated, such as one without its field. */
 function matches(filter: Expression, event: HeadgateEvent): boolean {
   try {
     return Boolean(filter.evaluate(event));

@@ -2,9 +2,9 @@ import type { HeadgateEvent } from '../../events/event.ts';
 import { systemFieldLines } from '../../events/system-fields.ts';
 import { truncate } from '../../lib/text.ts';
 
-/** What an incoming webhook takes. Limits are Slack's: 50 blocks, 3000 characters a text, 10 elements a context. */
+/** The body of an incoming webhook. Limits are Slack's: 50 blocks, 3000 characters a text, 10 elements a context. */
 interface SlackMessage {
-  /** What notifications of the phone and the desktop show. */
+  /** The text in notifications of the phone and the desktop. */
   readonly text: string;
   readonly blocks: readonly Block[];
 }
@@ -21,12 +21,12 @@ interface Mrkdwn {
 }
 
 const MAX_TEXT = 3000;
-/** Of an event that shares the message with others. */
+/** Limit for an event that shares the message with others. */
 const MAX_SHORT_TEXT = 300;
-/** Of events that travel together so many are shown, and the rest is counted. */
+/** Number of events of a batch that are shown; the rest is counted. */
 const MAX_SHOWN_EVENTS = 20;
 const MAX_NAMED_NOTIFICATIONS = 10;
-/** Of the address in a link, as it is written. */
+/** Limit for the address in a link, as it is written. */
 const MAX_LINK = 2000;
 
 export function slackMessage(events: readonly HeadgateEvent[]): SlackMessage {
@@ -77,7 +77,7 @@ function notesOf(event: HeadgateEvent): string {
   return [escaped(own, MAX_SHORT_TEXT), linkTo(event.incidentUrl, 'Incident')].filter(isGiven).join(' · ');
 }
 
-/** Nothing is left out in silence: what is not shown is counted, by notification. */
+/** Counts the events that are not shown, by notification, so that none is omitted silently. */
 function restOf(events: readonly HeadgateEvent[]): string {
   const counts = new Map<string, number>();
   for (const { cribl_notification: id } of events) counts.set(id, (counts.get(id) ?? 0) + 1);
@@ -95,14 +95,14 @@ const headline = (event: HeadgateEvent, max: number): string => {
 
 const MARKS = { info: '🔵', warn: '🟠', error: '🔴', fatal: '🔴' } as const;
 
-/** A message without a text is refused. */
+/** Slack refuses a message without a text. */
 const textOf = (event: HeadgateEvent): string =>
   isText(event._raw) ? event._raw : `${event.cribl_notification}: ${event.status}`;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && /\S/u.test(value);
 const isGiven = (text: string | undefined): text is string => text !== undefined && text !== '';
 
-/** Each reader sees it in the own time zone; the text behind the bar is for who cannot. */
+/** Shows each reader the time in the own time zone; the text behind the bar is for clients that cannot. */
 function timeOf({ _time: seconds }: HeadgateEvent): string | undefined {
   const time = new Date(seconds * 1000);
   if (!Number.isSafeInteger(seconds) || Number.isNaN(time.getTime())) return undefined;
@@ -116,7 +116,7 @@ function linkTo(url: unknown, label: string): string | undefined {
   return /^https?:$/.test(protocol) && written.length <= MAX_LINK ? `<${written}|${label}>` : undefined;
 }
 
-/** The three characters that mean something to Slack, and no others. */
+/** The only three characters that have a meaning in Slack. */
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 const escaped = (text: string, max: number): string =>
   truncate(text, max, character => ENTITIES[character] ?? character);

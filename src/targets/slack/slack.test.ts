@@ -31,7 +31,7 @@ const textsOf = (payload: unknown): readonly string[] =>
     JSON.parse(`"${text}"`),
   );
 
-test('an event is posted with its text, since when, what else is known, and where to read on', async () => {
+test('an event is posted with its text, its start, the known details and a link', async () => {
   const { outcome, sent, payload } = await post();
   expect(outcome).toEqual({ kind: 'sent', httpStatus: 200 });
   expect(sent?.path).toBe(KEY);
@@ -50,13 +50,13 @@ test('its end is green', async () => {
   expect(textsOf(payload.blocks)[0]).toBe('🟢 data again');
 });
 
-test('what Slack would read as markup is text', async () => {
+test('markup of Slack in an event is shown as text', async () => {
   const { outcome, payload } = await post([{ ...alarm, _raw: '<!channel> a & b <https://x|y>' }]);
   expect(outcome.kind).toBe('sent');
   expect(payload.text).toBe('&lt;!channel&gt; a &amp; b &lt;https://x|y&gt;');
 });
 
-test('a text over the limit is cut where no character and no entity is half', async () => {
+test('a text over the limit is cut between characters and entities', async () => {
   const { outcome, payload } = await post([
     { ...alarm, _raw: '&'.repeat(3500), description: '😀'.repeat(3500) },
   ]);
@@ -66,7 +66,7 @@ test('a text over the limit is cut where no character and no entity is half', as
   expect(description).toMatch(/^(😀){1499}…$/u);
 });
 
-test('long addresses are links as long as Slack takes them, and never keep the event from arriving', async () => {
+test('long addresses are links up to the limit of Slack, and never keep the event from arriving', async () => {
   const long = (path: string, length: number) => `https://wiki.example/${path}?${'a'.repeat(length)}`;
   const both = await post([{ ...alarm, incidentUrl: long('i', 1950), runbookUrl: long('r', 1950) }]);
   expect(both.outcome.kind).toBe('sent');
@@ -77,7 +77,7 @@ test('long addresses are links as long as Slack takes them, and never keep the e
   expect(JSON.stringify(grown.payload)).not.toContain('wiki.example');
 });
 
-test('an event without a text says at least whose it is', async () => {
+test('an event without a text names at least its notification', async () => {
   const { outcome, payload } = await post([{ ...alarm, _raw: ' \n' }]);
   expect(outcome.kind).toBe('sent');
   expect(payload.text).toBe('app_silent: ALARM');
@@ -103,7 +103,7 @@ test('events that waited go in one message, up to twenty shown and the rest coun
   expect((await post(events.slice(0, 2))).payload.blocks).toHaveLength(3);
 });
 
-test('no event and no crowd of events makes a message that Slack refuses', () => {
+test('no event and no batch of events makes a message that Slack refuses', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 25 }), events => {
       expect(slackFault(JSON.stringify(slackMessage(events)))).toBeUndefined();
@@ -141,7 +141,7 @@ test.each([
   expect('isAboutMessage' in outcome).toBe('isAboutMessage' in expected);
 });
 
-test('a refusal says the word and what can be done', async () => {
+test('a refusal gives the error word and the remedy', async () => {
   const { outcome } = await post([alarm], { status: 404, body: 'no_service' });
   expect(outcome).toMatchObject({
     reason: 'Slack answered 404 no_service; the webhook was removed or disabled; make a new one',
@@ -168,12 +168,12 @@ test('a status that is listed is tried again whatever the word', async () => {
   expect(outcome).toMatchObject({ kind: 'retry', waits: { kind: 'growing' } });
 });
 
-test('the address is in no outcome, though Slack sends it back', async () => {
+test('the address is in no outcome, though Slack returns it', async () => {
   const { outcome } = await post([alarm], { status: 404, body: `nothing at ${KEY}` });
   expect(JSON.stringify(outcome)).not.toContain('key-of-the-webhook');
 });
 
-test('targets of one webhook keep one pace, those of others their own', () => {
+test('targets of one webhook share a rate limit, those of others have their own', () => {
   const keyOf = (id: string, slackUrl: string) =>
     slack.configure({ id, type: 'slack', slackUrl }).rateLimitKey;
   expect(keyOf('a', `https://HOOKS.example${KEY}`)).toBe(keyOf('b', `https://hooks.example:443${KEY}`));

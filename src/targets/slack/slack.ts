@@ -28,7 +28,7 @@ export const slack = defineTarget({
         .describe('Address of the incoming webhook; everybody who knows it can post.')
         .meta({ aliases: ['url'], destination: true }),
       ...retrySettings,
-      // What Slack allows an incoming webhook.
+      // Slack's limit for an incoming webhook.
       pacing: rate.prefault('1/second').describe('Post no faster than this; what waits goes in one message.'),
     }),
   ),
@@ -40,7 +40,7 @@ export const slack = defineTarget({
   files: [],
   // A channel shows messages in the order in which they come.
   concurrency: () => 1,
-  // Slack counts by webhook, not by who posts to it.
+  // Slack counts by webhook, not by sender.
   rateLimitKey: ({ slackUrl }) => `slack ${new URL(slackUrl.reveal()).href}`,
   batching: () => ({ maxEvents: 500, maxBytes: 4 * 1024 * 1024, lingerMs: 0 }),
   async send(events, settings, context) {
@@ -55,7 +55,7 @@ export const slack = defineTarget({
   },
 });
 
-/** What Slack says of the message itself: another one may well be taken. */
+/** Errors of the message itself: another one may be accepted. */
 const MESSAGE_ERRORS: readonly string[] = [
   'invalid_attachments',
   'invalid_blocks',
@@ -66,7 +66,7 @@ const MESSAGE_ERRORS: readonly string[] = [
   'too_many_attachments',
 ];
 
-/** What Slack says of the webhook, and what a person can do about it. */
+/** Errors of the webhook, with what a person can do about each. */
 const REMEDIES: Readonly<Record<string, string>> = {
   action_prohibited: 'an administrator of the workspace does not allow it',
   channel_is_archived: 'the channel is archived; make a webhook for another one',
@@ -80,7 +80,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   user_not_found: 'the person it posts to is gone; make a new webhook',
 };
 
-/** What an answer of Slack's means: success is 200 with the body `ok`, all else is a word in the body. */
+/** Classifies an answer of Slack: success is 200 with the body `ok`, all else is a word in the body. */
 function classifySlackAnswer(answer: HttpAnswer, exchange: HttpExchange): Outcome {
   const word = errorWordOf(answer.body.toString('utf8'));
   const isTaken = answer.status === 200 && word === 'ok';
@@ -103,7 +103,7 @@ function classifySlackAnswer(answer: HttpAnswer, exchange: HttpExchange): Outcom
 const isKnownError = (word: string): boolean =>
   MESSAGE_ERRORS.includes(word) || Object.hasOwn(REMEDIES, word);
 
-/** A plain word, or the `error` of an object as other parts of Slack answer. */
+/** Reads a plain word, or the `error` of an object as other parts of Slack answer. */
 function errorWordOf(body: string): string {
   const text = body.trim();
   return /"error"\s*:\s*"(\w{1,64})"/.exec(text)?.[1] ?? text;

@@ -7,7 +7,7 @@ import type { HeadgateEvent } from '../../events/event.ts';
 import { mailConf } from '../recipients.ts';
 import { composeMail } from './mail.ts';
 
-/** As it goes to the server; `readMail` throws for what breaks the rules of mail. */
+/** Writes a mail as it goes to the server; `readMail` throws when it breaks the rules of mail. */
 async function written(events: readonly HeadgateEvent[], more: object): Promise<string> {
   const conf = mailConf.parse({ emailRecipient: { to: 'Ops <ops@example.com>, b@example.com' }, ...more });
   const from = 'Headgate <headgate@example.com>';
@@ -20,7 +20,7 @@ async function written(events: readonly HeadgateEvent[], more: object): Promise<
   return String(sent.message);
 }
 
-/** Whatever events say, these are the headers there are. */
+/** The complete list of headers, for any events. */
 const NAMES = [
   'auto-submitted',
   'content-type',
@@ -61,7 +61,7 @@ test('no event makes a mail that breaks the rules of mail, has another header, o
   await fc.assert(property, { numRuns: 60 });
 });
 
-test('a carriage return in a value is none in a mail of HTML', async () => {
+test('a carriage return in a value becomes a blank in a mail of HTML', async () => {
   const html = { body: '<a title="${_raw}">${_raw}</a>' };
   const mail = readMail(await written([{ ...EVENT, _raw: 'one\rtwo\r\nthree' }], html));
   expect(mail.html).toContain('one two');

@@ -6,7 +6,7 @@ import { sendMail } from '../../../test/helpers/send-mail.ts';
 
 const FAILING = '${_raw.repeat(99999)}';
 
-/** One mail of these texts as its reader sees it, and what was warned of. */
+/** Makes one mail of these texts as its reader sees it, with the warnings. */
 async function mailOf(texts: { readonly subject?: string; readonly body?: string }, events = [alarm]) {
   const { port, mails } = await mailServer();
   const warnings: string[] = [];
@@ -23,7 +23,7 @@ test.each([
   ['is blank', ' \n'],
   ['fails in markup', `<p>${FAILING}</p>`],
   ['is blank in markup', '<p>${nothing}</p><br>'],
-])('where a body %s the reader gets what is known of the event', async (_, body) => {
+])('where a body %s the reader gets the known details of the event', async (_, body) => {
   const { text, html, headers } = await mailOf({ body });
   expect(text).toContain('Source syslog:app had no data for 60s');
   expect(text).toContain('Status: ALARM');
@@ -36,7 +36,7 @@ test('a picture alone is a body', async () => {
   expect(html).toBe('<p><img src="https://wiki.example/e1.png"></p>');
 });
 
-test('a body that fails is sent without it once, and the failure is told once', async () => {
+test('a body that fails is sent without it once, and the failure is warned of once', async () => {
   const { warnings } = await mailOf({ subject: 'own', body: FAILING });
   expect(warnings).toEqual([expect.stringMatching(/^body: at place 1: .*characters/)]);
 });
@@ -52,7 +52,7 @@ test('a subject that fails takes nothing from the body, nor a body from the subj
   expect(body.text).toBe('still here ');
 });
 
-test('of several events each of which the body says nothing is told by what is known of it', async () => {
+test('of several events, one for which the body is empty is shown by its known details', async () => {
   const { text } = await mailOf({ body: '${note}' }, [alarm, { ...alarm, note: 'told by the body' }]);
   expect(text).toMatch(/^Source syslog:app[\s\S]*----\n\ntold by the body$/);
 });

@@ -7,7 +7,7 @@ import { truncateToBytes } from '../../lib/text.ts';
 import { type Mailbox, type MailConf, mailboxesOf } from '../recipients.ts';
 import type { TemplateReporter } from '../template-warnings.ts';
 
-/** A mail as the library takes it. Who gets it is the envelope's alone, so that blind copies stay blind. */
+/** A mail as the library takes it. Recipients are only in the envelope, so that blind copies stay blind. */
 export interface MailMessage {
   readonly from: Mailbox;
   readonly to: Mailbox[];
@@ -46,7 +46,7 @@ export function composeMail(events: readonly HeadgateEvent[], context: MailMessa
     inReplyTo: thread,
     references: thread,
     headers: {
-      // RFC 3834 section 5, and what Exchange reads in its place: nobody's absence answers.
+      // RFC 3834 section 5, and the header that Exchange reads instead: no absence notice answers.
       'Auto-Submitted': 'auto-generated',
       'X-Auto-Response-Suppress': 'All',
     },
@@ -58,7 +58,7 @@ const mailboxList = (list: string | undefined): Mailbox[] =>
     ? []
     : mailboxesOf(list).map(({ name, address }) => ({ name: oneLine(name), address: oneLine(address) }));
 
-/** A mail that never was, which all of one incident answer: so readers show them together. */
+/** The id of a mail that was never sent, which all mails of one incident answer: so readers show them together. */
 function threadOf(events: readonly HeadgateEvent[]): string {
   const [first] = events;
   if (first === undefined) return 'nothing';
@@ -66,13 +66,13 @@ function threadOf(events: readonly HeadgateEvent[]): string {
   return isOne ? `incident.${first.incidentId}` : `notification.${first.cribl_notification}`;
 }
 
-/** Of an address, for the ids of mails. */
+/** Takes the host of an address, for the ids of mails. */
 function hostOf(address: string): string {
   const host = domainToASCII(address.slice(address.lastIndexOf('@') + 1));
   return host === '' ? 'headgate.invalid' : host;
 }
 
-/** What a mail says. */
+/** The texts of a mail. */
 export interface MailText {
   /** One line without control characters. */
   readonly subject: string;
@@ -80,14 +80,14 @@ export interface MailText {
   readonly html: string;
 }
 
-/** Beyond it nobody reads, and some servers refuse. */
+/** Longer subjects are not read, and some servers refuse them. */
 const MAX_SUBJECT = 250;
-/** Of the texts of events that share a mail. */
+/** Limit for the texts of events that share a mail. */
 const MAX_TEXT_BYTES = 256 * 1024;
-/** A template's output that is as long as that has been cut, perhaps inside a tag. */
+/** A template's output of this length has been cut, perhaps inside a tag. */
 const TRUNCATED_BYTES = 64 * 1024 - 8;
 
-/** What a mail is made of beside its events. */
+/** The input of a mail beside its events. */
 export interface MailContext {
   readonly conf: MailConf;
   /** Epoch ms. */
@@ -96,7 +96,7 @@ export interface MailContext {
   readonly report: TemplateReporter;
 }
 
-/** What stands in the mail, by the notification's `conf` or else by ourselves. */
+/** Makes the texts of a mail, by the notification's `conf` or else by default. */
 export function mailText(events: readonly HeadgateEvent[], context: MailContext): MailText {
   const { conf } = context;
   const links = events.flatMap(({ incidentUrl, runbookUrl }) =>
@@ -109,7 +109,7 @@ export function mailText(events: readonly HeadgateEvent[], context: MailContext)
   return { subject: subjectOf(events, context), text, html: markup ?? wrapInPage(withLinks(text, links)) };
 }
 
-/** A body that says nothing of an event, as one whose places all fail, alerts nobody. */
+/** Falls back to our own text when a body is empty, as one whose places all fail: it alerts nobody. */
 function ownText(event: HeadgateEvent, context: MailContext): string {
   const { body } = context.conf;
   const own = body === undefined ? '' : renderSetting('body', body, event, context);
@@ -139,7 +139,7 @@ function subjectOf(events: readonly HeadgateEvent[], context: MailContext): stri
   return `${characters.length > maxLength ? `${characters.slice(0, maxLength - 1).join('')}…` : line}${more}`;
 }
 
-/** For a header: nothing that ends it or begins another, and nothing that is no Unicode. */
+/** Cleans a text for a header: nothing that ends it or begins another, and only valid Unicode. */
 const oneLine = (text: string): string =>
   text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -149,10 +149,10 @@ const oneLine = (text: string): string =>
 const joinEvents = (events: readonly HeadgateEvent[], write: (event: HeadgateEvent) => string): string =>
   withoutControls(truncateToBytes(events.map(write).join('\n\n----\n\n'), MAX_TEXT_BYTES));
 
-/** A line of a mail may not hold half an end of a line. */
+/** Removes lone control characters: a line of a mail may not hold half an end of a line. */
 const withoutControls = (text: string): string => text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 
-/** The body is markup and the values in it are text. Undefined when it is too long to be whole, or says nothing. */
+/** Renders the body as markup and the values in it as text. Undefined when it is too long to be whole, or is empty. */
 function renderMarkup(
   events: readonly HeadgateEvent[],
   body: Template,
@@ -166,7 +166,7 @@ function renderMarkup(
   return isWhole && Buffer.byteLength(all) <= MAX_TEXT_BYTES ? all : undefined;
 }
 
-/** A picture may say all there is to say. */
+/** A picture may be all that a mail shows. */
 const withoutTags = (markup: string): string => markup.replace(/<(?!img\b)[^<>]*>/gi, '');
 
 const DETAIL_FIELDS: readonly (readonly [field: string, label: string])[] = [
@@ -199,20 +199,20 @@ function defaultText(event: HeadgateEvent): string {
   return [event._raw, context.join('\n'), ...(rest.length > 0 ? [rest.join('\n')] : [])].join('\n\n');
 }
 
-/** `2019-08-04 18:22:24 UTC`; empty for what is no time. */
+/** `2019-08-04 18:22:24 UTC`; empty for an invalid time. */
 function utc(ms: number): string {
   const time = new Date(ms);
   return Number.isNaN(time.getTime()) ? '' : `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Of backpressure, in Cribl's words. */
+/** The state of backpressure, in Cribl's words. */
 function statusWord({ backpressure_type: type, status }: HeadgateEvent): string {
   if (type === undefined) return status;
   if (status === 'OK') return 'DISENGAGED';
   return Number(type) === 2 ? 'DROPPING' : 'BLOCKING';
 }
 
-/** What subject and body may name: the event's fields, and Cribl's variables that only mail has. */
+/** Fields that subject and body may name: the event's fields, and Cribl's variables that only mail has. */
 function mailFields(event: HeadgateEvent, now: number): Readonly<Record<string, unknown>> {
   const { __pipeline: pipeline, __worker_group: group } = deliveryHintsOf(event);
   return {
@@ -241,7 +241,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, character => ENTITIES[character] ?? '');
 
-/** Where the template makes a value an address, it must be none that runs. Blanks in a scheme do not count. */
+/** Drops addresses that run code where the template makes a value an address. Blanks in a scheme do not count. */
 const inMarkup = (value: string): string =>
   escaped(
     /^(javascript|vbscript|data):/i.test(value.replace(/[\s\p{Cc}]/gu, '')) ? `unsafe:${value}` : value,
@@ -250,7 +250,7 @@ const inMarkup = (value: string): string =>
 const isWebAddress = (value: unknown): value is string =>
   typeof value === 'string' && /^https?:\/\/[^\s\p{Cc}]+$/u.test(value);
 
-/** The text as markup, the addresses in it that are ours to vouch for as links. */
+/** Renders the text as markup, with links for our own addresses in it. */
 function withLinks(text: string, links: readonly string[]): string {
   const known = [...new Set(links)].sort((a, b) => b.length - a.length);
   let html = '';

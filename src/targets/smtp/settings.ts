@@ -48,7 +48,7 @@ const tls = z
   });
 
 const HOST = 'must be a host name or an address, without port';
-/** Whatever has colons or brackets must be an IPv6 address. */
+/** A host with colons or brackets must be an IPv6 address. */
 const isNameOrAddress = (text: string): boolean =>
   !/[:[\]]/.test(text) || isIPv6(text.replace(/^\[(.*)\]$/, '$1'));
 
@@ -58,7 +58,7 @@ const host = z
   .regex(/^[A-Za-z0-9]([\w.-]*[\w.])?$|^\[?[0-9A-Fa-f:.]+\]?$/, { error: HOST, abort: true })
   .refine(isNameOrAddress, { error: HOST });
 
-/** `SSL` is what some of Cribl's files say for TLS from the first byte. */
+/** `SSL` means TLS from the first byte in some of Cribl's files. */
 const encryption = z
   .enum(['STARTTLS', 'STARTTLS_REQUIRED', 'TLS', 'NONE', 'SSL'])
   .transform(word => (word === 'SSL' ? 'TLS' : word));
@@ -105,7 +105,7 @@ const fields = z
     });
   }, EVEN_WHEN_INVALID);
 
-/** Undefined for what is absent or was refused. */
+/** Undefined for a setting that is absent or was refused. */
 function isGiven(value: unknown): boolean | undefined {
   if (value instanceof Secret) return value.reveal() !== '';
   return typeof value === 'string' ? value !== '' : undefined;

@@ -6,7 +6,7 @@ import { readMail } from '../../../test/helpers/read-mail.ts';
 import { sendMail } from '../../../test/helpers/send-mail.ts';
 import type { Outcome } from '../outcome.ts';
 
-test('Postfix takes mail over STARTTLS with a password, and says what it does not take', async () => {
+test('Postfix accepts mail over STARTTLS with a password, and reports the recipients it refuses', async () => {
   const server = await postfix();
   const tls = { ca: readFileSync(server.ca, 'utf8') };
   const settings = {

@@ -11,7 +11,7 @@ import { mailConf } from '../recipients.ts';
 
 const to = (emailRecipient: object, more: object = {}) => ({ emailRecipient, ...more });
 
-test('a mail says what happened in its subject, as text and as HTML', async () => {
+test('a mail describes the event in its subject, as text and as HTML', async () => {
   const { port, mails } = await mailServer();
   const clock = testClock(Date.UTC(2026, 10, 28, 12));
   const outcome = await sendMail({ port }, { clock, internal: { __pipeline: 'edge' }, deliveryId: 'd-1' });
@@ -54,7 +54,7 @@ test('to, cc and bcc get it, and nobody sees who got a blind copy', async () => 
   expect(raw).not.toContain('d@example.com');
 });
 
-test('subject and body are the notification’s own, with the variables of the family', async () => {
+test('subject and body are the notification’s own, with the variables of Cribl-compatible clients', async () => {
   const { port, mails } = await mailServer();
   const conf = to(
     { to: 'ops@example.com' },
@@ -72,7 +72,7 @@ test('subject and body are the notification’s own, with the variables of the f
   expect(text).toBe('syslog:app in default: 0 at 2026-11-28 12:00:00 UTC');
 });
 
-test('what subject and body name and no event has is empty, and warned of, as what fails is', async () => {
+test('a variable that no event has is empty and warned of in subject and body, as one that fails is', async () => {
   const { port, mails } = await mailServer();
   const warnings: string[] = [];
   const conf = to(
@@ -124,7 +124,7 @@ test('mails of one incident answer the same mail, and every attempt has the same
   expect(headers.map(one => one.get('in-reply-to')?.[0])).toEqual(threads);
 });
 
-test('several events travel in one mail that says how many they are', async () => {
+test('several events travel in one mail that gives their number', async () => {
   const { port, mails } = await mailServer();
   await sendMail({ port }, { events: [alarm, { ...alarm, _raw: 'the second one' }] });
   const { headers, text } = readMail(mails[0]?.raw ?? '');
@@ -132,7 +132,7 @@ test('several events travel in one mail that says how many they are', async () =
   expect(text).toContain('the second one');
 });
 
-test('one refused mailbox keeps no other from the mail, and the delivery says which', async () => {
+test('one refused mailbox keeps no other from the mail, and the delivery names it', async () => {
   const { port, mails } = await mailServer({
     recipient: address => (address === 'gone@example.com' ? '550 5.1.1 no such user' : undefined),
   });
@@ -144,7 +144,7 @@ test('one refused mailbox keeps no other from the mail, and the delivery says wh
   expect(mails.map(mail => mail.to)).toEqual([['ops@example.com']]);
 });
 
-test('whoever was put off is tried again, and whoever has the mail does not get it twice', async () => {
+test('a deferred recipient is tried again, and one that has the mail does not get it twice', async () => {
   const full = new Set(['slow@example.com']);
   const { port, mails } = await mailServer({
     recipient: address =>
@@ -200,7 +200,7 @@ test('without an entry in targetConfigs nothing is sent, and the refusal says wh
 const account = { user: 'headgate', password: 'not-to-be-shown' };
 const login = { smtpUsername: account.user, smtpPassword: account.password };
 
-test('STARTTLS is taken when it is offered, and the mail goes in clear when it is not', async () => {
+test('STARTTLS is used when it is offered, and the mail goes in clear when it is not', async () => {
   const authority = certificateAuthority();
   const encrypted = await mailServer({ pair: authority.issue('mail') });
   const tls = { ca: readPem(authority.cert) };
@@ -255,7 +255,7 @@ test.each(['TLS', 'STARTTLS', 'STARTTLS_REQUIRED'])(
   },
 );
 
-test('minVersion and maxVersion bound what is spoken', async () => {
+test('minVersion and maxVersion limit the TLS version', async () => {
   const authority = certificateAuthority();
   const pair = authority.issue('mail');
   const ca = readPem(authority.cert);
@@ -272,7 +272,7 @@ test('minVersion and maxVersion bound what is spoken', async () => {
   expect(await sendMail({ port: young.port, tls: { ca, maxVersion: 'TLSv1.3' } })).toEqual({ kind: 'sent' });
 });
 
-test('a wrong password is refused for good, and shows nowhere', async () => {
+test('a wrong password is refused for good, and is never shown', async () => {
   const { port } = await mailServer({
     account: { ...account, password: 'another' },
     login: () => `535 5.7.8 no: ${account.password} ${Buffer.from(account.password).toString('base64')}`,
@@ -290,7 +290,7 @@ test('a login that fails for now is tried again', async () => {
   expect(await sendMail({ port, encryptionOption: 'NONE', ...login })).toMatchObject({ kind: 'retry' });
 });
 
-test('a server that asks for no password is not sent one in silence', async () => {
+test('a server that requires no password is not silently sent one', async () => {
   const { port, mails } = await mailServer();
   const outcome = await sendMail({ port, encryptionOption: 'NONE', ...login });
   expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('smtpUsername') });
@@ -311,7 +311,7 @@ test('a server that is not there, hangs up or talks nonsense is tried again', as
     });
 });
 
-test('a server that says nothing has failed before the attempt is over', async () => {
+test('a server that does not answer has failed before the attempt is over', async () => {
   let isThere = false;
   const port = await rawServer(() => {
     isThere = true;
@@ -323,7 +323,7 @@ test('a server that says nothing has failed before the attempt is over', async (
   expect(await sent).toEqual({ kind: 'retry', reason: `127.0.0.1:${port}: no end within 50 s` });
 });
 
-test('the address is judged before a byte is sent, and it is the judged one that is connected to', async () => {
+test('the address is checked before a byte is sent, and the connection goes to the checked one', async () => {
   const { port, mails } = await mailServer();
   const refused = { privateAddresses: 'refuse' } as const;
   const literal = await sendMail({ port }, { policy: refused });
@@ -352,7 +352,7 @@ test('the address is judged before a byte is sent, and it is the judged one that
   expect(mails[0]?.hello).not.toBe('127.0.0.1');
 });
 
-test('markup that would be cut in a tag gives way to the text', async () => {
+test('markup that would be cut in a tag falls back to the text', async () => {
   const { port, mails } = await mailServer();
   const conf = to({ to: 'ops@example.com' }, { body: '<p>${_raw}</p>' });
   await sendMail({ port }, { conf, events: [{ ...alarm, _raw: '<&>'.repeat(10_000) }] });

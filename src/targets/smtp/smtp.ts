@@ -16,18 +16,20 @@ import {
   transfer,
 } from './transfer.ts';
 
-/** Shorter than an attempt may take, so that a slow server is known from a target that hangs. */
+/** Shorter than an attempt may take, so that a slow server is distinguished from a target that hangs. */
 const TIMEOUT_MS = 50_000;
 
-/** What is left to do of a mail that some of its recipients have. */
+/** The remainder of a mail that some of its recipients have. */
 interface Rest {
-  /** Who is to be tried again. */
+  /** Recipients that are tried again. */
   readonly deferred: readonly string[];
-  /** Who will not get it. */
+  /** Recipients that will not get it. */
   readonly refused: readonly RecipientRefusal[];
 }
 
-/** Kept with the delivery: a recipient who has the mail must not get it again, and SMTP has no key that drops repeats. */
+/**
+ * Kept with the delivery: a recipient who has the mail must not get it again, and SMTP has no key that drops repeats.
+ */
 const restSchema = z.object({
   deferred: z.array(z.string()),
   refused: z.array(z.object({ address: z.string(), reply: z.string(), isPassing: z.boolean() })),
@@ -44,7 +46,7 @@ export const smtp = defineTarget({
   needsRecipients: true,
   usesProcessIdentity: () => false,
   files: [],
-  // Many servers take more at once for a flood.
+  // Many servers accept more at once for a flood.
   concurrency: () => 2,
   async send(events, settings, context) {
     const conf = mailConfOf(events, settings.id);
@@ -72,7 +74,7 @@ const ignore = (): void => {};
 const restIn = ({ rest }: SendContext): Rest | undefined =>
   rest === undefined ? undefined : restSchema.safeParse(JSON.parse(rest)).data;
 
-/** As the notification said when the event was made. */
+/** The settings of the notification when the event was made. */
 function mailConfOf([event]: readonly HeadgateEvent[], target: string): MailConf | undefined {
   const configs = event && deliveryHintsOf(event).__targetConfigs;
   if (typeof configs !== 'object' || configs === null || !Object.hasOwn(configs, target)) return undefined;

@@ -18,7 +18,7 @@ interface TransferOptions {
   readonly signal: AbortSignal;
 }
 
-/** Hands a mail to the server over a connection of its own. Rejects with what the library or the connection says. */
+/** Sends a mail to the server over a connection of its own. Rejects with the error of the library or the connection. */
 export async function transfer(
   message: MailMessage,
   settings: SmtpSettings,
@@ -43,7 +43,7 @@ export async function transfer(
       name: ownName(connection),
       greetingTimeout: GREETING_MS,
       socketTimeout: SILENCE_MS,
-      // A server that asks for no password is distinguished from one that was to ask.
+      // Distinguishes a server that requires no password from one that should.
       forceAuth: true,
       ...(user !== '' && { auth: { user, pass: settings.smtpPassword.reveal() } }),
     });
@@ -67,7 +67,7 @@ export async function transfer(
 const effectiveEncryption = ({ encryptionOption, port }: SmtpSettings) =>
   encryptionOption ?? (port === 465 ? 'TLS' : 'STARTTLS');
 
-/** Whether the connection becomes encrypted later. A password is never sent in clear, but where NONE says so. */
+/** Options of an upgrade to an encrypted connection. A password is never sent in clear, except where NONE says so. */
 function upgradeOptions(settings: SmtpSettings) {
   const encryption = effectiveEncryption(settings);
   if (encryption === 'NONE') return { ignoreTLS: true };
@@ -86,28 +86,27 @@ function tlsOptions({
     ...(oldest !== undefined && { minVersion: oldest }),
     ...(maxVersion !== undefined && { maxVersion }),
     ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
-    // Old versions that are asked for are meant: what they sign with is refused otherwise.
+    // Old versions are requested on purpose: their signatures are refused otherwise.
     ...(isOld && { ciphers: 'DEFAULT@SECLEVEL=0' }),
   };
 }
 
-/** How this machine calls itself: by a whole name, else by the address it speaks from (RFC 5321 section 4.1.4). */
+/** The name of this machine in the greeting: a whole name, else the address it sends from (RFC 5321 section 4.1.4). */
 function ownName({ localAddress = '127.0.0.1' }: Socket): string {
   const name = hostname();
   if (/^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name)) return name;
   return isIPv6(localAddress) ? `[IPv6:${localAddress}]` : `[${localAddress}]`;
 }
 
-/** A recipient the server did not take. */
+/** A recipient that the server did not accept. */
 export interface RecipientRefusal {
   readonly address: string;
-  /** What the server said. */
   readonly reply: string;
-  /** It may take the mail for this recipient later. */
+  /** The server may accept the mail for this recipient later. */
   readonly isPassing: boolean;
 }
 
-/** Errors of the library, by what this product reads of them. */
+/** The fields of the library's errors that this product reads. */
 const failure = z.object({
   code: z.string().optional().catch(undefined),
   command: z.string().optional().catch(undefined),
@@ -121,7 +120,7 @@ const refused = z.array(
 /** A reply of class 4 passes (RFC 5321 section 4.2.1), and so does 503: it is about the order of commands. */
 const isPassing = (code: number | undefined): boolean => code === undefined || code < 500 || code === 503;
 
-/** Of recipients that were refused one by one; undefined when something else went wrong. */
+/** Reads recipients that were refused one by one; undefined when something else went wrong. */
 export function refusalsIn(result: unknown, settings: SmtpSettings): readonly RecipientRefusal[] | undefined {
   const errors: unknown =
     typeof result === 'object' && result !== null ? Reflect.get(result, 'rejectedErrors') : undefined;
@@ -144,11 +143,14 @@ const MAX_REPLY = 300;
 const LOGIN_REMEDY = '; check smtpUsername and smtpPassword';
 const TLS_REMEDY = '; check encryptionOption and tls';
 
-/** What TLS says of trust and versions, whatever the library calls it: a person mends that. What only broke off passes. */
+/**
+ * Errors of TLS about trust and versions, whatever the library calls them: a person fixes those. A connection that only
+ * broke off passes.
+ */
 const ABOUT_TLS = /certificate|\bSSL\b|\bTLS|protocol version/i;
 const BROKE_OFF = /disconnected|hang up|ECONNRESET|EPIPE|timed? ?out/i;
 
-/** What it means that a mail was not taken as a whole. */
+/** Classifies the failure of a mail that was not accepted as a whole. */
 export function classifySmtpFailure(error: unknown, settings: SmtpSettings): Outcome {
   if (error instanceof HttpFailure) return classifyConnectionFailure(error);
   const { code = codeOf(error), command, response, responseCode } = failure.safeParse(error).data ?? {};
@@ -156,7 +158,7 @@ export function classifySmtpFailure(error: unknown, settings: SmtpSettings): Out
   const said = redactReply(response ?? reasonOf(error), settings);
   const answer = response === undefined ? {} : { answer: said };
   const isAboutTls = code === 'ETLS' || (code === 'ESOCKET' && ABOUT_TLS.test(said));
-  // To a login 503 says that there is none.
+  // In answer to a login, 503 says that there is none.
   const isTransientReply = isPassing(responseCode) && !(code === 'EAUTH' && responseCode === 503);
   const remedy = isAboutTls ? TLS_REMEDY : code === 'EAUTH' && !isTransientReply ? LOGIN_REMEDY : '';
   const reason = `${server}: ${said}${remedy}`;
@@ -168,7 +170,7 @@ export function classifySmtpFailure(error: unknown, settings: SmtpSettings): Out
   return { kind: 'refused', reason, ...answer, ...(isAboutMessage && { isAboutMessage }) };
 }
 
-/** Codes of the library for what no second attempt mends. */
+/** Codes of the library that no second attempt fixes. */
 const PERMANENT: ReadonlySet<string> = new Set([
   'EAUTH',
   'ENOAUTH',

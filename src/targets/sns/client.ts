@@ -9,9 +9,10 @@ export interface Publisher {
   publish(input: PublishCommandInput, signal: AbortSignal): Promise<void>;
 }
 
-/** This file is loaded at the first message of such a target: its libraries are large. */
+/** Loaded at the first message of such a target: its libraries are large. */
 export function createPublisher(access: SnsAccess): Publisher {
-  // It would warn on stderr, where the log is, of a Node it will want one day; its version is ours to choose.
+  // The library would warn on stderr, where the log is, of a Node version it will require later; its version is ours to
+  // choose.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const { settings } = access;
   const client = new SNSClient({
@@ -30,7 +31,7 @@ export function createPublisher(access: SnsAccess): Publisher {
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Requests go out the one way there is, so that their addresses are judged as all others are. */
+/** Requests use the one HTTP client, so that their addresses are checked as all others are. */
 const commonOptions = ({ settings, http }: SnsAccess) => ({
   region: settings.region,
   requestHandler: {
@@ -65,7 +66,10 @@ interface SdkRequest {
 const urlOf = ({ protocol, hostname, port, path }: SdkRequest): string =>
   `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`;
 
-/** Left out, the library finds keys itself: environment, profile, web identity, the machine's own. */
+/**
+ * Returns the keys; when undefined, the library finds them itself: environment, profile, web identity, the machine's
+ * own.
+ */
 function credentialsOf(access: SnsAccess) {
   const keys = configuredKeys(access);
   const { settings } = access;
@@ -82,7 +86,7 @@ function credentialsOf(access: SnsAccess) {
     ...(settings.assumeRoleExternalId !== undefined && { ExternalId: settings.assumeRoleExternalId }),
   });
   return {
-    /** Asked again before what it gave has expired. */
+    /** Called again before the keys have expired. */
     async credentials() {
       const { Credentials: given } = await client.send(assume);
       if (given?.AccessKeyId === undefined || given.SecretAccessKey === undefined)

@@ -2,7 +2,7 @@ import type { HeadgateEvent } from '../../events/event.ts';
 import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
 import { truncateToBytes } from '../../lib/text.ts';
 
-/** What SNS is given, for every kind of destination. */
+/** The input of SNS, for every kind of destination. */
 export interface SnsMessage {
   readonly text: string;
   readonly subject: string;
@@ -20,7 +20,7 @@ const MAX_SUBJECT = 99;
 const MAX_SHORT_TEXT = 1600;
 const MAX_ATTRIBUTE_BYTES = 1024;
 
-/** Of several events that go as one, the attributes are the first's. */
+/** Makes one message of the events, with the attributes of the first. */
 export function snsMessage(events: readonly HeadgateEvent[]): SnsMessage {
   const [event] = events;
   const attributes = event === undefined ? {} : attributesOf(event);
@@ -43,7 +43,7 @@ const textOf = (event: HeadgateEvent): string =>
     .filter(part => part !== '')
     .join('\n\n');
 
-/** For a phone: what happened, within what a number of short messages may hold. */
+/** The text for a phone, within what a number of short messages may hold. */
 export function shortText({ _raw, status }: HeadgateEvent): string {
   const characters = [...`${status}: ${toXmlText(_raw.slice(0, 2 * MAX_SHORT_TEXT))}`];
   // Counted in UTF-16 units, of which a character may take two.
@@ -63,7 +63,7 @@ const truncate = (text: string, max: number): string =>
     ? text
     : truncateToBytes(text, max - TRUNCATION_MARK.length) + TRUNCATION_MARK;
 
-/** Characters that XML 1.0 has, in which SNS and its subscribers speak. */
+/** Keeps the characters of XML 1.0, which SNS and its subscribers use. */
 const toXmlText = (text: string): string =>
   text
     .replace(/\r\n?/g, '\n')
@@ -107,7 +107,7 @@ function attributesOf(event: HeadgateEvent): Readonly<Record<string, Attribute>>
   return Object.fromEntries(
     [...own, ...system].slice(0, MAX_ATTRIBUTES).flatMap(name => {
       const value = truncateToBytes(toXmlText(String(event[name] ?? '')), MAX_ATTRIBUTE_BYTES);
-      // SNS refuses what is empty.
+      // SNS refuses an empty value.
       return value === '' ? [] : [[name, { DataType: 'String', StringValue: value } as const] as const];
     }),
   );

@@ -10,15 +10,15 @@ import { expressionSetting, type TemplateSetting } from '../declarations.ts';
 
 const MAX_LENGTH = 2048;
 
-/** An ARN or an address is itself, and nothing is nothing; all else is an expression, as a text in quotes is. */
+/** Keeps an ARN, an address or an empty text as it is; all else is an expression, such as a text in quotes. */
 function compileTopic(text: string): CompiledExpression {
   const isPlain = text === '' || (/^(arn:|https?:\/\/)/.test(text) && !text.includes('${'));
   return isPlain ? reading(text, () => text) : withQuoteHint(compileExpressionOrText(text));
 }
 
 /**
- * A word is the field of that name where the event has one, and itself where it has none, as other words such as
- * `team-a` are; all else is an expression.
+ * Reads a word as the field of that name where the event has one, and otherwise as itself, as words such as `team-a`
+ * are; all else is an expression.
  */
 function compileGroup(text: string): CompiledExpression {
   if (!/^[\w:@=+/-]*$/.test(text)) return withQuoteHint(compileExpressionOrText(text));
@@ -47,10 +47,10 @@ const readBy = (compile: (text: string) => CompiledExpression) =>
 export const topicName = readBy(compileTopic);
 export const groupName = readBy(compileGroup);
 
-/** Raised for an event of which an expression gives no name; the message says why. */
+/** Raised for an event for which an expression gives no name; the message gives the reason. */
 export class NameMissing extends Error {}
 
-/** What the setting `name` gives for the event. Throws `NameMissing`. */
+/** Evaluates the setting `name` for the event. Throws `NameMissing`. */
 export function evaluateName(name: string, expression: Expression, event: FieldValues): string {
   const value = resultOf(name, expression, event);
   const isName = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
@@ -59,7 +59,7 @@ export function evaluateName(name: string, expression: Expression, event: FieldV
   return text;
 }
 
-/** An ARN, or how a service that only speaks as SNS does calls its topics. */
+/** An ARN, or the form of a topic in services compatible with SNS. */
 const TOPIC = /^(arn:[\w:.+=@/-]+|https?:\/\/[\x21-\x7e]+)$/;
 const MAX_SHOWN = 200;
 
@@ -79,7 +79,7 @@ function resultOf(name: string, expression: Expression, event: FieldValues): unk
   }
 }
 
-/** An empty text names nothing, which the schema judges. */
+/** An empty text names nothing, which the schema reports. */
 export const snsTemplates: readonly TemplateSetting[] = [
   expressionSetting({
     path: ['topicArn'],

@@ -30,7 +30,7 @@ const phoneNumbers = z
     error: "must be phone numbers such as '+15555551234' with commas between",
   });
 
-/** Of a list with commas between. */
+/** Splits a list with commas between. */
 export const splitNumbers = (text: string): string[] => text.split(',').map(number => number.trim());
 
 const key = secretText.refine(secret => /^[\x20-\x7e]+$/.test(secret.reveal()), {
@@ -121,20 +121,20 @@ interface SettingProblem {
   readonly message: string;
 }
 
-/** Settings that were refused themselves stand here as they were written. */
+/** Settings that were refused themselves are here as they were written. */
 const problemsOf = (settings: SnsSettings): SettingProblem[] => [
   ...(settings.destinationType === 'topic' ? topicProblems(settings) : []),
   ...(settings.destinationType === 'phoneNumber' ? phoneProblems(settings) : []),
   ...keyProblems(settings),
 ];
 
-/** As it was written; undefined for what was refused. */
+/** The text as it was written; undefined for a refused one. */
 const writtenText = (value: unknown): string | undefined =>
   typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string'
     ? value.text
     : undefined;
 
-/** Only a plain ARN can be judged: an expression is known when it runs. */
+/** Only a plain ARN can be checked: an expression is known when it runs. */
 const isPlainArn = (arn: string): boolean => /^arn:[\w:.-]+$/.test(arn);
 
 function topicProblems({ topicType, ...settings }: SnsSettings): SettingProblem[] {
@@ -170,7 +170,7 @@ function phoneProblems({ phoneNumber, allowList }: SnsSettings): SettingProblem[
       ];
 }
 
-/** Whether a phone number is among those that an entry of `allowList` stands for. */
+/** True when a phone number matches an entry of `allowList`. */
 export const matchesPattern = (pattern: string, number: string): boolean =>
   PHONE_PATTERN.test(pattern) &&
   new RegExp(`^${pattern.replace(/[^\d*]/g, '\\$&').replace(/\*+/g, '\\d*')}$`).test(number);
@@ -201,7 +201,7 @@ function keyProblems(settings: SnsSettings): SettingProblem[] {
   return problems;
 }
 
-/** A keys' pair that cannot be had, with what to do; nothing was sent. */
+/** Raised when a pair of keys is not available, with a remedy; nothing was sent. */
 export class CredentialsMissing extends Error {}
 
 interface Keys {
@@ -215,10 +215,13 @@ export interface SnsAccess {
   readonly secretOf: (name: string) => string | undefined;
 }
 
-/** The id goes out with every request, so what does not look like one may be another secret. */
+/** The id goes out with every request, so a text of another form may be another secret. */
 const PAIR = /^([A-Z0-9]{16,128}):([\x21-\x7e]{1,512})$/;
 
-/** Without keys of its own the library finds those of the process: environment, profile, web identity, the machine's role. */
+/**
+ * True without own keys: the library finds those of the process: environment, profile, web identity, the machine's
+ * role.
+ */
 export const usesProcessIdentity = ({ awsApiKey, awsAuthenticationMethod: method }: SnsSettings): boolean =>
   method === 'auto' || (method === 'manual' && awsApiKey === undefined);
 

@@ -11,7 +11,7 @@ import { sns } from './sns.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:123456789012:alerts';
 
-/** Sends to a service that refuses what SNS refuses, by the library of AWS; answers what it took. */
+/** Sends to a service that refuses what SNS refuses, through the library of AWS; returns the messages it accepted. */
 async function sender(settings: object) {
   const { url, published, isKept } = await snsService();
   const http = createHttpClient({ privateAddresses: 'allow', allowedAddresses: [], clock: systemClock });
@@ -42,7 +42,7 @@ async function sender(settings: object) {
   return { send, published, requests: () => isKept.length };
 }
 
-test('whatever an event holds, a topic takes it signed and whole', async () => {
+test('a topic accepts any event, signed and whole', async () => {
   const { send, published } = await sender({});
   let sent = 0;
   const property = fc.asyncProperty(anyEvent, async event => {
@@ -52,7 +52,7 @@ test('whatever an event holds, a topic takes it signed and whole', async () => {
   await fc.assert(property, { numRuns: 60 });
 });
 
-test('whatever the group of a FIFO topic comes to, it is an id that the topic takes or the message is refused here', async () => {
+test('any group of a FIFO topic is an id that the topic accepts, or the message is refused here', async () => {
   const groups = ['key', '`${key}`', "'team ' + description", '_raw', 'app'];
   const settings = { topicArn: `${TOPIC}.fifo`, topicType: 'fifo' };
   const senders = await Promise.all(groups.map(messageGroupId => sender({ ...settings, messageGroupId })));
@@ -68,7 +68,7 @@ test('whatever the group of a FIFO topic comes to, it is an id that the topic ta
   await fc.assert(property, { numRuns: 60 });
 });
 
-test('whatever topic an event names, nothing but an ARN or an address leaves', async () => {
+test('for any topic that an event names, only an ARN or an address leaves', async () => {
   const { send, published } = await sender({ topicArn: '`${key}`' });
   const name = fc.oneof(
     anyText,
@@ -83,7 +83,7 @@ test('whatever topic an event names, nothing but an ARN or an address leaves', a
   for (const { topic } of published) expect(topic).toMatch(/^(arn:|https?:\/\/)[\x21-\x7e]+$/);
 });
 
-test('whatever numbers an event names, only phones get it, each a message it can take', async () => {
+test('for any numbers that an event names, only phones get it, each a message it can take', async () => {
   const { send, published, requests } = await sender({
     destinationType: 'phoneNumber',
     topicArn: '',
@@ -108,6 +108,6 @@ test('whatever numbers an event names, only phones get it, each a message it can
     expect(message.length).toBeLessThanOrEqual(1600);
     expect(subject).toBeUndefined();
   }
-  // What is refused is refused here: the service is asked nothing that it would not take.
+  // A refused message is refused here: the service gets no request that it would not accept.
   expect(requests()).toBe(published.length);
 });

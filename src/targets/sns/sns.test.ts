@@ -21,7 +21,7 @@ const KEY_ID = 'AKIDEXAMPLE0000001';
 const SECRET = 'the-secret-key';
 const ROLE = 'arn:aws:iam::123456789012:role/headgate';
 
-// What this machine has of AWS must not count.
+// Settings of AWS on this machine must not count.
 beforeEach(() => {
   vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
   vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nowhere');
@@ -90,7 +90,7 @@ function target(settings: object) {
   };
 }
 
-test('a topic gets a subject, a text and the facts as attributes, signed by the given keys', async () => {
+test('a topic gets a subject, a text and the fields as attributes, signed by the given keys', async () => {
   const { url, published } = await snsService();
   expect(await target({ endpoint: url }).send()).toEqual({ kind: 'sent', httpStatus: 200 });
   expect(published).toMatchObject([
@@ -111,7 +111,7 @@ test('a topic gets a subject, a text and the facts as attributes, signed by the 
   ]);
 });
 
-test('a FIFO topic gets the same id on every attempt, and another for the end, so that none is swallowed', async () => {
+test('a FIFO topic gets the same id on every attempt, and another for the end, so that none is dropped', async () => {
   const { url, published } = await snsService();
   const fifo = target({
     endpoint: url,
@@ -139,7 +139,7 @@ test('a subject is ASCII on one line under 100 characters, and the whole text is
   expect(published[0]?.message).toContain('x'.repeat(120));
 });
 
-test('phones get a short message each, and only those that allowList has', async () => {
+test('phones get a short message each, and only those that match allowList', async () => {
   const { url, published } = await snsService();
   const phones = target({
     ...toPhones,
@@ -201,7 +201,7 @@ test.each([
   ['arn:aws:sns:eu-west-1:123456789012:${severity}', `${TOPIC.replace('alerts', 'warn')}`],
   [`severity == 'warn' ? '${TOPIC}-w' : '${TOPIC}-e'`, `${TOPIC}-w`],
   ['topic', `${TOPIC}-own`],
-])('the topic %s is worked out for the event', async (topicArn, topic) => {
+])('the topic %s is evaluated for the event', async (topicArn, topic) => {
   const { url, published } = await snsService();
   const events = [{ ...alarm, topic: `${TOPIC}-own` }];
   expect(await target({ endpoint: url, topicArn }).send({ events })).toMatchObject({ kind: 'sent' });
@@ -215,7 +215,7 @@ test.each([
   ['severity', 'warn'],
   ['`${cribl_notification}/${severity}`', 'app_silent/warn'],
   ["input.split(':')[1]", 'app'],
-])('the message group %s is worked out for the event', async (messageGroupId, group) => {
+])('the message group %s is evaluated for the event', async (messageGroupId, group) => {
   const { url, published } = await snsService();
   const fifo = { endpoint: url, topicArn: `${TOPIC}.fifo`, topicType: 'fifo', messageGroupId };
   expect(await target(fifo).send({ events: [{ ...alarm, input: 'syslog:app' }] })).toMatchObject({
@@ -246,7 +246,7 @@ test.each([
   expect(requests()).toBe(0);
 });
 
-test('a certificate that nobody vouches for is refused, and taken where the settings say so', async () => {
+test('a certificate that nobody vouches for is refused, and accepted where the settings allow it', async () => {
   const certificate = certificateAuthority().issue('sns');
   const { url, published } = await snsService({ certificate });
   expect(await target({ endpoint: url }).send()).toMatchObject({ kind: 'retry', isTargetBroken: true });
@@ -255,7 +255,7 @@ test('a certificate that nobody vouches for is refused, and taken where the sett
   expect(published).toHaveLength(1);
 });
 
-test.each([true, false])('with reuseConnections %s a connection serves so', async reuseConnections => {
+test.each([true, false])('a connection is kept only with reuseConnections: %s', async reuseConnections => {
   const { url, isKept } = await snsService();
   await target({ endpoint: url, reuseConnections }).send();
   expect(isKept).toEqual([reuseConnections]);
@@ -297,7 +297,7 @@ test('without any keys the target is broken, and nothing is sent', async () => {
   expect(requests()).toBe(0);
 });
 
-test('a role is taken on once and its keys sign what follows', async () => {
+test('a role is assumed once and its keys sign what follows', async () => {
   const { url, published, roles } = await snsService();
   vi.stubEnv('AWS_ENDPOINT_URL_STS', url);
   const settings = {
@@ -315,7 +315,7 @@ test('a role is taken on once and its keys sign what follows', async () => {
   expect(published.map(one => one.keyId)).toEqual(['ASIAROLE0000000001', 'ASIAROLE0000000001']);
 });
 
-test('each send goes out the way it is given', async () => {
+test('each send uses the client it is given', async () => {
   const { url, published } = await snsService();
   const topic = target({ endpoint: url });
   const http = otherClient({});
@@ -334,7 +334,7 @@ test('each send goes out the way it is given', async () => {
   expect(published).toHaveLength(3);
 });
 
-test('keys that have expired are got anew, once', async () => {
+test('keys that have expired are renewed, once', async () => {
   const { url, published, roles } = await snsService({
     failure: (form, n) =>
       form.get('Action') === 'Publish' && n === 2 ? { status: 403, code: 'ExpiredToken' } : undefined,
@@ -380,14 +380,14 @@ test('a request is repeated at once only where maxRetries says so', async () => 
   expect(requests()).toBe(3);
 });
 
-test('the address is judged as those of all targets are', async () => {
+test('the address is checked as those of all targets are', async () => {
   const { url, count: requests } = await snsService();
   const outcome = await target({ endpoint: url }).send({ policy: { privateAddresses: 'refuse' } });
   expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('not public') });
   expect(requests()).toBe(0);
 });
 
-test('a service that says nothing, or is not there, is tried again', async () => {
+test('a service that does not answer, or is not there, is tried again', async () => {
   expect(await target({ endpoint: 'http://127.0.0.1:1' }).send()).toMatchObject({ kind: 'retry' });
   let isThere = false;
   const port = await rawServer(() => {

@@ -23,7 +23,7 @@ import {
   usesProcessIdentity,
 } from './settings.ts';
 
-/** Shorter than an attempt may take, so that a slow service is known from a target that hangs. */
+/** Shorter than an attempt may take, so that a slow service is distinguished from a target that hangs. */
 const TIMEOUT_MS = 50_000;
 
 /** Publishes events to a topic of Amazon SNS, or to phones as short messages. */
@@ -66,7 +66,7 @@ export const sns = defineTarget({
 interface PublishContext {
   readonly publish: (input: PublishCommandInput) => Promise<Outcome>;
   readonly deliveryId: string;
-  /** What attempts before left to do. */
+  /** The remainder of earlier attempts. */
   readonly rest: string | undefined;
 }
 
@@ -87,7 +87,7 @@ async function toTopic(
     ...(subject !== '' && { Subject: subject }),
     ...(group !== undefined && {
       MessageGroupId: idText(group),
-      // The same on every attempt, and another for the end of what this one begins: SNS drops what has the same one.
+      // The same on every attempt, and another for the end of the incident: SNS drops messages of the same id.
       MessageDeduplicationId: idText(deliveryId),
     }),
   });
@@ -99,7 +99,7 @@ interface Destination {
   readonly group: string | undefined;
 }
 
-/** Where an event goes, or why that is unknown: it says nothing of the target. */
+/** Finds where an event goes, or why that is unknown, which says nothing about the target. */
 function destinationFor(
   event: HeadgateEvent,
   { topicArn, messageGroupId }: SnsSettings,
@@ -122,8 +122,8 @@ function destinationFor(
 const idText = (text: string): string => text.replace(/[^\x21-\x7e]/gu, '-').slice(0, 128);
 
 /**
- * Phones that are done with, each with why it was refused or null, kept with the delivery: a phone that got the message must not
- * get it again, and phones have no key that drops repeats.
+ * Phones that are done, each with the reason of a refusal or null, kept with the delivery: a phone that got the message
+ * must not get it again, and phones have no key that drops repeats.
  */
 const restSchema = z.record(z.string(), z.string().nullable());
 
@@ -195,7 +195,7 @@ interface CachedPublisher {
   readonly keys: string;
 }
 
-/** A target keeps what it signs with, for each way out: a role is not taken on for every message. */
+/** Keeps the keys of a target for each HTTP client: a role is not assumed for every message. */
 const publishers = new WeakMap<SnsSettings, WeakMap<HttpClient, CachedPublisher>>();
 
 function publisherOf(settings: SnsSettings, { http, secretOf }: SendContext): Promise<Publisher> {
@@ -233,7 +233,7 @@ async function publishOnce(
   }
 }
 
-/** What is read of the library's errors. */
+/** The fields of the library's errors that this product reads. */
 const failure = z.object({
   name: z.string().catch(''),
   $metadata: z.object({ httpStatusCode: z.number().optional() }).optional().catch(undefined),
@@ -242,7 +242,7 @@ const failure = z.object({
 const TRANSIENT =
   /^(Throttl|TooManyRequests|RequestLimitExceeded|KMSThrottling|InternalError|InternalFailure|ServiceUnavailable|RequestTimeout)/;
 const EXPIRED = /^(ExpiredToken|RequestExpired|TokenRefreshRequired)/;
-/** About one message or one phone, as documented for Publish. */
+/** Errors about one message or one phone, as documented for Publish. */
 const MESSAGE_ERRORS =
   /^(InvalidParameter|ParameterValueInvalid|OptedOut|ValidationException|InvalidMessage|MessageRejected)/;
 const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
@@ -256,11 +256,11 @@ const REMEDIES: readonly (readonly [name: RegExp, remedy: string])[] = [
   [/^NotFound/, 'check topicArn and region'],
 ];
 
-/** Keys that were held longer than they last: new ones are got, and it is tried again at once. */
+/** True for expired keys: new ones are requested, and the message is tried again at once. */
 const hasExpiredCredentials = (error: unknown): boolean =>
   EXPIRED.test(failure.safeParse(error).data?.name ?? '');
 
-/** What it means that a message was not taken. */
+/** Classifies the failure of a message that was not accepted. */
 function classifySnsFailure(error: unknown, access: Pick<SnsAccess, 'secretOf' | 'settings'>): Outcome {
   if (error instanceof CredentialsMissing) return { kind: 'refused', reason: error.message };
   if (error instanceof HttpFailure) return classifyConnectionFailure(error);

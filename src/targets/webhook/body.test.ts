@@ -35,7 +35,7 @@ interface Sent {
   readonly body: Buffer;
 }
 
-/** What a real receiver got of both events, and what was warned of. */
+/** Returns the bodies that a real receiver got of both events, with the warnings. */
 async function sentBy(
   settings: object,
   { clock = testClock(), kind = 'sent' }: { clock?: Clock; kind?: Outcome['kind'] } = {},
@@ -113,7 +113,7 @@ test.each([
   expect(await bodyBy(settings)).toBe(body);
 });
 
-test('a request whose events are all left out is not made, and a test says so', async () => {
+test('a request whose events are all dropped is not made, and a test reports it', async () => {
   const dropping = { srcExpression: 'null', customDropWhenNull: true };
   const { sent, outcome } = await sentBy(dropping, { kind: 'refused' });
   expect(sent).toEqual([]);
@@ -125,7 +125,7 @@ test('a request in format custom has its own content type', async () => {
   expect(sent[0]?.headers['content-type']).toBe('text/csv; charset=utf-8');
 });
 
-test('where expressions fail, what would be sent without them is sent, with a warning each', async () => {
+test('where an expression fails, the events are sent without it, with a warning each', async () => {
   const source = await sentBy({ srcExpression: 'bytes.trim()' });
   expect(source.sent[0]?.body.toString()).toBe(`${WHOLE[0]}\n${WHOLE[1]}\n`);
   expect(source.warnings).toEqual(Array(2).fill(expect.stringMatching(/^srcExpression: .* has no 'trim'/)));

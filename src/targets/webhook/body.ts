@@ -10,8 +10,8 @@ type BodySettings = Pick<
 >;
 
 /**
- * What is sent of the events, before it is packed; undefined when every event was dropped. An expression that fails is
- * reported to `warn`, and what would be sent without it is sent.
+ * Renders the body of the events, before compression; undefined when every event was dropped. An expression that fails
+ * is reported to `warn`, and the events are sent without it.
  */
 export function renderBody(
   events: readonly HeadgateEvent[],
@@ -25,7 +25,7 @@ export function renderBody(
   return frameTexts(format === 'json_array' ? texts.map(asJson) : texts.map(asText), settings, warn);
 }
 
-/** Whether nothing is sent of the event, because its expression gives nothing. */
+/** True when the event is not sent, because its expression gives nothing. */
 export function isDropped(
   event: HeadgateEvent,
   { customDropWhenNull, srcExpression }: Pick<BodySettings, 'customDropWhenNull' | 'srcExpression'>,
@@ -56,7 +56,7 @@ function frameTexts(
     : wrapPayload(joined, settings.customPayloadExpression, warn);
 }
 
-/** What stands for an event; undefined when it is left out. */
+/** Renders one event; undefined when it is dropped. */
 function renderEvent(
   event: HeadgateEvent,
   source: Expression,
@@ -73,7 +73,7 @@ function renderEvent(
   }
 }
 
-/** The expression may name the events a few times over, however long they are. */
+/** The expression may repeat the events a few times, however long they are. */
 function wrapPayload(events: string, payload: Expression, warn: (reason: string) => void): string {
   try {
     const characters = 2 * events.length + DEFAULT_LIMITS.characters;

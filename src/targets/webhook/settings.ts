@@ -7,8 +7,8 @@ import { retrySettings } from '../http-target.ts';
 import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
 
 /**
- * Set by the product or the connection itself: framing and hop-by-hop fields (RFC 9110 section 7.6.1, RFC 9112), what
- * would speak for a proxy or a browser, and the fields of Standard Webhooks.
+ * Set by the product or the connection itself: framing and hop-by-hop fields (RFC 9110 section 7.6.1, RFC 9112), fields
+ * of a proxy or a browser, and the fields of Standard Webhooks.
  */
 const FORBIDDEN_HEADERS = [
   'accept-encoding',
@@ -49,7 +49,7 @@ const headerName = z
     error: 'is a header that cannot be set; the connection or Headgate itself sets it',
   });
 
-/** RFC 9110 section 5.5: no line breaks, no control characters but the tab, nothing that takes more than a byte. */
+/** RFC 9110 section 5.5: no line breaks, no control characters but the tab, only characters of one byte. */
 const headerValue = secretText.refine(
   secret => secret.reveal().length <= 16_384 && /^[\t\x20-\x7e\xa0-\xff]*$/.test(secret.reveal()),
   {
@@ -57,7 +57,7 @@ const headerValue = secretText.refine(
   },
 );
 
-/** Headers of the user's own. Their values may be keys, so that no read shows them. */
+/** The user's own headers. Their values may be keys, so that no read shows them. */
 const extraHttpHeaders = z
   .array(
     z.strictObject({
@@ -246,7 +246,7 @@ const NEEDED = { none: [], basic: ['username', 'password'], token: ['token'] } a
 const CREDENTIALS = ['token', 'username', 'password'] as const;
 
 function authProblems(settings: WebhookCredentials): SettingProblem[] {
-  // When `authType` itself was refused, whatever it is called, that is problem enough.
+  // When `authType` itself was refused, no further problem is reported.
   if (!Object.hasOwn(NEEDED, settings.authType)) return [];
   const needed: readonly string[] = NEEDED[settings.authType];
   return CREDENTIALS.flatMap(name => {

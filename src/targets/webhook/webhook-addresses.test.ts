@@ -9,7 +9,7 @@ import { webhook } from './webhook.ts';
 
 const ADDRESSES = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 
-/** A receiver that notes by which of its addresses it was reached. */
+/** A receiver that records by which of its addresses it was reached. */
 async function receiver(host: string): Promise<{ readonly port: number; readonly reached: unknown[] }> {
   const reached: unknown[] = [];
   const server = createServer((request, response) => {
@@ -62,7 +62,7 @@ async function send(port: number, times: number, settings: object, known = ADDRE
 
 const SENT = { kind: 'sent', httpStatus: 200 };
 
-test('with useRoundRobinDns, new connections take turns among the addresses of the host', async () => {
+test('with useRoundRobinDns, new connections alternate among the addresses of the host', async () => {
   const { port, reached } = await receiver('0.0.0.0');
   await send(port, 4, { useRoundRobinDns: true, keepAlive: false });
   expect(reached).toEqual([...ADDRESSES, '127.0.0.1']);
@@ -74,13 +74,13 @@ test('without it they begin at the address that comes first', async () => {
   expect(reached).toEqual(['127.0.0.1', '127.0.0.3', '127.0.0.1']);
 });
 
-test('an address where nobody listens loses nothing: the next one is taken', async () => {
+test('an address where nothing listens loses no event: the next one is used', async () => {
   const { port, reached } = await receiver('127.0.0.2');
   expect(await send(port, 3, { useRoundRobinDns: true, keepAlive: false })).toEqual([SENT, SENT, SENT]);
   expect(reached).toHaveLength(3);
 });
 
-test('one forbidden address among them refuses the host, whosever turn it is', async () => {
+test('one forbidden address among them refuses the host, whichever is used next', async () => {
   const { port, reached } = await receiver('0.0.0.0');
   const known = ['127.0.0.1', '169.254.169.254'];
   const refused = { kind: 'refused', reason: expect.stringContaining('metadata') };

@@ -15,7 +15,7 @@ import { webhook } from './webhook.ts';
 const URL = 'https://hooks.example/in';
 const events = fc.array(anyEvent, { minLength: 1, maxLength: 4 });
 
-/** The body that is sent of events. */
+/** Renders the body of events. */
 function bodyOf(given: readonly HeadgateEvent[], settings: object): string {
   const read = webhookSettings.parse({ id: 'h', type: 'webhook', url: URL, ...settings });
   return renderBody(given, read, () => {}) ?? '';
@@ -24,7 +24,7 @@ function bodyOf(given: readonly HeadgateEvent[], settings: object): string {
 /** An event as its receiver reads it. */
 const received = (event: HeadgateEvent): unknown => JSON.parse(JSON.stringify(event));
 
-test('whatever events hold, each is one line of JSON, or one item of an array', () => {
+test('any event is one line of JSON, or one item of an array', () => {
   fc.assert(
     fc.property(events, given => {
       const lines = bodyOf(given, {}).split('\n');
@@ -40,7 +40,7 @@ test('whatever events hold, each is one line of JSON, or one item of an array', 
 const TEMPLATE =
   '`{ "text": "${_raw}", "more": ["x ${description} y", ${starttime}], "whole": ${__e}, "none": ${nobody} }`';
 
-/** What the template says of an event, or the whole event where that is longer than an expression may make a text. */
+/** Renders the template for an event, or the whole event where that is longer than an expression may make a text. */
 function saidOf(event: HeadgateEvent): unknown {
   const said = {
     text: event._raw,
@@ -51,7 +51,7 @@ function saidOf(event: HeadgateEvent): unknown {
   return JSON.stringify(said).length > 60_000 ? expect.anything() : said;
 }
 
-test('whatever stands in the places of a JSON text, it stays JSON that says the same', () => {
+test('with any values in the places of a JSON text, it stays JSON with the same content', () => {
   const custom = {
     format: 'custom',
     srcExpression: TEMPLATE,
@@ -77,7 +77,7 @@ test.each(['value1:', 'true', '123', 'null', '[FIRING:1] Name (ns)', '- a', '"',
   },
 );
 
-test('whatever travels, the request is one that HTTP and Standard Webhooks allow', async () => {
+test('any request is one that HTTP and Standard Webhooks allow', async () => {
   const key = Buffer.alloc(32, 7);
   const faults: string[] = [];
   const server = await contractServer(({ headers, raw }) => {

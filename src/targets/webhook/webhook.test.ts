@@ -33,7 +33,7 @@ const event: HeadgateEvent = {
   cribl_host: 'headgate',
 };
 
-/** What the settings ask for; the receiver refuses another form. */
+/** The form that the settings require; the receiver refuses another. */
 interface Form {
   readonly contentType: string;
   readonly encoding: string | undefined;
@@ -43,12 +43,15 @@ const NDJSON: Form = { contentType: 'application/x-ndjson', encoding: undefined 
 interface Seen {
   readonly method: string | undefined;
   readonly headers: IncomingMessage['headers'];
-  /** Unpacked. */
+  /** Decompressed. */
   readonly body: string;
   readonly bytes: number;
 }
 
-/** A receiver as strict as vendors are: a request of another form gets 400, a good one what the test wants. */
+/**
+ * A receiver as strict as vendors are: it answers 400 to a request of another form, and the test's answer to a good
+ * one.
+ */
 async function sink(
   answer: (response: ServerResponse, seen: Seen) => void,
   { tls, form = NDJSON }: { tls?: { key: Buffer; cert: Buffer }; form?: Form } = {},
@@ -158,7 +161,7 @@ test('events arrive as one JSON array where that is the format', async () => {
 test.each([
   [{}, 'keep-alive'],
   [{ keepAlive: false }, 'close'],
-])('with %j the connection says %s', async (settings, connection) => {
+])('with %j the connection header is %s', async (settings, connection) => {
   const { url, seen } = await sink(response => response.end());
   await send({ url, ...settings });
   expect(seen[0]?.headers.connection).toBe(connection);
@@ -172,7 +175,7 @@ test('a compressed body is the same body', async () => {
   expect(seen[0]?.bytes).toBeLessThan(2000);
 });
 
-test('headers of the user are sent, over ours where both say the same', async () => {
+test('headers of the user are sent, and replace ours of the same name', async () => {
   const form = { ...NDJSON, contentType: 'text/plain' };
   const { url, seen } = await sink(response => response.end(), { form });
   const extraHttpHeaders = [
@@ -184,7 +187,7 @@ test('headers of the user are sent, over ours where both say the same', async ()
   expect(seen[0]?.headers).toMatchObject({ 'x-key': 'k\u00e9y', authorization: 'GenieKey 1-2' });
 });
 
-test('a wish to wait is not heard where the settings say so, and the target still pauses', async () => {
+test('a Retry-After is ignored where the settings say so, and the target still pauses', async () => {
   const { url } = await sink(response => response.writeHead(429, { 'retry-after': '30' }).end());
   const outcome = await send({ url, responseHonorRetryAfterHeader: false });
   expect(outcome).toMatchObject({ kind: 'retry', pauseTarget: true });
@@ -209,7 +212,7 @@ test('a redirect is refused and neither followed nor counted as sent', async () 
   expect(seen).toHaveLength(1);
 });
 
-test('a receiver that limits pauses the whole target as long as it asks', async () => {
+test('a receiver that limits pauses the whole target for its Retry-After', async () => {
   const { url } = await sink(response => response.writeHead(429, { 'retry-after': '30' }).end('slow down'));
   expect(await send({ url })).toMatchObject({
     kind: 'retry',
@@ -268,7 +271,7 @@ test('when the process stops, the attempt ends at once and is tried again', asyn
   expect(await send({ url }, { signal: stop.signal })).toMatchObject({ kind: 'retry' });
 });
 
-test('a certificate nobody vouches for is tried again a few times, with that reason', async () => {
+test('a certificate that nobody vouches for is tried again a few times, with that reason', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-tls-'));
   cleanups.push(() => rmSync(folder, { recursive: true }));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -326,7 +329,7 @@ test('no outcome shows a secret or the path, though the receiver echoes the whol
 
 const url = 'https://hooks.example/x';
 
-test('an address is all it needs', () => {
+test('an address is the only required setting', () => {
   expect(webhook.configure({ id: 'hook', type: 'webhook', url }).settings).toEqual({
     id: 'hook',
     type: 'webhook',

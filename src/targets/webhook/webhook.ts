@@ -8,7 +8,7 @@ import { defineTarget, type SendContext } from '../target.ts';
 import { isDropped, renderBody } from './body.ts';
 import { type WebhookSettings, webhookSettings, webhookTemplates } from './settings.ts';
 
-/** Posts events to an address of the user's. */
+/** Posts events to the user's address. */
 export const webhook = defineTarget({
   type: 'webhook',
   description: 'Sends events to an HTTP address.',
@@ -28,7 +28,7 @@ export const webhook = defineTarget({
   async send(events, settings, context) {
     const authorization = authorizationOf(settings);
     const text = renderBody(events, settings, context.warn ?? ignore);
-    // Nothing but a test comes here then.
+    // Only a test reaches this.
     if (text === undefined) return { kind: 'refused', reason: DROPPED, isAboutMessage: true };
     const secrets = secretsOf(settings, authorization);
     const body = settings.compress ? await compressed(text) : text;
@@ -69,7 +69,7 @@ const CONTENT_TYPES = { ndjson: 'application/x-ndjson', json_array: 'application
 const contentTypeOf = ({ format, customContentType }: WebhookSettings): string =>
   format === 'custom' ? customContentType : CONTENT_TYPES[format];
 
-/** Names are compared without case, and the user's own win over ours. */
+/** Compares names without case; the user's own headers replace ours. */
 const headersOf = (
   settings: WebhookSettings,
   deliveryId: string,
@@ -115,7 +115,9 @@ const secretsOf = (settings: WebhookSettings, authorization: string | undefined)
   ...settings.extraHttpHeaders.flatMap(({ value }) => headerSecrets(value.reveal())),
 ];
 
-/** What follows a scheme such as `GenieKey` is the key itself. A flag such as `on` is no secret and stands everywhere. */
+/**
+ * The text after a scheme such as `GenieKey` is the key itself. A flag such as `on` is no secret and stands everywhere.
+ */
 const headerSecrets = (value: string): string[] =>
   [value, value.replace(/^\w+ /, '')].filter(text => text.length >= MIN_HEADER_SECRET);
 

@@ -23,7 +23,10 @@ export interface Connection {
   readonly base: string;
   readonly sending: Sending;
   /** Asks with a token, and once more with a newer one when that is refused: it may end before its time. */
-  readonly withToken: <Result extends { readonly status: number }>(ask: (authorization: string) => Promise<Result>, signal: AbortSignal | undefined) => Promise<Result>;
+  readonly withToken: <Result extends { readonly status: number }>(
+    ask: (authorization: string) => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ) => Promise<Result>;
 }
 
 /** Sends nothing yet. Throws `HeadgateUsageError` for a `baseUrl` that is none. */

@@ -1,12 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
-/** Files whose tests start programs or a browser: each needs the machine for itself. */
-const WITH_PROCESSES = [
-  'test/acceptance/**/*.test.ts',
+/** Files whose tests start several servers or a browser: each needs the machine for itself. */
+const WITH_SEVERAL_PROCESSES = [
   'test/ui/**/*.test.ts',
   'test/storage/*processes.test.ts',
-  'client/test/p*.test.ts',
+  'test/acceptance/{delivery-crash,kill,login-service,member-sso,online,processes,users-kill}.test.ts',
+  'test/acceptance/{hosted,postgres,prometheus}*.test.ts',
 ];
+/** Files whose tests start a server at a time. */
+const WITH_A_PROCESS = ['test/acceptance/**/*.test.ts', 'client/test/p*.test.ts'];
 
 export default defineConfig({
   // The client is read unbuilt.
@@ -27,7 +29,7 @@ export default defineConfig({
         test: {
           name: 'rooms',
           include: ['src/**/*.test.ts', 'client/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['node_modules/**', 'dist/**', ...WITH_PROCESSES],
+          exclude: ['node_modules/**', 'dist/**', ...WITH_A_PROCESS, ...WITH_SEVERAL_PROCESSES],
           globalSetup: 'test/helpers/global-setup.ts',
           // No module holds state of its own, so that files can share a process and what it has loaded.
           isolate: false,
@@ -38,12 +40,24 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'process',
+          include: WITH_A_PROCESS,
+          exclude: WITH_SEVERAL_PROCESSES,
+          globalSetup: 'test/helpers/global-setup.ts',
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'processes',
-          include: WITH_PROCESSES,
+          include: WITH_SEVERAL_PROCESSES,
           globalSetup: 'test/helpers/global-setup.ts',
           isolate: false,
           maxWorkers: 1,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { type Served, startServer } from '../test/acceptance/bin.ts';
 import { logIn } from '../test/acceptance/client.ts';
 import { writeConfiguration } from '../test/acceptance/files.ts';
-import { until } from '../test/acceptance/until.ts';
+import { until } from '../test/helpers/until.ts';
 import { wholeNumber } from './delivery/arguments.ts';
 import { pause } from './delivery/poster.ts';
 import { endWithin, temporaryFolder } from './delivery/temporary.ts';

@@ -11,7 +11,7 @@ import { silentLogger } from '../src/lib/logger.ts';
 import { writeConfiguration } from '../test/acceptance/files.ts';
 import { type TestClock, testClock } from '../test/helpers/clock.ts';
 import { countingIds } from '../test/helpers/counting-ids.ts';
-import { eventually } from '../test/helpers/eventually.ts';
+import { until } from '../test/helpers/until.ts';
 
 export const RELEASE: string = JSON.parse(
   readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'),
@@ -193,8 +193,8 @@ async function fallSilent(ask: Ask, clock: TestClock): Promise<void> {
     };
     return asMap(items[0]);
   };
-  await eventually(async () => (await newestOf('log')).state === 'sent', 'the delivery of the alarm');
-  await eventually(async () => (await newestOf('ops_hook')).attempts === 1, 'the delivery that waits');
+  await until(async () => (await newestOf('log')).state === 'sent', 'the delivery of the alarm');
+  await until(async () => (await newestOf('ops_hook')).attempts === 1, 'the delivery that waits');
 }
 
 const asMap = (value: unknown): Readonly<Record<string, unknown>> => (isMap(value) ? value : {});

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../test/acceptance/bin.ts';
-import { until } from '../../test/acceptance/until.ts';
+import { until } from '../../test/helpers/until.ts';
 import { bundle } from '../delivery/bundle.ts';
 import { printGoal, printTable, spread } from '../delivery/table.ts';
 import { temporaryFolder } from '../delivery/temporary.ts';

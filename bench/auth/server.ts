@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import { ADMIN_PASSWORD, startServer } from '../../test/acceptance/bin.ts';
 import { login } from '../../test/acceptance/client.ts';
 import { writeConfiguration } from '../../test/acceptance/files.ts';
-import { until } from '../../test/acceptance/until.ts';
+import { until } from '../../test/helpers/until.ts';
 import { temporaryFolder } from '../delivery/temporary.ts';
 
 export const PASSWORD = 'violet-giraffes-mend-9-clocks';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { run } from '../../test/acceptance/bin.ts';
-import { until } from '../../test/acceptance/until.ts';
+import { until } from '../../test/helpers/until.ts';
 import { type BenchEvent, filled, type RunningSystem, type Setup, type SystemKind } from './system.ts';
 
 const PROGRAM = 'prometheus-alertmanager';

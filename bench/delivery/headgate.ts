@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { startServer } from '../../test/acceptance/bin.ts';
 import { login } from '../../test/acceptance/client.ts';
 import { writeConfiguration } from '../../test/acceptance/files.ts';
-import { until } from '../../test/acceptance/until.ts';
+import { until } from '../../test/helpers/until.ts';
 import { type BenchEvent, filled, type Hook, type RunningSystem, type Setup } from './system.ts';
 
 /** Requests under way to one receiver where each event has its own: as many as there are connections to an origin. */

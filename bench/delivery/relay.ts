@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { run } from '../../test/acceptance/bin.ts';
-import { until } from '../../test/acceptance/until.ts';
+import { until } from '../../test/helpers/until.ts';
 import { bundle } from './bundle.ts';
 import { filled, type RunningSystem, type Setup } from './system.ts';
 import { temporaryFolder } from './temporary.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { until } from '../../test/acceptance/until.ts';
+import { until } from '../../test/helpers/until.ts';
 import type { Usage } from '../delivery/usage.ts';
 import type { World } from './world.ts';
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import { run } from '../../test/acceptance/bin.ts';
-import { until } from '../../test/acceptance/until.ts';
+import { until } from '../../test/helpers/until.ts';
 import { bundle } from '../delivery/bundle.ts';
 import { temporaryFolder } from '../delivery/temporary.ts';
 import { type Algorithm, AUDIENCE, type LoginService, SCOPE } from './login-service.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { listenLocally } from '../../test/acceptance/listen-locally.ts';
 import { settle } from '../../test/helpers/clock.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
+import { until } from '../../test/helpers/until.ts';
 import { systemClock } from '../lib/clock.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
@@ -73,10 +73,10 @@ it('tells a target that an incident is over though it was taken out with its not
 targets: [{ id: hook, type: webhook, url: '${url}' }]
 notifications: [{ id: silent, condition: no-data, targets: [hook], conf: { name: never, timeWindow: 1s } }]
 `);
-  await eventually(() => received.includes('ALARM'));
+  await until(() => received.includes('ALARM'));
   await notifications('');
   await app.reload();
-  await eventually(() => received.includes('OK'));
+  await until(() => received.includes('OK'));
   expect(received).toEqual(['ALARM', 'OK']);
 });
 

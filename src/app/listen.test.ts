@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { listenLocally } from '../../test/acceptance/listen-locally.ts';
 import { testClock } from '../../test/helpers/clock.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
+import { until } from '../../test/helpers/until.ts';
 import { closeServer } from './listen.ts';
 
 it('lets requests under way end for two seconds, then cuts off who does not go on', async () => {
@@ -22,6 +22,6 @@ it('lets requests under way end for two seconds, then cuts off who does not go o
   await clock.advance(1999);
   expect(closed).toBe(false);
   await clock.advance(1);
-  await eventually(() => closed);
+  await until(() => closed);
   client.destroy();
 });

@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { until } from '../../test/helpers/until.ts';
 import { closed, deliveryOf, incidentRow, settle, transition, versionRow } from '../../test/storage/rows.ts';
 import { systemClock } from '../lib/clock.ts';
 import { monotonicIds } from '../lib/ids.ts';
@@ -68,8 +68,8 @@ async function commitOver(count: number): Promise<void> {
 }
 
 /** The clock stands still while the disk works, so it is moved until the sweep has done it. */
-const until = (isDone: () => boolean) =>
-  eventually(async () => {
+const untilSwept = (isDone: () => boolean) =>
+  until(async () => {
     await clock.advance(20);
     return isDone();
   });
@@ -80,7 +80,7 @@ it('waits a minute after the start, then removes what is over in an order that l
   await clock.advance(59_000);
   expect(removed).toEqual({});
   await clock.advance(1_000);
-  await until(() => removed.messages === 1);
+  await untilSwept(() => removed.messages === 1);
   expect(removed).toEqual({ deliveries: 4, events: 4, incidents: 2, messages: 1 });
 });
 
@@ -90,7 +90,7 @@ it('removes more than one batch holds', async () => {
   });
   start();
   await clock.advance(60_000);
-  await until(() => removed.versions === 580);
+  await untilSwept(() => removed.versions === 580);
   expect(await store.storage.in('default').versions.count()).toBe(20);
 });
 
@@ -98,7 +98,7 @@ it('keeps an incident as long as its deliveries', async () => {
   await commitOver(1);
   start({ deliveries: 20 * DAY_MS });
   await clock.advance(60_000);
-  await until(() => removed.messages === 1);
+  await untilSwept(() => removed.messages === 1);
   expect(removed).toEqual({ messages: 1 });
 });
 
@@ -116,12 +116,12 @@ it('comes again every ten minutes, also after it failed', async () => {
     },
   );
   await clock.advance(60_000);
-  await until(() => logged.length === 1);
+  await untilSwept(() => logged.length === 1);
   expect(removed).toEqual({});
   await clock.advance(600_000);
-  await until(() => failures === 0);
+  await untilSwept(() => failures === 0);
   await clock.advance(600_000);
-  await until(() => removed.deliveries === 2);
+  await untilSwept(() => removed.deliveries === 2);
   expect(logged).toEqual(['what is old cannot be removed']);
 });
 
@@ -150,7 +150,7 @@ it('is part of the product, by the times of its settings', async () => {
     logger: silentLogger,
   });
   try {
-    await eventually(async () => {
+    await until(async () => {
       const metrics = await (await fetch(`${app.url}/metrics`)).text();
       return metrics.includes('headgate_retention_removed_total{kind="incidents"} 1');
     });

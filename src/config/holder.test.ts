@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
+import { until } from '../../test/helpers/until.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Configuration } from './configuration.ts';
@@ -197,10 +197,10 @@ describe('watching', () => {
     const { holder, folder, write } = hold(named('one'), systemClock);
     holder.watch();
     rmSync(join(folder, 'headgate.yml'));
-    await eventually(() => holder.status().state === 'error', 'the loss');
+    await until(() => holder.status().state === 'error', 'the loss');
     expect(holder.status().errors[0]?.message).toContain('is gone');
     write(BAD);
-    await eventually(() => !holder.status().errors[0]?.message.includes('is gone'), 'the bad file');
+    await until(() => !holder.status().errors[0]?.message.includes('is gone'), 'the bad file');
     expect(nameOf(holder.get())).toBe('one');
     const mended = nextName(holder);
     write(named('two'));
@@ -220,7 +220,7 @@ describe('watching', () => {
     holder.watch();
     expect(delays).toEqual([3000]);
     write(named('two'));
-    await eventually(() => delays.length > 1, 'a look');
+    await until(() => delays.length > 1, 'a look');
     expect(delays).toEqual([3000, 200]);
   });
 
@@ -251,7 +251,7 @@ describe('watching', () => {
     expect(revealed()).toBe('first token');
     writeFileSync(join(secrets, 'token'), 'the second token');
     await clock.advance(3200);
-    await eventually(() => revealed() === 'the second token', 'the second token');
+    await until(() => revealed() === 'the second token', 'the second token');
   });
 
   it('loads nothing while nothing changes, and nothing after it was stopped', async () => {

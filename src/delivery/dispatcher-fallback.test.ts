@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deliveryWorld, REFUSED, RETRY, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { closing, type MadeTransition, opening, repeating } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 
@@ -18,7 +18,7 @@ async function notifiedA(): Promise<MadeTransition> {
   answer = REFUSED;
   world.dispatcher.configure([hook('a'), a(), b()]);
   const alarm = await world.commit(opening());
-  await eventually(async () => (await world.statesOf(alarm))['a 1'] === 'sent', 'the alarm at a');
+  await until(async () => (await world.statesOf(alarm))['a 1'] === 'sent', 'the alarm at a');
   world.received.length = 0;
   return alarm;
 }
@@ -27,7 +27,7 @@ async function notifiedA(): Promise<MadeTransition> {
 async function endAt(alarm: MadeTransition, seq = 2): Promise<readonly string[]> {
   const end = await world.commit(closing(alarm));
   await world.settled({ ...end }, 'skipped');
-  await eventually(async () => {
+  await until(async () => {
     const states = Object.entries(await world.statesOf(alarm));
     return states.every(([, state]) => state !== 'waiting') && states.some(([at]) => at === `a ${seq}`);
   }, 'nothing that waits');
@@ -44,7 +44,7 @@ it('sends the end to each that got an alarm, however often the fallback was chan
   const alarm = await notifiedA();
   world.dispatcher.configure([hook('b'), a(), b()]);
   const reminder = await world.commit(repeating(alarm));
-  await eventually(async () => (await world.statesOf(alarm))['b 2'] === 'sent', 'the reminder at b');
+  await until(async () => (await world.statesOf(alarm))['b 2'] === 'sent', 'the reminder at b');
   expect((await endAt(reminder, 3)).toSorted()).toEqual(['a', 'b']);
 });
 
@@ -84,7 +84,7 @@ it('fails an alarm that was given up over to where the router leads that is its 
   const c = world.target('c', () => SENT);
   world.dispatcher.configure([hook('router'), byInput(), a(), b(), c]);
   const alarm = await world.commit(opening());
-  await eventually(async () => {
+  await until(async () => {
     const states = await world.statesOf(alarm);
     return states['a 1'] === 'sent' && states['b 1'] === 'sent';
   }, 'the alarm at a and b');
@@ -119,18 +119,18 @@ it('fails an end over that its target refuses together with others', async () =>
     await world.commit(opening({ subject: 'y' })),
   ];
   for (const alarm of alarms)
-    await eventually(async () => (await world.statesOf(alarm))['a 1'] === 'sent', 'the alarm at a');
+    await until(async () => (await world.statesOf(alarm))['a 1'] === 'sent', 'the alarm at a');
   answer = SENT;
   for (const alarm of alarms) await world.settled(await world.commit(repeating(alarm)), 'sent');
   answer = RETRY;
   const busy = await world.commit(opening({ subject: 'busy' }));
-  await eventually(() => world.received.some(one => one.event.incidentId === busy.event.incidentId));
+  await until(() => world.received.some(one => one.event.incidentId === busy.event.incidentId));
   const ends = alarms.map(alarm => closing(repeating(alarm)));
   for (const end of ends) await world.commit(end);
   answer = SENT;
   release(SENT);
   for (const end of ends) {
     await world.settled(end, 'sent');
-    await eventually(async () => (await world.statesOf(end))['a 3'] === 'sent', 'the end at a');
+    await until(async () => (await world.statesOf(end))['a 3'] === 'sent', 'the end at a');
   }
 });

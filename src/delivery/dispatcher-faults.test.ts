@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { noDial } from '../../test/helpers/no-http.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { monotonicIds } from '../lib/ids.ts';
@@ -111,7 +111,7 @@ async function stored(made: MadeTransition): Promise<DeliveryRow> {
 }
 
 const settled = (made: MadeTransition, state: DeliveryRow['state']): Promise<void> =>
-  eventually(async () => (await stored(made)).state === state, `state ${state}`);
+  until(async () => (await stored(made)).state === state, `state ${state}`);
 
 async function requeue(made: MadeTransition): Promise<void> {
   const filter = { states: ['waiting', 'refused', 'exhausted'] as const, id: (await stored(made)).id };
@@ -133,10 +133,10 @@ it('tries an alarm again, and before its end, although its failure was never rec
   dispatcher.configure([hook()]);
   const alarm = await commit(opening());
   const end = await commit(closing(alarm));
-  await eventually(() => !isLost);
+  await until(() => !isLost);
   answer = () => SENT;
   await clock.advance(1000);
-  await eventually(async () => (await stored(alarm)).attempts === 1);
+  await until(async () => (await stored(alarm)).attempts === 1);
   await clock.advance(5000);
   await settled(alarm, 'sent');
   await settled(end, 'sent');
@@ -174,7 +174,7 @@ it('tries at once what a person asks for while waiting deliveries are being read
   answer = () => RETRY;
   dispatcher.configure([hook()]);
   const made = await commit(opening());
-  await eventually(async () => (await stored(made)).attempts === 1);
+  await until(async () => (await stored(made)).attempts === 1);
   await dispatcher.stop();
   answer = () => SENT;
   dispatcher = open([], [0, HOUR]);
@@ -233,7 +233,7 @@ it('keeps a long wait over a restart also after a person has put the delivery ba
     return answered;
   };
   dispatcher.configure([hook()]);
-  await eventually(() => answered !== undefined);
+  await until(() => answered !== undefined);
   await answered;
   await clock.advance(1);
   await clock.advance(3 * HOUR);

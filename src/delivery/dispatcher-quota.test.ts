@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deliveryWorld, REFUSED, RETRY, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
 
@@ -36,7 +36,7 @@ async function open(...subjects: readonly string[]): Promise<MadeTransition[]> {
 }
 
 const received = (count: number): Promise<void> =>
-  eventually(() => world.received.length === count, `${count} requests`);
+  until(() => world.received.length === count, `${count} requests`);
 const idsOf = (made: readonly MadeTransition[]): unknown[] => made.map(({ event }) => event.incidentId);
 
 it('begins no more than its quota in any minute over all targets, and sends all in the end, each ordering key in its order', async () => {
@@ -54,7 +54,7 @@ it('begins no more than its quota in any minute over all targets, and sends all 
     await world.clock.advance(1);
   }
   for (const one of made)
-    await eventually(async () => Object.values(await world.statesOf(one)).every(state => state === 'sent'));
+    await until(async () => Object.values(await world.statesOf(one)).every(state => state === 'sent'));
   for (const { at: from } of sentAt)
     expect(sentAt.filter(({ at }) => at >= from && at < from + MINUTE).length).toBeLessThanOrEqual(3);
   for (const target of ['a', 'b'])
@@ -121,7 +121,7 @@ it('waits until there are tokens for the whole of a batch, and sends them under 
   expect(world.received).toHaveLength(2);
   await world.clock.advance(MINUTE - 11_000);
   await received(3);
-  await eventually(() => world.dispatcher.waitReason('hook') !== undefined);
+  await until(() => world.dispatcher.waitReason('hook') !== undefined);
   await world.clock.advance(1000);
   await received(4);
   expect(world.received.map(({ target, events }) => [target, events.length])).toEqual([
@@ -147,14 +147,14 @@ it('counts nothing that is not sent after all', async () => {
   await world.settled(await world.commit(closing(alarm)), 'skipped');
   await open('two', 'three');
   await received(2);
-  await eventually(() => world.dispatcher.waitReason('hook') !== undefined);
+  await until(() => world.dispatcher.waitReason('hook') !== undefined);
 });
 
 it('names a target that waits for it, no other, and no longer than it waits', async () => {
   await start(1, noting('hook'), noting('idle'));
   await open('one', 'two');
   await received(1);
-  await eventually(() => world.dispatcher.waitReason('hook') !== undefined);
+  await until(() => world.dispatcher.waitReason('hook') !== undefined);
   expect(world.dispatcher.waitReason('hook')).toContain(
     '1 deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute)',
   );

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { deliveryWorld, REFUSED, RETRY, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { closing, opening } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import { AppError } from '../lib/errors.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import type { Outcome } from '../targets/outcome.ts';
@@ -27,11 +27,11 @@ it('sends an event with its system fields and without internal ones, and records
 it('tries again by the schedule with the same id, then keeps the exhausted one with its last error', async () => {
   world.dispatcher.configure([world.target('hook', () => RETRY)]);
   const made = await world.commit(opening());
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
   await world.clock.advance(4900);
   expect(world.received).toHaveLength(1);
   await world.clock.advance(200);
-  await eventually(async () => (await world.stored(made)).attempts === 2);
+  await until(async () => (await world.stored(made)).attempts === 2);
   await world.clock.advance(31_000);
   await world.settled(made, 'exhausted');
   expect(world.received).toHaveLength(3);
@@ -44,7 +44,7 @@ it('sends the resolution after its alarm, however long that takes', async () => 
   world.dispatcher.configure([world.target('hook', () => (up ? SENT : RETRY))]);
   const alarm = await world.commit(opening());
   const resolution = await world.commit(closing(alarm));
-  await eventually(async () => (await world.stored(alarm)).attempts === 1);
+  await until(async () => (await world.stored(alarm)).attempts === 1);
   up = true;
   await world.clock.advance(6000);
   await world.settled(resolution, 'sent');
@@ -104,11 +104,11 @@ it('gives the target after a restart what the attempt before has left to do, unt
   };
   world.dispatcher.configure([mail]);
   const made = await world.commit(opening());
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
   await world.restart();
   world.dispatcher.configure([mail]);
   for (const waitMs of [6000, 40_000]) await world.clock.advance(waitMs);
-  await eventually(async () => {
+  await until(async () => {
     await world.clock.advance(10_000);
     return rests.length === 3;
   });
@@ -121,7 +121,7 @@ it('never lets a target that hangs hold another', async () => {
   world.dispatcher.configure([world.target('dead', () => undefined, 1), world.target('hook', () => SENT)]);
   for (let count = 0; count < 20; count++)
     await world.commit(opening({ subject: `s${count}`, targets: ['dead', 'hook'] }));
-  await eventually(() => world.received.filter(one => one.target === 'hook').length === 20);
+  await until(() => world.received.filter(one => one.target === 'hook').length === 20);
   expect(world.received.filter(one => one.target === 'dead')).toHaveLength(1);
   const stopping = world.dispatcher.stop();
   await world.clock.advance(10_000);
@@ -134,7 +134,7 @@ it('pauses the whole target when the receiver asks everybody to slow down', asyn
     world.target('hook', () => (limited ? { ...RETRY, retryAfterMs: 20_000, pauseTarget: true } : SENT), 1),
   ]);
   const first = await world.commit(opening({ subject: 'a' }));
-  await eventually(async () => (await world.stored(first)).attempts === 1);
+  await until(async () => (await world.stored(first)).attempts === 1);
   const second = await world.commit(opening({ subject: 'b' }));
   limited = false;
   await world.clock.advance(19_000);
@@ -161,7 +161,7 @@ it('waits for attempts in flight when it stops, and leaves the rest in the store
     await world.commit(opening({ subject: 'a' })),
     await world.commit(opening({ subject: 'b' })),
   ];
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   const stopping = world.dispatcher.stop();
   await world.clock.advance(10_000);
   await stopping;
@@ -172,15 +172,15 @@ it('waits for attempts in flight when it stops, and leaves the rest in the store
 it('gives up on an attempt that never ends', async () => {
   world.dispatcher.configure([world.target('hook', () => undefined)]);
   const made = await world.commit(opening());
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   await world.clock.advance(60_000);
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
 });
 
 it('keeps deliveries of a removed target and sends them when it comes back', async () => {
   world.dispatcher.configure([world.target('hook', () => RETRY)]);
   const made = await world.commit(opening());
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
   world.dispatcher.configure([]);
   await world.clock.advance(60_000);
   expect(await world.stored(made)).toMatchObject({ state: 'waiting', attempts: 1 });
@@ -191,7 +191,7 @@ it('keeps deliveries of a removed target and sends them when it comes back', asy
 it('uses new settings for the next attempt of what is already waiting', async () => {
   world.dispatcher.configure([world.target('hook', () => RETRY)]);
   const made = await world.commit(opening());
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
   world.dispatcher.configure([world.target('hook', () => SENT)]);
   await world.clock.advance(6000);
   await world.settled(made, 'sent');
@@ -202,8 +202,8 @@ it('sends each of more deliveries than it holds in memory once', async () => {
   const made = Array.from({ length: many }, (_, count) => opening({ subject: `s${count}` }));
   await Promise.all(made.map(one => world.store.storage.commit(one.operation)));
   world.dispatcher.configure([world.target('hook', () => SENT, 32)]);
-  await eventually(() => world.received.length === many);
-  await eventually(async () => (await world.stored(made[many - 1] ?? opening())).state === 'sent');
+  await until(() => world.received.length === many);
+  await until(async () => (await world.stored(made[many - 1] ?? opening())).state === 'sent');
   expect(new Set(world.received.map(one => one.id)).size).toBe(many);
 });
 
@@ -216,7 +216,7 @@ it('goes on when the store could not be read for a while', async () => {
     return world.store.storage.in('default').events.byIds(ids);
   };
   world.dispatcher.configure([world.target('hook', () => SENT, 1)]);
-  await eventually(() => faults < 3);
+  await until(() => faults < 3);
   await world.clock.advance(5000);
   for (const one of made) await world.settled(one, 'sent');
   expect(world.received).toHaveLength(2);
@@ -243,7 +243,7 @@ it.each([1, 2])(
     const first = opening({ subject: 'a' });
     world.dispatcher.configure([hook]);
     await world.commit(first);
-    await eventually(() => world.received.length === 1);
+    await until(() => world.received.length === 1);
     for (let time = 0; time < times; time++) {
       world.dispatcher.configure([]);
       world.dispatcher.configure([hook]);
@@ -253,7 +253,7 @@ it.each([1, 2])(
     await world.clock.advance(1000);
     expect(world.received).toHaveLength(1);
     await world.clock.advance(60_000);
-    await eventually(() => world.received.length >= 2);
+    await until(() => world.received.length >= 2);
   },
 );
 
@@ -261,7 +261,7 @@ it('waits at its stop for the attempts of a worker whose target was gone for a w
   const hook = world.target('hook', () => undefined);
   world.dispatcher.configure([hook]);
   await world.commit(opening());
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   world.dispatcher.configure([]);
   world.dispatcher.configure([hook]);
   let stopped = false;
@@ -282,7 +282,7 @@ it('sends once what it has read and is given a moment later', async () => {
   await world.store.storage.commit(made.operation);
   world.dispatcher.configure([]);
   world.dispatcher.configure([world.target('hook', () => answer)]);
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   answer = SENT;
   world.dispatcher.enqueue(made.operation.deliveries, made.event);
   await world.clock.advance(61_000);
@@ -303,9 +303,9 @@ it('sends what is due although more than fits in memory waits for its time', asy
     [...postponed, ...due.map(one => one.operation)].map(one => world.store.storage.commit(one)),
   );
   world.dispatcher.configure([world.target('hook', () => SENT, 32)]);
-  await eventually(() => world.received.length === due.length);
+  await until(() => world.received.length === due.length);
   await world.clock.advance(1_800_000);
-  await eventually(() => world.received.length === due.length + waiting.length);
+  await until(() => world.received.length === due.length + waiting.length);
   expect(new Set(world.received.map(one => one.id)).size).toBe(world.received.length);
 });
 
@@ -315,7 +315,7 @@ it('waits for a disk that refuses, without spinning and with one line in its log
   const made = Array.from({ length: 600 }, (_, count) => opening({ subject: `s${count}` }));
   await Promise.all(made.map(one => world.store.storage.commit(one.operation)));
   for (const one of made) world.dispatcher.enqueue(one.operation.deliveries, one.event);
-  await eventually(() => world.received.length >= 500);
+  await until(() => world.received.length >= 500);
   await world.clock.advance(3000);
   expect(world.received.length).toBeLessThan(540);
   expect(world.logged).toEqual(['attempts cannot be recorded']);
@@ -329,7 +329,7 @@ it('records what was sent once the disk takes it, though its target is gone by t
   world.controls.refusal = new AppError('unavailable', 'the disk is full');
   world.dispatcher.configure([world.target('hook', () => SENT)]);
   const made = await world.commit(opening());
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   world.dispatcher.configure([]);
   await world.clock.advance(2500);
   world.dispatcher.configure([world.target('hook', () => SENT)]);
@@ -348,7 +348,7 @@ it('is not held up by a wall clock that is set back while an attempt is in fligh
     }),
   ]);
   const made = await world.commit(opening());
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
   await world.clock.advance(6000);
   await world.settled(made, 'sent');
 });
@@ -367,7 +367,7 @@ it('is held up for an hour at the most by a wall clock that was set back before 
     return answered;
   };
   world.dispatcher.configure([world.target('hook', () => SENT)]);
-  await eventually(() => answered !== undefined);
+  await until(() => answered !== undefined);
   await answered;
   await world.clock.advance(3_590_000);
   expect(world.received).toHaveLength(0);
@@ -386,7 +386,7 @@ it('sends nothing more once the time for its end is over', async () => {
     return world.store.storage.in('default').events.byIds(ids);
   };
   world.dispatcher.configure([world.target('hook', () => undefined)]);
-  await eventually(() => String(answer) !== String(() => {}));
+  await until(() => String(answer) !== String(() => {}));
   const stopping = world.dispatcher.stop();
   await world.clock.advance(10_000);
   answer();
@@ -410,7 +410,7 @@ it('lets no delivery near its end hold the whole target for its own long wait', 
   const deliveries = operation.deliveries.map(row => ({ ...row, attempts: 1, next_at: world.clock.now() }));
   await world.store.storage.commit({ ...operation, deliveries });
   world.dispatcher.configure([world.target('hook', () => (world.received.length === 1 ? limited : SENT), 1)]);
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   const fresh = await world.commit(opening({ subject: 'new' }));
   await world.clock.advance(59_000);
   expect(world.received).toHaveLength(1);
@@ -436,18 +436,18 @@ it('says once that a target fails, and once that it is well again', async () => 
   world.dispatcher.configure([world.target('hook', () => answer)]);
   for (const subject of ['a', 'b', 'c']) {
     const made = await world.commit(opening({ subject }));
-    await eventually(async () => (await world.stored(made)).attempts === 1);
+    await until(async () => (await world.stored(made)).attempts === 1);
   }
-  await eventually(() => world.logged.length > 0, 'the first line');
+  await until(() => world.logged.length > 0, 'the first line');
   expect(world.logged).toEqual(['deliveries fail']);
   answer = REFUSED;
   await world.settled(await world.commit(opening({ subject: 'd' })), 'refused');
-  await eventually(() => world.logged.length === 2, 'the second line');
+  await until(() => world.logged.length === 2, 'the second line');
   answer = SENT;
   await world.settled(await world.commit(opening({ subject: 'e' })), 'sent');
   answer = RETRY;
   await world.commit(opening({ subject: 'f' }));
-  await eventually(() => world.logged.length === 3, 'the third line');
+  await until(() => world.logged.length === 3, 'the third line');
 });
 
 it('calls a worker overdue whose deliveries are due and do not move, and none that waits for its next attempt', async () => {
@@ -460,11 +460,11 @@ it('calls a worker overdue whose deliveries are due and do not move, and none th
   world.dispatcher.configure([world.target('stuck', () => held, 1), world.target('dead', () => RETRY)]);
   for (const subject of ['a', 'b']) await world.commit(opening({ targets: ['stuck'], subject }));
   const failing = await world.commit(opening({ targets: ['dead'] }));
-  await eventually(async () => (await world.stored(failing)).attempts === 1);
-  await eventually(() => world.received.length === 2);
+  await until(async () => (await world.stored(failing)).attempts === 1);
+  await until(() => world.received.length === 2);
   expect(world.dispatcher.mostOverdue()).toBeUndefined();
   await world.clock.advance(4000);
   expect(world.dispatcher.mostOverdue()).toEqual({ target: 'stuck', overdueMs: 4000 });
   answer(SENT);
-  await eventually(() => world.dispatcher.mostOverdue() === undefined);
+  await until(() => world.dispatcher.mostOverdue() === undefined);
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { deliveryWorld, RETRY, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Batching, Target } from '../targets/target.ts';
@@ -21,7 +21,7 @@ async function crowd(count: number, then: Target): Promise<readonly MadeTransiti
   });
   world.dispatcher.configure([world.target('hook', () => busy, 1)]);
   await world.commit(opening({ subject: 'first' }));
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   const made = Array.from({ length: count }, (_, index) => opening({ subject: `s${index}` }));
   await Promise.all(made.map(one => world.store.storage.commit(one.operation)));
   for (const one of made) world.dispatcher.enqueue(one.operation.deliveries, one.event);
@@ -86,9 +86,9 @@ it('sends the same ones under the same id when it tries again, whatever has come
     3,
     batching(() => answer),
   );
-  for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
+  for (const one of made) await until(async () => (await world.stored(one)).attempts === 1);
   const later = await world.commit(opening({ subject: 'later' }));
-  await eventually(async () => (await world.stored(later)).attempts === 1);
+  await until(async () => (await world.stored(later)).attempts === 1);
   answer = SENT;
   await world.clock.advance(6000);
   for (const one of [...made, later]) await world.settled(one, 'sent');
@@ -102,14 +102,14 @@ it('does so after a restart amid the attempt as well', async () => {
     4,
     batching(() => undefined),
   );
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   const stopping = world.restart();
   await world.clock.advance(10_000);
   await stopping;
   await world.store.storage.commit(opening({ subject: 'new' }).operation);
   world.dispatcher.configure([batching(() => SENT)]);
   for (const one of made) await world.settled(one, 'sent');
-  await eventually(() => world.received.length === 3);
+  await until(() => world.received.length === 3);
   expect(world.received[1]).toMatchObject({ id: world.received[0]?.id });
   expect(subjectsOf(1)).toEqual(subjectsOf(0));
   expect(sizes()).toEqual([4, 4, 1]);
@@ -142,7 +142,7 @@ it('sends nothing together that the disk did not bind, and does so when it takes
     batching(() => SENT),
   );
   world.controls.refusal = new AppError('unavailable', 'the disk is full');
-  await eventually(() => world.logged.includes('a delivery cannot be prepared'));
+  await until(() => world.logged.includes('a delivery cannot be prepared'));
   expect(world.received).toEqual([]);
   world.controls.refusal = undefined;
   await world.clock.advance(1000);
@@ -156,14 +156,14 @@ it('gives one that a person retries an id of its own, and leaves the others toge
     3,
     batching(() => answer),
   );
-  for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
+  for (const one of made) await until(async () => (await world.stored(one)).attempts === 1);
   answer = SENT;
   const id = made[1]?.operation.deliveries[0]?.id ?? '';
   await world.store.storage.transaction(tx =>
     tx.in('default').requeue({ id, states: ['waiting'] }, { now: world.clock.now(), after: '', limit: 10 }),
   );
   world.dispatcher.reload(['hook']);
-  await eventually(() => world.received.length === 2);
+  await until(() => world.received.length === 2);
   await world.clock.advance(6000);
   for (const one of made) await world.settled(one, 'sent');
   expect(sizes()).toEqual([3, 1, 2]);
@@ -176,7 +176,7 @@ it('goes on alone with what was tried alone, under the id that was seen', async 
   const made = [opening({ subject: 'a' }), opening({ subject: 'b' })];
   for (const one of made) {
     await world.commit(one);
-    await eventually(async () => (await world.stored(one)).attempts === 1);
+    await until(async () => (await world.stored(one)).attempts === 1);
   }
   answer = SENT;
   await world.clock.advance(6000);
@@ -201,7 +201,7 @@ it('finds out by itself that one has left its batch', async () => {
     3,
     batching(() => answer),
   );
-  for (const one of made) await eventually(async () => (await world.stored(one)).attempts === 1);
+  for (const one of made) await until(async () => (await world.stored(one)).attempts === 1);
   answer = SENT;
   const id = made[0]?.operation.deliveries[0]?.id ?? '';
   await world.store.storage.transaction(tx =>
@@ -233,7 +233,7 @@ async function busy(limits: Partial<Batching> = {}) {
   // One after the other is under way, so that they do not travel together.
   for (const [index, subject] of ['hangs', 'ends'].entries()) {
     await world.commit(opening({ subject }));
-    await eventually(() => answers.length === index + 1);
+    await until(() => answers.length === index + 1);
   }
   let count = 0;
   return {
@@ -257,7 +257,7 @@ it('lets what came while all requests were in flight linger, also when one has e
   await world.clock.advance(300);
   expect(await look()).toEqual([1, 1]);
   await world.clock.advance(100);
-  await eventually(() => sizes().length === 3);
+  await until(() => sizes().length === 3);
   expect(sizes()).toEqual([1, 1, 2]);
 });
 
@@ -265,7 +265,7 @@ it('does not linger when nothing is in flight any more', async () => {
   const { come } = await busy();
   const made = await come();
   for (const answer of answers) answer();
-  await eventually(() => sizes().length === 3);
+  await until(() => sizes().length === 3);
   answers[2]?.();
   await world.settled(made, 'sent');
 });
@@ -276,7 +276,7 @@ it('waits for no more company than fits in a request', async () => {
   answers[1]?.();
   expect(await look()).toEqual([1, 1]);
   await come();
-  await eventually(() => sizes().length === 3);
+  await until(() => sizes().length === 3);
   expect(sizes()).toEqual([1, 1, 2]);
 });
 
@@ -285,6 +285,6 @@ it('waits for no company while a request is free', async () => {
   answers[1]?.();
   await world.clock.advance(0);
   await come();
-  await eventually(() => sizes().length === 3);
+  await until(() => sizes().length === 3);
   expect(sizes()).toEqual([1, 1, 1]);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deliveryWorld, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { type MadeTransition, opening } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import type { Target } from '../targets/target.ts';
 
 const world = deliveryWorld();
@@ -65,7 +65,7 @@ it('lets nothing join what was in flight alone when the process ended', async ()
   const first = await waiting('a1', 'A');
   await flush('A');
   release(first);
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   const [lost] = world.received;
   await Promise.all([world.clock.advance(10_000), world.restart()]);
   const second = await waiting('a2', 'A');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deliveryWorld, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { closing, type MadeTransition, opening } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import type { Outcome } from '../targets/outcome.ts';
 
 const world = deliveryWorld();
@@ -40,7 +40,7 @@ it('skips alarms beyond what may wait for a target that drops, with the reason, 
 it('keeps all that comes for a target that blocks', async () => {
   const release = slowTarget('block');
   const made = [await alarmOf('a'), await alarmOf('b'), await alarmOf('c')];
-  await eventually(async () => world.received.length === 1);
+  await until(async () => world.received.length === 1);
   release();
   for (const one of made) await world.settled(one, 'sent');
 });

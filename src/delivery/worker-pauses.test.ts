@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deliveryWorld, RETRY, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { opening } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import type { Outcome } from '../targets/outcome.ts';
 
 const world = deliveryWorld();
@@ -21,7 +21,7 @@ it('keeps a pause that its target asked for before a restart, to its end', async
   await world.clock.advance(19_000);
   expect(world.ordered()).toEqual(['other ALARM']);
   await world.clock.advance(1001);
-  await eventually(() => world.received.length === 2);
+  await until(() => world.received.length === 2);
 });
 
 it('keeps it for an hour at the most, should the wall clock have been set back meanwhile', async () => {
@@ -52,10 +52,10 @@ it('does not let a target that was changed meanwhile wait for what its earlier s
   });
   world.dispatcher.configure([world.target('hook', () => first)]);
   const asked = await world.commit(opening({ subject: 'a' }));
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   world.dispatcher.configure([world.target('hook', () => SENT, 5, { description: 'another' })]);
   release(SLOW);
-  await eventually(async () => (await world.stored(asked)).attempts === 1);
+  await until(async () => (await world.stored(asked)).attempts === 1);
   await world.settled(await world.commit(opening({ subject: 'b' })), 'sent');
 });
 
@@ -64,7 +64,7 @@ it('keeps on disk until when its target asked to be let be', async () => {
   await world.store.storage.transaction(tx => tx.in('default').putRemovedTarget(keep));
   world.dispatcher.configure([world.target('hook', () => SLOW)]);
   const made = await world.commit(opening());
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
   const [row] = await world.store.storage.in('default').removedTargets.list();
   expect(row?.paused_until).toBe(world.clock.now() + 20_000);
 });

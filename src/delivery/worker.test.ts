@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { deliveryWorld, REFUSED, RETRY, SENT } from '../../test/helpers/delivery-world.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { closing, type MadeTransition, opening, repeating } from '../../test/helpers/transitions.ts';
+import { until } from '../../test/helpers/until.ts';
 import { Rate } from '../lib/rate.ts';
 import type { Outcome } from '../targets/outcome.ts';
 import type { Target } from '../targets/target.ts';
@@ -16,12 +16,12 @@ const withFallback = (answer: () => Outcome | undefined) => [
 it('fails an alarm that was refused, and its end, over to the fallback', async () => {
   world.dispatcher.configure(withFallback(() => REFUSED));
   const alarm = await world.commit(opening());
-  await eventually(() => world.received.length === 2);
+  await until(() => world.received.length === 2);
   const end = await world.commit(closing(alarm));
-  await eventually(() => world.received.length === 3);
+  await until(() => world.received.length === 3);
   await world.settled(end, 'skipped');
   expect(world.ordered()).toEqual(['hook ALARM', 'spare ALARM', 'spare OK']);
-  await eventually(async () => (await world.statesOf(alarm))['spare 2'] === 'sent');
+  await until(async () => (await world.statesOf(alarm))['spare 2'] === 'sent');
   expect(await world.statesOf(alarm)).toEqual({
     'hook 1': 'refused',
     'spare 1': 'sent',
@@ -38,7 +38,7 @@ it('fails alarms over at once while the target fails, and tries it first with ea
   world.dispatcher.configure(withFallback(() => answer));
   const first = await world.commit(opening({ subject: 'a' }));
   await world.settled(first, 'exhausted');
-  await eventually(() => world.received.length === 2);
+  await until(() => world.received.length === 2);
   answer = SENT;
   await world.settled(await world.commit(opening({ subject: 'b' })), 'sent');
   expect(world.ordered()).toEqual(['hook ALARM', 'spare ALARM', 'hook ALARM']);
@@ -54,7 +54,7 @@ it('tries to the end to tell the end to a target that has got the alarm, also wh
   await world.settled(await world.commit(opening({ subject: 'other' })), 'refused');
   answer = RETRY;
   const end = await world.commit(closing(alarm));
-  await eventually(async () => (await world.stored(end)).attempts === 1);
+  await until(async () => (await world.stored(end)).attempts === 1);
   expect(await world.stored(end)).toMatchObject({ state: 'waiting' });
   answer = SENT;
   await world.clock.advance(6000);
@@ -67,7 +67,7 @@ it('gives a fallback that is notified anyhow nothing twice', async () => {
   const alarm = await world.commit(opening({ targets: ['hook', 'spare'] }));
   await world.settled(alarm, 'refused');
   await world.settled(await world.commit(closing(alarm)), 'skipped');
-  await eventually(() => world.ordered().filter(one => one.startsWith('spare')).length === 2);
+  await until(() => world.ordered().filter(one => one.startsWith('spare')).length === 2);
   await world.clock.advance(60_000);
   expect(world.ordered().filter(one => one.startsWith('spare'))).toEqual(['spare ALARM', 'spare OK']);
 });
@@ -89,13 +89,13 @@ it('sends no faster than the rate limit of its target, whatever is waiting', asy
     world.target('hook', () => SENT, 5, { pacing: new Rate('3/minute', 3, 60_000) }),
   ]);
   for (let count = 0; count < 7; count++) await world.commit(opening({ subject: `s${count}` }));
-  await eventually(() => world.received.length === 3);
+  await until(() => world.received.length === 3);
   await world.clock.advance(59_000);
   expect(world.received).toHaveLength(3);
   await world.clock.advance(2000);
-  await eventually(() => world.received.length === 6);
+  await until(() => world.received.length === 6);
   await world.clock.advance(60_000);
-  await eventually(() => world.received.length === 7);
+  await until(() => world.received.length === 7);
 });
 
 const everySecond = (count: number) => new Rate(`${count}/second`, count, 1000);
@@ -106,12 +106,12 @@ it('keeps one rate limit for all targets of one address, round-robin, whatever o
   world.dispatcher.configure([sharing('a', 'one'), sharing('b', 'one'), sharing('c', 'other')]);
   for (let count = 0; count < 2; count++)
     await world.commit(opening({ subject: `s${count}`, targets: ['a', 'b', 'c'] }));
-  await eventually(() => world.received.length === 2);
+  await until(() => world.received.length === 2);
   for (const received of [4, 5, 6]) {
     await world.clock.advance(999);
     expect(world.received.length).toBe(received - (received === 4 ? 2 : 1));
     await world.clock.advance(1);
-    await eventually(() => world.received.length === received);
+    await until(() => world.received.length === received);
   }
   const atOne = world.received.map(one => one.target).filter(id => id !== 'c');
   expect(atOne.toSorted()).toEqual(['a', 'a', 'b', 'b']);
@@ -122,11 +122,11 @@ it('lets a target go by its own rate limit once no other shares its address', as
   world.dispatcher.configure([quick, slow]);
   for (let count = 0; count < 3; count++)
     await world.commit(opening({ subject: `s${count}`, targets: ['a'] }));
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   await world.clock.advance(900);
   expect(world.received).toHaveLength(1);
   world.dispatcher.configure([quick, sharing('b', 'other')]);
-  await eventually(() => world.received.length === 3);
+  await until(() => world.received.length === 3);
 });
 
 it('keeps the bound of all targets together, and each target goes on beside those that hang', async () => {
@@ -135,7 +135,7 @@ it('keeps the bound of all targets together, and each target goes on beside thos
   world.dispatcher.configure([...hanging, world.target('hook', () => SENT, 5)]);
   for (let count = 0; count < 10; count++)
     await world.commit(opening({ subject: `s${count}`, targets: ['a', 'b', 'c', 'hook'] }));
-  await eventually(() => world.received.filter(one => one.target === 'hook').length === 10);
+  await until(() => world.received.filter(one => one.target === 'hook').length === 10);
   expect(world.received.filter(one => one.target !== 'hook')).toHaveLength(5);
   const stopping = world.dispatcher.stop();
   await world.clock.advance(10_000);
@@ -181,14 +181,14 @@ it('leaves alone an alarm whose target has got the end since', async () => {
 it('tries what waits for its time at once when it is put back, and then by the schedule from its beginning', async () => {
   world.dispatcher.configure([world.target('hook', () => RETRY)]);
   const made = await world.commit(opening());
-  await eventually(async () => (await world.stored(made)).attempts === 1);
+  await until(async () => (await world.stored(made)).attempts === 1);
   await world.clock.advance(6000);
-  await eventually(async () => (await world.stored(made)).attempts === 2);
+  await until(async () => (await world.stored(made)).attempts === 2);
   await retry(made);
-  await eventually(async () => (await world.stored(made)).attempts === 3);
+  await until(async () => (await world.stored(made)).attempts === 3);
   expect((await world.stored(made)).state).toBe('waiting');
   await world.clock.advance(6000);
-  await eventually(async () => (await world.stored(made)).attempts === 4);
+  await until(async () => (await world.stored(made)).attempts === 4);
   await world.clock.advance(36_001);
   await world.settled(made, 'exhausted');
   expect(await world.stored(made)).toMatchObject({ attempts: 5 });
@@ -207,7 +207,7 @@ it.each<[string, Outcome]>([
     world.dispatcher.configure([world.target('hook', () => (world.received.length === 1 ? first : SENT))]);
     const alarm = await world.commit(opening());
     const end = await world.commit(closing(alarm));
-    await eventually(() => world.received.length === 1);
+    await until(() => world.received.length === 1);
     expect(await retry(alarm)).toBe(1);
     release(outcome);
     await world.settled(end, 'sent');
@@ -223,7 +223,7 @@ it('does not send again what is requeued while an attempt is in flight that arri
   });
   world.dispatcher.configure([world.target('hook', () => (world.received.length === 1 ? first : SENT))]);
   const alarm = await world.commit(opening());
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   await retry(alarm);
   release(SENT);
   await world.settled(await world.commit(closing(alarm)), 'sent');
@@ -238,7 +238,7 @@ it('sends a removed target only the end of what it was notified of, and keeps th
   await world.settled(alarm, 'sent');
   answer = RETRY;
   const untold = await world.commit(opening({ subject: 'untold' }));
-  await eventually(async () => (await world.stored(untold)).attempts === 1);
+  await until(async () => (await world.stored(untold)).attempts === 1);
   answer = SENT;
   world.dispatcher.configure([], [hook]);
   await world.settled(await world.commit(closing(alarm)), 'sent');
@@ -256,7 +256,7 @@ it('sends a removed target the end of what it takes a moment after its removal',
   const hook = world.target('hook', () => (world.received.length === 1 ? first : SENT));
   world.dispatcher.configure([hook]);
   const alarm = await world.commit(opening());
-  await eventually(() => world.received.length === 1);
+  await until(() => world.received.length === 1);
   world.dispatcher.configure([], [hook]);
   const end = await world.commit(closing(alarm));
   // Whatever was to be read of it has been by then.
@@ -291,9 +291,9 @@ it('waits as the target says instead of by the schedule', async () => {
     [2000, 3],
     [4000, 4],
   ] as const) {
-    await eventually(async () => (await world.stored(made)).attempts === count - 1);
+    await until(async () => (await world.stored(made)).attempts === count - 1);
     await world.clock.advance(ms);
-    await eventually(() => world.received.length === count);
+    await until(() => world.received.length === count);
   }
   await world.settled(made, 'sent');
 });
@@ -307,7 +307,7 @@ it.each([0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1])(
     world.dispatcher.configure([world.target('hook', () => (world.received.length < 6 ? RETRY : SENT))]);
     const made = await world.commit(opening());
     for (let attempts = 1; attempts <= 5; attempts++) {
-      await eventually(async () => (await world.stored(made)).attempts >= attempts);
+      await until(async () => (await world.stored(made)).attempts >= attempts);
       await world.clock.advance(1500);
     }
     await world.settled(made, 'sent');

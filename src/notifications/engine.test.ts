@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
-import { eventually } from '../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
+import { until } from '../../test/helpers/until.ts';
 import { createResultBus, type ResultBus } from '../delivery/results.ts';
 import type { HeadgateEvent } from '../events/event.ts';
 import { AppError } from '../lib/errors.ts';
@@ -371,7 +371,7 @@ it('keeps one row of the bulletin for a notification, counting what else is open
   await pass(61);
   const messages = async () =>
     (await store.storage.in('default').messages.list({ offset: 0, limit: 10 })).rows;
-  await eventually(async () => (await messages()).length === 1);
+  await until(async () => (await messages()).length === 1);
   expect((await messages())[0]).toMatchObject({
     id: 'silent',
     severity: 'warn',

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { until } from './until.ts';
+import { until } from '../helpers/until.ts';
 
 export const BIN = join(import.meta.dirname, '../../dist/main.js');
 const READY = /^headgate ready on (https?:\/\/\S+)$/m;

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
+import { until } from '../helpers/until.ts';
 import { type Running, run } from './bin.ts';
-import { until } from './until.ts';
 
 const PATIENCE_MS = 5000;
 

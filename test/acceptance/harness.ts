@@ -7,10 +7,10 @@ import { type Files, writeConfiguration } from './files.ts';
 import { type MetricsPage, openMetricsPage } from './metrics-page.ts';
 import { openSink, type Sink } from './sink.ts';
 
+export { until } from '../helpers/until.ts';
 export { ADMIN_PASSWORD, headgate } from './bin.ts';
 export { logIn } from './client.ts';
 export { noData, writeConfiguration, writeFileText } from './files.ts';
-export { until } from './until.ts';
 
 /** Real windows and real processes take seconds. */
 export interface Folders {

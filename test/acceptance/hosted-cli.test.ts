@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../helpers/eventually.ts';
 import { ask, hostedInstallation } from '../helpers/hosted.ts';
 import { AUDIENCE } from '../helpers/tenants.ts';
+import { until } from '../helpers/until.ts';
 import { headgate, temporaryFolder } from './harness.ts';
 
 const PASSWORD = 'forty-two purple elephants';
@@ -272,7 +272,7 @@ describe('headgate org workspaces', () => {
       const host = `test-acme.localhost:${port}`;
       return (await ask(`http://127.0.0.1:${port}/api/v1/system/inputs`, { host })).status;
     };
-    await eventually(async () => (await reached()) === 401);
+    await until(async () => (await reached()) === 401);
     const changed = await json('org', 'workspaces', 'update', 'test', '--description', 'for trials');
     expect(changed).toMatchObject({ alias: 'Trial', description: 'for trials' });
     expect((await run(['org', 'workspaces', 'list'])).stdout).toMatch(
@@ -284,7 +284,7 @@ describe('headgate org workspaces', () => {
     expect((await run(['org', 'workspaces', 'create', 'x'])).stderr).toContain('4 to 41');
     expect((await run(['org', 'workspaces', 'delete', 'test'])).code).toBe(2);
     expect((await json('org', 'workspaces', 'delete', 'test', '--yes')).alias).toBe('Trial');
-    await eventually(async () => (await reached()) === 404);
+    await until(async () => (await reached()) === 404);
     expect((await run(['org', 'workspaces', 'get', 'test'])).stderr).toContain("workspace 'test' not found");
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { eventually } from '../helpers/eventually.ts';
 import { ask, type HostedCall, METRICS_TOKEN, twoOrganizations } from '../helpers/hosted.ts';
+import { until } from '../helpers/until.ts';
 import { sink, stop, webhook } from './harness.ts';
 import { alarm, keys, monitors, POSTING } from './posting.ts';
 
@@ -96,16 +96,16 @@ it('lets deliveries over the quota of a workspace wait, says so, loses none, and
     ]);
   const many = keys(8);
   expect((await push(installed, 'acme', 'events', many.map(alarm))).status).toBe(200);
-  await eventually(() => ours.events().length === 3);
+  await until(() => ours.events().length === 3);
   const heldBecause = async (workspace: typeof acme): Promise<string | undefined> =>
     (await workspace('/notification-targets/hook')).body.items[0].status.heldBecause;
-  await eventually(async () => (await heldBecause(acme)) !== undefined);
+  await until(async () => (await heldBecause(acme)) !== undefined);
   expect(await heldBecause(acme)).toBe(
     'the workspace has begun the 3 deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask the operator of this service for more',
   );
 
   expect((await push(installed, 'corp', 'events', keys(2).map(alarm))).status).toBe(200);
-  await eventually(() => theirs.events().length === 2);
+  await until(() => theirs.events().length === 2);
   expect(await heldBecause(corp)).toBeUndefined();
   expect(ours.events()).toHaveLength(3);
 
@@ -121,7 +121,7 @@ it('lets deliveries over the quota of a workspace wait, says so, loses none, and
   for (const arrived of [6, 8]) {
     await stop(served);
     served = await installed.serve();
-    await eventually(() => ours.events().length >= arrived);
+    await until(() => ours.events().length >= arrived);
   }
   expect(new Set(ours.events().map(({ _raw }) => _raw)).size).toBe(many.length);
 });

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually } from '../helpers/eventually.ts';
 import { ask, type Credential, type HostedAnswer, hostedInstallation } from '../helpers/hosted.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
+import { until } from '../helpers/until.ts';
 import type { Served } from './bin.ts';
 
 const ORGANIZATION = 'acme';
@@ -43,7 +43,7 @@ async function twoProcesses() {
   const second = await serve(0);
   const { owner, robot } = await tokens();
   for (const served of [first, second])
-    await eventually(async () => (await use(served, robot, '/system/inputs')).status === 200, 'an answer');
+    await until(async () => (await use(served, robot, '/system/inputs')).status === 200, 'an answer');
   return {
     ...{ ...hosted, first, second, owner, robot },
     /** Ends every connection of the second process to the store, so that it hears nothing from there. */
@@ -101,7 +101,7 @@ it('lets nobody in with a disabled program where a process was killed at once, o
   while (sent.length < 20) sent.push(await sentTo(second, { port, token: robot }));
   second.signal('SIGCONT');
   const statuses = await Promise.all(sent.map(status => status()));
-  await eventually(async () => {
+  await until(async () => {
     const { status } = await use(second, robot);
     statuses.push(status);
     return status === 401;
@@ -129,7 +129,7 @@ it('answers no request that began after a program was said to be disabled', asyn
   // One of the two does not lead, and sends on what is of pipelines.
   await Promise.all([
     ...[first, second].flatMap(served => [askOn(served, '/auth/me'), askOn(served, '/system/inputs')]),
-    eventually(() => asked.length > 100, 'a hundred answers')
+    until(() => asked.length > 100, 'a hundred answers')
       .then(() => disable(owner))
       .finally(() => {
         answered = performance.now();

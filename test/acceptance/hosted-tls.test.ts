@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { certificateAuthority } from '../helpers/certificates.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { type Credential, freePort } from '../helpers/hosted.ts';
 import { ask, trusting } from '../helpers/https.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
 import { AUDIENCE } from '../helpers/tenants.ts';
 import { tokenRequest } from '../helpers/token-calls.ts';
+import { until } from '../helpers/until.ts';
 import { headgate, installation, serve } from './harness.ts';
 
 const ORGANIZATIONS = ['acme', 'corp'];
@@ -53,7 +53,7 @@ it('lets processes answer for each other over TLS, each request for the workspac
     }),
   );
   const pairs = processes.flatMap(({ url }) => callers.map(call => () => call(url)));
-  for (const call of pairs) await eventually(async () => (await call()) === 200, 'an answer');
+  for (const call of pairs) await until(async () => (await call()) === 200, 'an answer');
   const all = Array.from({ length: 10 }, () => pairs).flat();
   const statuses = await Promise.all(all.map(call => call()));
   expect(statuses.filter(status => status !== 200)).toEqual([]);

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually } from '../helpers/eventually.ts';
 import { ask, type HostedCall, hostedInstallation, twoOrganizations } from '../helpers/hosted.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
+import { until } from '../helpers/until.ts';
 
 const PASSWORD = 'forty-two purple elephants';
 
@@ -100,9 +100,9 @@ it('lets members sign in, choose a password, manage their organization and nobod
 
   const made = await plane('acme', '/workspaces', { token, method: 'POST', body: { workspaceId: 'test' } });
   expect(made).toMatchObject({ status: 201, body: { leaderFQDN: 'test-acme.localhost', state: 'Active' } });
-  await eventually(async () => (await api('test-acme', '/system/inputs', { token })).status === 200);
+  await until(async () => (await api('test-acme', '/system/inputs', { token })).status === 200);
   expect((await plane('acme', '/workspaces/test', { token, method: 'DELETE' })).status).toBe(204);
-  await eventually(async () => (await api('test-acme', '/system/inputs', { token })).status === 404);
+  await until(async () => (await api('test-acme', '/system/inputs', { token })).status === 404);
 });
 
 it('signs a browser in to the page of a workspace by way of the login service', async () => {
@@ -198,7 +198,7 @@ it('serves the same workspaces from two processes on PostgreSQL, and ends a toke
   expect((await api(other, '/notification-targets', { token, method: 'POST', body: target })).status).toBe(
     200,
   );
-  await eventually(async () => (await api(first, '/notification-targets', { token })).body.count === 1);
+  await until(async () => (await api(first, '/notification-targets', { token })).body.count === 1);
 
   const disabled = await ask(`${login.url}/v1/organizations/acme/api-credentials/${ci.clientId}`, {
     method: 'PATCH',

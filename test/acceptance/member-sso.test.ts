@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { type HandBrowser, handBrowser } from '../helpers/browser-by-hand.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { ask, type HostedCall, hostedInstallation } from '../helpers/hosted.ts';
 import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { createPostgresDatabase } from '../helpers/postgres.ts';
+import { until } from '../helpers/until.ts';
 
 const ANN = { email: 'ann@acme.example', email_verified: true };
 const OWN = { 'sec-fetch-site': 'same-origin' };
@@ -130,7 +130,7 @@ it('says at the start which secret is missing, and that the provider does not an
   await installed.cliWith(CLIENT.client_secret, 'secrets', 'set', 'sso');
   for (const start of [installed.serveLogin, installed.serve]) {
     const served = await start();
-    await eventually(() => served.stderr().includes('the identity provider cannot be used'));
+    await until(() => served.stderr().includes('the identity provider cannot be used'));
     await served.kill();
   }
 });

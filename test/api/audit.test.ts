@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { addedUser, GOOD_PASSWORD, loginAt } from '../helpers/users.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { jsonCaller } from './json.ts';
@@ -63,7 +63,7 @@ it('has what was refused: changes, missing permissions, logins and tokens', asyn
   await asAdmin('DELETE', '/system/users/admin');
   await loginAt(server, 'admin', 'not it');
   await server.call('GET', '/api/v1/notifications', { headers: [] });
-  await eventually(async () => {
+  await until(async () => {
     const kinds = (await entries('result=refused&limit=100')).map(
       ({ actor, action, reason }: Record<string, string>) => `${actor} ${action} ${reason}`,
     );
@@ -74,7 +74,7 @@ it('has what was refused: changes, missing permissions, logins and tokens', asyn
       'admin auth.login failed',
     ].every(kind => kinds.includes(kind));
   }, 'the refusals in the audit');
-  await eventually(
+  await until(
     async () => (await entries('action=auth.token&limit=1')).length === 1,
     'the refused token in the audit',
   );
@@ -86,15 +86,15 @@ it('has what somebody did to the files themselves, taken over or refused, and no
   const before = readFileSync(file, 'utf8');
   const edited = (result: string) => entries(`action=files.edit&actor=file&result=${result}`);
   writeFileSync(file, `# ${SECRET}\n${before}`);
-  await eventually(async () => (await edited('ok')).length === 1, 'the edit in the audit');
+  await until(async () => (await edited('ok')).length === 1, 'the edit in the audit');
   expect(await edited('ok')).toMatchObject([
     { target: 'notifications.yml', reason: 'accepted', address: 'local' },
   ]);
   writeFileSync(file, `${SECRET}: 1\nnothing_like_this: 2\n`);
-  await eventually(async () => (await edited('refused')).length === 1, 'the refused edit in the audit');
+  await until(async () => (await edited('refused')).length === 1, 'the refused edit in the audit');
   expect(await edited('refused')).toMatchObject([{ target: 'notifications.yml', reason: '2 problems' }]);
   writeFileSync(file, before);
-  await eventually(async () => (await edited('ok')).length === 2, 'the mended file in the audit');
+  await until(async () => (await edited('ok')).length === 2, 'the mended file in the audit');
   expect((await asAdmin('GET', '/audit')).text).not.toContain(SECRET);
 });
 
@@ -116,7 +116,7 @@ it('does not have what anybody reads', async () => {
 
 it('holds no password, secret or token, nor a name that nobody has', async () => {
   await loginAt(server, 'my-password-in-the-wrong-field', 'x');
-  await eventually(
+  await until(
     async () => (await entries('action=auth.login&actor=&result=refused&limit=1')).length === 1,
     'the refused login in the audit',
   );

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 
 let server: ApiServer;
@@ -35,7 +35,7 @@ it.each([
   ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
 ])('refuses %s in the form of all refusals', async (_, text, status) => {
   const { answer } = talk(text);
-  await eventually(() => answer().includes('}'));
+  await until(() => answer().includes('}'));
   expect(answer()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   const body = JSON.parse(answer().split('\r\n\r\n')[1] ?? '');
   expect(body).toMatchObject({ status: 'error', code: 'invalid-request' });
@@ -47,7 +47,7 @@ it('answers on open connections that it is shutting down, and lets no half reque
     'POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n';
   const kept = talk(login);
   const half = talk(`${login}{`);
-  await eventually(() => sockets.every(socket => !socket.pending && socket.bytesWritten > 0));
+  await until(() => sockets.every(socket => !socket.pending && socket.bytesWritten > 0));
   await server.call('GET', '/api/v1/health');
   const begun = performance.now();
   const stopping = server.stop();

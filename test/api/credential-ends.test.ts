@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../helpers/clock.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { startHostedApp } from '../helpers/hosted-app.ts';
+import { until } from '../helpers/until.ts';
 
 const DAY = 86_400_000;
 const POST = { method: 'POST' };
@@ -29,7 +29,7 @@ afterEach(() => hosted.stop());
 
 /** While time goes on. */
 const inTime = (check: () => Promise<boolean>) =>
-  eventually(async () => {
+  until(async () => {
     await clock.advance(5000);
     return check();
   });

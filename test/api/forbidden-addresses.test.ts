@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractServer } from '../helpers/contract-server.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { jsonCaller } from './json.ts';
 
@@ -173,14 +173,14 @@ it('connects to no private address although a name that was saved leads there', 
     ] as const;
     const event = JSON.stringify({ condition: 'monitor-alerts', key: 'cpu', state: 'ALARM' });
     expect((await server.call('POST', '/ingest/events', { headers, body: event })).status).toBe(200);
-    await eventually(async () => {
+    await until(async () => {
       const { body } = await call('GET', '/deliveries?state=refused');
       return body.items.length === targets.length;
     }, 'the end of each delivery');
     for (const { lastError } of (await call('GET', '/deliveries?state=refused')).body.items)
       expect(lastError).toEqual(refusal);
 
-    await eventually(async () => {
+    await until(async () => {
       const { body } = await call('GET', '/system/engines');
       return body.items[0].state === 'unreachable';
     }, 'the page that cannot be read');
@@ -214,7 +214,7 @@ it('follows no redirect to an address that a target may not have, nor to any oth
       expect([id, body.items[0]]).toMatchObject([id, { success: false, verdict: 'refused' }]);
       expect(outside.received.some(one => one.method === 'POST')).toBe(true);
     }
-    await eventually(
+    await until(
       async () => (await call('GET', '/system/engines')).body.items[0].state === 'unreachable',
       'the page that is elsewhere',
     );

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { sink, webhook } from '../acceptance/harness.ts';
-import { until } from '../acceptance/until.ts';
 import { startHostedApp } from '../helpers/hosted-app.ts';
+import { until } from '../helpers/until.ts';
 
 const TOKEN = 'token-of-the-metrics';
 const PUSH_TOKEN = 'token-of-a-pipeline';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { startHostedApp } from '../helpers/hosted-app.ts';
+import { until } from '../helpers/until.ts';
 
 const YEARS_MS = 3 * 365 * 86_400_000;
 
@@ -19,7 +19,7 @@ it('keeps the audit of an organization no longer than retention says', async () 
       const { body } = await hosted.plane('acme', '/audit?limit=100');
       return body.items.map((entry: { action: string }) => entry.action);
     };
-    await eventually(async () => !(await actions()).includes('credentials.create'));
+    await until(async () => !(await actions()).includes('credentials.create'));
     expect(await actions()).toContain('tokens.issue');
   } finally {
     await hosted.stop();

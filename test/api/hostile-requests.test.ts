@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { API_PREFIX, servedRoutes } from '../../src/api/v1/index.ts';
 import { noData } from '../acceptance/files.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 
 let server: ApiServer;
@@ -73,7 +73,7 @@ describe('requests that two readers could see differently', () => {
     ['a NUL in a header', ['GET /api/v1/health HTTP/1.1', 'host: x', 'x-a: b\0c', '', SECOND]],
   ])('are refused and end the connection: %s', async (_, lines) => {
     const { answer, isClosed } = talk(lines.join('\r\n'));
-    await eventually(isClosed, 'the end of the connection');
+    await until(isClosed, 'the end of the connection');
     expect(statusesIn(answer())).toEqual([400]);
   });
 });
@@ -86,7 +86,7 @@ describe('an Authorization header of', () => {
     const { answer, isClosed } = talk(
       `GET /api/v1/notifications HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${'a'.repeat(length)}\r\n\r\n${SECOND}`,
     );
-    await eventually(() => isClosed() || answer().includes('"healthy"'), 'the answer');
+    await until(() => isClosed() || answer().includes('"healthy"'), 'the answer');
     expect(statusesIn(answer())).toEqual(status === 431 ? [431] : [401, 200]);
     expect((await server.call('GET', '/api/v1/notifications')).status).toBe(200);
   });
@@ -124,7 +124,7 @@ describe('a body', () => {
       [LOGIN, 'host: x', TYPE, 'transfer-encoding: chunked', '', ''].join('\r\n'),
     );
     const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;
-    await eventually(() => {
+    await until(() => {
       if (!isClosed() && socket.writableLength === 0) socket.write(chunk);
       return isClosed();
     }, 'the end of the connection');

@@ -4,8 +4,8 @@ import { connect } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type Authority, certificateAuthority } from '../helpers/certificates.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { type HostedApp, startHostedApp } from '../helpers/hosted-app.ts';
+import { until } from '../helpers/until.ts';
 
 /** A hosted installation with the workspaces main-acme and main-corp. */
 async function hosted(api: object = {}): Promise<HostedApp> {
@@ -25,7 +25,7 @@ async function statusesOver(socket: Socket, heads: readonly (readonly string[])[
   onTestFinished(() => void socket.destroy());
   for (const [index, head] of heads.entries()) {
     socket.write([...head, '', ''].join('\r\n'));
-    await eventually(() => statuses().length > index || socket.closed, 'the answer');
+    await until(() => statuses().length > index || socket.closed, 'the answer');
   }
   return statuses();
 }

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { addedUser, callerWith, loginAt } from '../helpers/users.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { jsonCaller } from './json.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
     settings: { api: { loginRateLimit: '1000/second' }, auth: { signingAlgorithm: 'RS256' } },
   });
   asAdmin = jsonCaller(server);
-  await eventually(async () => (await keys()).length === 2, 'the next key');
+  await until(async () => (await keys()).length === 2, 'the next key');
 });
 afterAll(() => server.stop());
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { addedUser, callerWith, GOOD_PASSWORD, loginAt } from '../helpers/users.ts';
 import { type ApiServer, type CallOptions, JSON_BODY, startApiServer } from './api-server.ts';
 import { documented, exampleOf } from './document.ts';
@@ -117,7 +117,7 @@ it('a life of users, passwords, tokens and browsers, right and wrong', async () 
 it('leaves no password and no token in anything that can be read afterwards', async () => {
   const entries = async () =>
     (await jsonCaller(server)('GET', '/audit?action=auth.login&result=refused')).body.items.length;
-  await eventually(async () => (await entries()) > 0, 'the refusals in the audit');
+  await until(async () => (await entries()) > 0, 'the refusals in the audit');
   for (const operation of documented.filter(({ method }) => method === 'GET')) {
     const { path, query } = exampleOf(operation);
     await ask('GET', `${path}?${query}`);

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { addedUser } from '../helpers/users.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 import { jsonCaller } from './json.ts';
@@ -102,7 +102,7 @@ it.each(['/api/v1/health', '/metrics'])('always answers %s', async path => {
 
 it('takes up another limit without a restart, and 0 as none', async () => {
   const at = await start(20);
-  await eventually(async () => {
+  await until(async () => {
     const answer = await jsonCaller(at)('PATCH', '/system/settings/conf', {
       api: { rateLimit: { perSecond: 0 } },
     });
@@ -124,7 +124,7 @@ it('has refused tokens of pipelines and streams that may not be heard in the aud
   expect(answer.status).toBe(401);
   const entries = async (action: string) =>
     (await jsonCaller(at)('GET', `/audit?action=${action}&result=refused`)).body.items;
-  await eventually(
+  await until(
     async () =>
       (await Promise.all(['events.stream', 'auth.token', 'ingest.token'].map(entries))).every(
         list => list.length === 1,

@@ -2,9 +2,9 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { LoginService } from '../../src/app/deployments/login-service.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { AUDIENCE, ISSUER, OWNER, openTenants, type Tenants } from '../helpers/tenants.ts';
 import { basic, errorOf, FORM_TYPE, poster, tokenRequest } from '../helpers/token-calls.ts';
+import { until } from '../helpers/until.ts';
 
 let tenants: Tenants;
 let service: LoginService;
@@ -132,12 +132,12 @@ describe('a token', () => {
     const audited = () => tenants.storage.in('@acme').audit.list({}, { offset: 0, limit: 100 });
     const ofClient = async () =>
       (await audited()).rows.filter(row => [row.target, row.actor].includes(client.clientId));
-    await eventually(async () => (await ofClient()).length === 2, 'both entries');
+    await until(async () => (await ofClient()).length === 2, 'both entries');
     expect(await ofClient()).toMatchObject([
       { action: 'tokens.issue', result: 'refused', reason: 'wrong secret' },
       { action: 'tokens.issue', result: 'ok', actor: client.name },
     ]);
-    await eventually(async () => {
+    await until(async () => {
       const used = await tenants.storage.credentials.get(client.clientId);
       return used?.last_used_at === tenants.clock.now() - 60_000;
     });

@@ -4,10 +4,10 @@ import type { OrganizationActor } from '../../src/auth/actor.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createHttpClient, type HttpClient } from '../../src/lib/http/client.ts';
 import { type HandBrowser, handBrowser } from '../helpers/browser-by-hand.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { freePort } from '../helpers/hosted.ts';
 import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { openTenants, type Tenants } from '../helpers/tenants.ts';
+import { until } from '../helpers/until.ts';
 
 const ANN = { email: 'ann@acme.example', email_verified: true };
 const OWNER: OrganizationActor = {
@@ -152,7 +152,7 @@ it.each([
   expect(await session(browser)).toMatchObject({ signedIn: false });
   expect(await users()).toBe(before);
   expect(await tenants.storage.users.byId(ann)).toMatchObject({ issuer: null, subject: null });
-  await eventually(async () => (await audited('default')).length > 0, 'the entry');
+  await until(async () => (await audited('default')).length > 0, 'the entry');
   expect(await audited('default')).toMatchObject([{ action: 'auth.sso', result: 'refused', reason }]);
 });
 
@@ -161,7 +161,7 @@ it('refuses another account with the address of a member who is bound, until the
   await come('s-1');
   expect(await come('s-2')).toBe('/sign-in?sso=other-account');
   const refused = async () => (await audited('@acme')).filter(({ result }) => result === 'refused');
-  await eventually(async () => (await refused()).length > 0, 'the entry');
+  await until(async () => (await refused()).length > 0, 'the entry');
   expect(await refused()).toMatchObject([
     { action: 'auth.sso', target: ann, reason: 'other-account', address: '127.0.0.1' },
   ]);

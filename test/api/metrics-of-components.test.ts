@@ -10,7 +10,7 @@ import { login } from '../acceptance/client.ts';
 import { writeConfiguration, writeFileText } from '../acceptance/files.ts';
 import { type TestClock, testClock } from '../helpers/clock.ts';
 import { countingIds } from '../helpers/counting-ids.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 
 const TOKEN = 'token-of-the-engine';
 const BEGIN = Date.UTC(2026, 0, 1);
@@ -100,7 +100,7 @@ const pointsOf = async (facts: object = {}) => (await query(facts)).body.items.m
 /** The disk is real. */
 async function recordedIn(minute: number): Promise<void> {
   const points = z.array(z.array(z.tuple([z.number(), z.number().nullable()])));
-  await eventually(async () => {
+  await until(async () => {
     const [of = []] = points.parse(await pointsOf());
     return (of[minute]?.[1] ?? null) !== null;
   }, `minute ${minute}`);

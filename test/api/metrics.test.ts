@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sink, webhook } from '../acceptance/harness.ts';
-import { until } from '../acceptance/until.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 
 const TOKEN = 'token-of-the-metrics';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { LoginService } from '../../src/app/deployments/login-service.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { OWNER, openTenants, type Tenants } from '../helpers/tenants.ts';
 import { poster, tokenRequest } from '../helpers/token-calls.ts';
+import { until } from '../helpers/until.ts';
 
 const entry = z.object({
   id: z.string(),
@@ -113,14 +113,14 @@ it('tells what was refused, and why', async () => {
     { actor: admin.name, action: 'credentials.remove', target: owner.clientId, reason: 'forbidden' },
     { actor: user.clientId, action: 'tokens.issue', reason: 'wrong secret' },
   ];
-  await eventually(async () => (await entries('?result=refused')).length === 3, 'the refusals');
+  await until(async () => (await entries('?result=refused')).length === 3, 'the refusals');
   expect(await entries('?result=refused')).toMatchObject(refused);
 });
 
 it('is of no use to a user of the organization, which stands in it', async () => {
   const answer = await plane(user, 'acme/audit');
   expect(answer).toMatchObject({ status: 403, body: { statusCode: 403, message: expect.any(String) } });
-  await eventually(async () => (await entries(`?actor=${user.name}&result=refused`)).length === 1);
+  await until(async () => (await entries(`?actor=${user.name}&result=refused`)).length === 1);
   expect(await entries(`?actor=${user.name}&result=refused`)).toMatchObject([
     { action: 'audit.list', reason: 'forbidden' },
   ]);

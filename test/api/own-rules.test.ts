@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { writeFileText } from '../acceptance/files.ts';
 import { listenLocally } from '../acceptance/listen-locally.ts';
-import { until } from '../acceptance/until.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 
 /** A page of OpenMetrics with what that brings: `_total`, `_created`, exemplars, and an end that may be missing. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../client/src/index.ts';
-import { eventually } from '../helpers/eventually.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
 const OWN = 'token-of-the-custom-pipeline';
@@ -53,7 +53,7 @@ it('answers how many it took when the incident, the message and the delivery are
     { notification: 'failed_logins', subject: 'logins/web1', text: 'Search logins/web1: 3 failed logins' },
   ]);
   expect(await items('/system/messages')).toMatchObject([{ id: 'failed_logins' }]);
-  await eventually(async () => (await items('/deliveries?state=sent')).length === 1, 'the delivery');
+  await until(async () => (await items('/deliveries?state=sent')).length === 1, 'the delivery');
   expect(await post([event, { ...event, state: 'OK', id: 'run-2' }])).toEqual({ http: 200, accepted: 2 });
   expect(await items('/incidents?state=open')).toEqual([]);
 });

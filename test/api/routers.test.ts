@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { contractServer } from '../helpers/contract-server.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { pagerDutyServer } from '../helpers/pager-duty.ts';
 import { slackServer } from '../helpers/slack.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 import { jsonCaller } from './json.ts';
 
@@ -91,12 +91,12 @@ const deliveries = async () => (await call('GET', '/deliveries')).body.items;
 
 it('sends an event where its rules lead, and the router itself gets no delivery', async () => {
   await post('cpu', 'ALARM', 'shop');
-  await eventually(() => slack.received.length === 1 && pager.received.length === 1, 'both targets');
+  await until(() => slack.received.length === 1 && pager.received.length === 1, 'both targets');
   expect(ofPager()).toEqual(['trigger']);
   const { payload } = JSON.parse(pager.received[0]?.body ?? '{}');
   expect(payload).toMatchObject({ severity: 'critical', custom_details: { owner: 'team shop' } });
   await post('disk', 'ALARM', 'stock');
-  await eventually(() => hook.received.length === 1, 'the last route');
+  await until(() => hook.received.length === 1, 'the last route');
   expect((await deliveries()).map(({ target }: { target: string }) => target).toSorted()).toEqual([
     'chat',
     'hook',
@@ -108,7 +108,7 @@ it('sends the end to whoever got the beginning, whatever the rules say by then',
   const routes = [{ filter: 'true', output: 'hook' }];
   expect((await call('PATCH', '/notification-targets/by_team', { routes })).status).toBe(200);
   await post('cpu', 'OK', 'shop');
-  await eventually(() => slack.received.length === 2 && pager.received.length === 2, 'both targets');
+  await until(() => slack.received.length === 2 && pager.received.length === 2, 'both targets');
   expect(ofPager()).toEqual(['trigger', 'resolve']);
   expect(pager.open.size).toBe(0);
   expect(slack.received[1]?.body).toContain('🟢');
@@ -126,7 +126,7 @@ it('posts what comes at once to Slack in few messages, at its pace', async () =>
   }));
   for (const event of events) await take(event);
   const posted = () => slack.received.slice(before).map(({ body }) => body);
-  await eventually(
+  await until(
     () => places.every(place => posted().some(body => body.includes(`in ${place}`))),
     'every alarm in the channel',
   );
@@ -147,11 +147,11 @@ it('loses nothing to a limit: the alarm comes when Slack takes it, and then its 
   limited = 1;
   const event = { condition: 'search', key: 'logins/limited', fields: { place: 'the limit' } };
   await take({ ...event, state: 'ALARM' });
-  await eventually(() => slack.received.length > before, 'the refused alarm');
+  await until(() => slack.received.length > before, 'the refused alarm');
   await take({ ...event, state: 'OK' });
   const posted = () => slack.received.slice(before + 1).map(({ body }) => body);
   const isEnd = (body: string): boolean => body.includes('🟢 Search logins/limited');
-  await eventually(() => posted().some(isEnd), 'the end');
+  await until(() => posted().some(isEnd), 'the end');
   const alarmed = posted().findIndex(body => body.includes('in the limit'));
   expect(alarmed).toBeGreaterThanOrEqual(0);
   expect(posted().findIndex(isEnd)).toBeGreaterThan(alarmed);

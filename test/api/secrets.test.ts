@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
 import { noData } from '../acceptance/files.ts';
 import { listenLocally } from '../acceptance/listen-locally.ts';
-import { until } from '../acceptance/until.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
 const SECRETS = {

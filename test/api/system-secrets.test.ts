@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod';
 import { noData } from '../acceptance/files.ts';
 import { listenLocally } from '../acceptance/listen-locally.ts';
-import { until } from '../acceptance/until.ts';
+import { until } from '../helpers/until.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
 const PATH = '/api/v1/system/secrets';

@@ -5,11 +5,11 @@ import type { Operation } from '../../src/api/operation.ts';
 import { servedRoutes } from '../../src/api/v1/index.ts';
 import { streamOperation } from '../../src/api/v1/stream.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { ask, type HostedAnswer, type HostedCall } from '../helpers/hosted.ts';
 import { type HostedApp, startHostedApp } from '../helpers/hosted-app.ts';
 import { nounOf, pathOf, placesIn, strangeTo, told, toldBut } from '../helpers/naming.ts';
 import { apiOf, GROUP, MARK, makeThings, type Things } from '../helpers/tenant-things.ts';
+import { until } from '../helpers/until.ts';
 
 /** The workspace whose things are asked for, one beside it in the organization, and those of strangers. */
 const OURS = `${MARK}main-${MARK}org`;
@@ -254,9 +254,9 @@ it('tells nobody else what changes at a tenant', async () => {
   const [atOurs, atTheirs] = [await hear(OURS, ours), await hear(THEIRS, theirs)];
   const note = (id: string): HostedCall => ({ method: 'POST', body: { id, text: 'heard' } });
   await apiOf(app, OURS, ours)('/system/messages', note(`${MARK}_heard`));
-  await eventually(() => atOurs().includes(`${MARK}_heard`), 'the hint to us');
+  await until(() => atOurs().includes(`${MARK}_heard`), 'the hint to us');
   await apiOf(app, THEIRS, theirs)('/system/messages', note('heard_too'));
-  await eventually(() => atTheirs().includes('heard_too'), 'the hint to them');
+  await until(() => atTheirs().includes('heard_too'), 'the hint to them');
   expect(tellingIn(atTheirs())).toEqual([]);
   expect(atOurs()).not.toContain('heard_too');
 });
@@ -290,7 +290,7 @@ it('knows nobody of another organization or of another workspace, whatever is as
   });
   const beside = await app.tokenFor(made.body);
   const own = apiOf(app, `${BESIDE}-${MARK}org`, beside);
-  await eventually(async () => (await own('/auth/me')).status === 200, 'the workspace beside ours');
+  await until(async () => (await own('/auth/me')).status === 200, 'the workspace beside ours');
   const before = await ourState();
   const nowhere = 'nowhere-nobodys';
   for (const [row, call] of everyRequest())

@@ -11,8 +11,8 @@ import { monotonicIds } from '../../src/lib/ids.ts';
 import type { Logger } from '../../src/lib/logger.ts';
 import { writeConfiguration } from '../acceptance/files.ts';
 import { certificateAuthority, type Pair } from '../helpers/certificates.ts';
-import { eventually } from '../helpers/eventually.ts';
 import { type AskOptions, ask, showing, trusting } from '../helpers/https.ts';
+import { until } from '../helpers/until.ts';
 
 /** The product in this process, with a certificate in `tls/` behind a link, as volumes are mounted. */
 async function served(pair: Pair, tls: object = {}) {
@@ -127,13 +127,13 @@ it('takes up a new certificate under load, without a connection that is dropped'
       );
   }
   const loads = [...Array(4)].map(() => load({ agent: kept })).concat(load(trusting(authority)));
-  await eventually(() => answered > 20, 'answers before');
+  await until(() => answered > 20, 'answers before');
   mount(authority.issue('second'));
-  await eventually(() => seen.size === 2, 'the second certificate');
+  await until(() => seen.size === 2, 'the second certificate');
   mount(authority.issue('third'));
-  await eventually(() => seen.size === 3, 'the third certificate');
+  await until(() => seen.size === 3, 'the third certificate');
   const before = answered;
-  await eventually(() => answered > before + 20, 'answers after');
+  await until(() => answered > before + 20, 'answers after');
   isOver = true;
   await Promise.all(loads);
   expect(failures).toEqual([]);
@@ -148,12 +148,12 @@ it('keeps the certificate in use while the pair on disk does not fit, and says s
   mount({ cert: second.cert, key: authority.issue('another').key });
   const isOk = async () =>
     metricIn((await ask(`${url}/metrics`, trusting(authority))).text, 'headgate_tls_certificate_ok');
-  await eventually(async () => (await isOk()) === '0', 'the metric');
+  await until(async () => (await isOk()) === '0', 'the metric');
   expect(log()).toContain('the new certificate cannot be used; the old one stays');
   expect(log()).toContain('is not that of the certificate in');
   expect((await ask(`${url}/metrics`, trusting(authority))).fingerprint).toBe(fingerprint);
   mount(second);
-  await eventually(async () => (await isOk()) === '1', 'the pair that fits');
+  await until(async () => (await isOk()) === '1', 'the pair that fits');
   expect((await ask(`${url}/metrics`, trusting(authority))).fingerprint).not.toBe(fingerprint);
 });
 

@@ -13,10 +13,10 @@ import type { EventStore } from '../../src/storage/stores/events.ts';
 import type { Outcome } from '../../src/targets/outcome.ts';
 import type { Target } from '../../src/targets/target.ts';
 import { testClock } from './clock.ts';
-import { eventually } from './eventually.ts';
 import { noDial } from './no-http.ts';
 import { openTestStorage } from './storage.ts';
 import type { MadeTransition } from './transitions.ts';
+import { until } from './until.ts';
 
 export const SENT = { kind: 'sent', httpStatus: 200 } as const satisfies Outcome;
 export const RETRY = { kind: 'retry', reason: 'status 503', httpStatus: 503 } as const satisfies Outcome;
@@ -184,7 +184,7 @@ async function openDeliveryWorld() {
       return made;
     },
     settled: (made: MadeTransition, state: DeliveryRow['state']): Promise<void> =>
-      eventually(async () => (await stored(made)).state === state, `state ${state}`),
+      until(async () => (await stored(made)).state === state, `state ${state}`),
     /** By target and seq, what became of the deliveries of the incident. */
     async statesOf(made: MadeTransition): Promise<Record<string, DeliveryRow['state']>> {
       const { rows } = await store.storage

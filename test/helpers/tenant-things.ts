@@ -1,6 +1,6 @@
-import { eventually } from './eventually.ts';
 import { ask, type HostedAnswer, type HostedCall } from './hosted.ts';
 import type { HostedApp } from './hosted-app.ts';
+import { until } from './until.ts';
 
 /** Stands in every id, name and secret that is chosen for the tenant whose things these are. */
 export const MARK = 'okapi';
@@ -62,7 +62,7 @@ export async function makeThings(api: Call, pushed: Call): Promise<Things> {
 
   const newest = async (path: string) => (await api(path)).body.items[0] ?? {};
   const waiting = `/deliveries?target=${named('hook')}`;
-  await eventually(async () => (await newest(waiting)).attempts === 1, 'the delivery that waits');
+  await until(async () => (await newest(waiting)).attempts === 1, 'the delivery that waits');
   const incident: string = (await newest('/incidents')).id;
   const delivery: string = (await newest(waiting)).id;
   const version: string = (await newest('/version')).hash;

@@ -14,9 +14,9 @@ import { openStorage } from '../../src/storage/open.ts';
 import { openPostgres } from '../../src/storage/postgres/postgres.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Database } from '../../src/storage/tables.ts';
-import { until } from '../acceptance/until.ts';
 import { createDatabaseOn, type TestPostgresDatabase } from '../helpers/postgres.ts';
 import { type PostgresServer, startPostgres } from '../helpers/postgres-server.ts';
+import { until } from '../helpers/until.ts';
 import { incidentRow, secretRow, transition } from './rows.ts';
 
 let server: PostgresServer;

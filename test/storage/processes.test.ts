@@ -9,8 +9,8 @@ import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { isLeaseLost, type Lease } from '../../src/storage/stores/leases.ts';
 import { CHANGE_RESOURCES, type CommittedChange } from '../../src/storage/types.ts';
-import { until } from '../acceptance/until.ts';
 import { createPostgresDatabase, type TestPostgresDatabase } from '../helpers/postgres.ts';
+import { until } from '../helpers/until.ts';
 import { incidentRow, secretRow, settle, transition } from './rows.ts';
 
 const NAME = 'engine:default';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { run } from '../acceptance/bin.ts';
-import { until } from '../acceptance/until.ts';
+import { until } from '../helpers/until.ts';
 import { signIn, useBrowser } from './browser.ts';
 
 const BIN = join(import.meta.dirname, '../../dist/main.js');

@@ -5,8 +5,8 @@ import { decodeProtectedHeader } from 'jose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { notedAudit } from '../../../test/helpers/audit.ts';
 import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
-import { eventually } from '../../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { monotonicIds } from '../../lib/ids.ts';
 import { type KeyRing, openKeyRing } from '../../lib/keyring.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -60,11 +60,11 @@ const tokensOf = (of: KeyRotation) =>
 const kidOf = async (of = rotation) => decodeProtectedHeader(await tokensOf(of).issue('u', 60, 0)).kid;
 
 /** Lets time pass, and then as much more as a look at the keys takes to begin and to come to its end. */
-async function lookAfter(ms: number, until: () => Promise<boolean>): Promise<void> {
+async function lookAfter(ms: number, isDone: () => Promise<boolean>): Promise<void> {
   await clock.advance(ms);
-  await eventually(async () => {
+  await until(async () => {
     await clock.advance(10_000);
-    return until();
+    return isDone();
   }, 'the look at the keys');
 }
 
@@ -77,7 +77,7 @@ it('has one key that signs, and soon the next one, which is published before it 
   expect(await states()).toEqual(['active']);
   await started();
   expect(await states()).toEqual(['active', 'next']);
-  await eventually(() => rotation.published().length === 2);
+  await until(() => rotation.published().length === 2);
   for (const jwk of rotation.published()) {
     expect(jwk).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid: expect.any(String) });
     expect(Object.keys(jwk).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
@@ -106,7 +106,7 @@ it('removes a key whose last token is over', async () => {
   await clock.advance(20 * DAY);
   expect((await rotation.list()).map(({ kid }) => kid)).toContain(before);
   await lookAfter(11 * DAY + HOUR, async () => !(await rotation.list()).some(({ kid }) => kid === before));
-  await eventually(() => !rotation.tokenKeys.verifying.has(before ?? ''));
+  await until(() => !rotation.tokenKeys.verifying.has(before ?? ''));
 });
 
 it('rotates by itself when a key has signed for its lifetime, and records it in the audit', async () => {
@@ -115,7 +115,7 @@ it('rotates by itself when a key has signed for its lifetime, and records it in 
   await clock.advance(29 * DAY);
   expect(await kidOf()).toBe(before);
   await lookAfter(DAY + HOUR, async () => (await kidOf()) !== before);
-  await eventually(() => audit.entries.length > 0);
+  await until(() => audit.entries.length > 0);
   expect(audit.entries).toEqual([
     expect.objectContaining({ actor: 'headgate', action: 'keys.rotate', target: await kidOf() }),
   ]);

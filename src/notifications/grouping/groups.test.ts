@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
 import { testComponents } from '../../../test/helpers/components.ts';
-import { eventually } from '../../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { AppError } from '../../lib/errors.ts';
 import { monotonicIds } from '../../lib/ids.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -145,7 +145,7 @@ describe('a grouped event', () => {
     await pass(9);
     expect(told).toEqual(['10 hook a ALARM', '10 hook b ALARM']);
     expect(atOnce).toEqual([]);
-    await eventually(() => released.length > 0);
+    await until(() => released.length > 0);
     expect(released).toEqual(['hook']);
     expect(await states()).toEqual(['hook a ALARM waiting', 'hook b ALARM waiting', 'hook c ALARM grouped']);
   });
@@ -245,7 +245,7 @@ describe('a change of the configuration', () => {
     await start(monitors());
     await alarm('a');
     configure();
-    await eventually(async () => (await states()).includes('hook a ALARM skipped'));
+    await until(async () => (await states()).includes('hook a ALARM skipped'));
     await pass(100);
     expect(told).toEqual([]);
     expect(await states()).toHaveLength(1);
@@ -454,7 +454,7 @@ it('sends each event once, when a naive model does, wherever the process is star
         expect((await states()).filter(line => line.endsWith('grouped'))).toEqual([]);
         engine = create();
         await start();
-        await eventually(async () => (await store.storage.in('default').incidents.open()).length === 0);
+        await until(async () => (await store.storage.in('default').incidents.open()).length === 0);
         await pass(60);
       },
     ),

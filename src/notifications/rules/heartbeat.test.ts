@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
 import { testComponents } from '../../../test/helpers/components.ts';
-import { eventually } from '../../../test/helpers/eventually.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
+import { until } from '../../../test/helpers/until.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { AppError } from '../../lib/errors.ts';
 import { monotonicIds } from '../../lib/ids.ts';
@@ -164,7 +164,7 @@ it('answers that it cannot be written, and ends the incident as soon as it can',
   refuse = undefined;
   await pass(1);
   // An end is written after its alarm was read.
-  await eventually(() => notified.length > 1, 'the end');
+  await until(() => notified.length > 1, 'the end');
   expect(notified.map(({ status }) => status)).toEqual(['ALARM', 'OK']);
 });
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { eventually } from '../../../test/helpers/eventually.ts';
 import { postfix } from '../../../test/helpers/postfix.ts';
 import { readMail } from '../../../test/helpers/read-mail.ts';
 import { sendMail } from '../../../test/helpers/send-mail.ts';
+import { until } from '../../../test/helpers/until.ts';
 import type { Outcome } from '../outcome.ts';
 
 test('Postfix accepts mail over STARTTLS with a password, and reports the recipients it refuses', async () => {
@@ -19,7 +19,7 @@ test('Postfix accepts mail over STARTTLS with a password, and reports the recipi
   const toAll = (to: string) => ({ conf: { emailRecipient: { to } } });
 
   expect(await sendMail(settings, { deliveryId: 'd-1' })).toEqual({ kind: 'sent' });
-  await eventually(() => server.mailbox('ops').length === 1, 'the mail');
+  await until(() => server.mailbox('ops').length === 1, 'the mail');
   const { headers, text } = readMail(server.mailbox('ops')[0] ?? '');
   expect(headers.get('message-id')).toEqual(['<d-1@example.com>']);
   expect(headers.get('received')?.[0]).toMatch(/with ESMTPSA/);
@@ -30,7 +30,7 @@ test('Postfix accepts mail over STARTTLS with a password, and reports the recipi
     kind: 'sent',
     except: expect.stringMatching(/nobody@example\.com \(550 5\.1\.1/),
   });
-  await eventually(() => server.mailbox('two').length === 1, 'the mail of the other recipient');
+  await until(() => server.mailbox('two').length === 1, 'the mail of the other recipient');
 
   const putOff = { ...toAll('ops@example.com,later@example.com'), deliveryId: 'd-2' };
   let before: Outcome | undefined;
@@ -41,7 +41,7 @@ test('Postfix accepts mail over STARTTLS with a password, and reports the recipi
       reason: expect.stringMatching(/^taken for the others, put off for later@example\.com \(450 4\.2\.1/),
     });
   }
-  await eventually(() => server.mailbox('ops').length >= 2, 'the second mail');
+  await until(() => server.mailbox('ops').length >= 2, 'the second mail');
   expect(server.mailbox('ops')).toHaveLength(2);
 
   expect(await sendMail(settings, toAll('nobody@example.com'))).toMatchObject({

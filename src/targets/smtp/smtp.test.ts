@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { alarm } from '../../../test/helpers/any-event.ts';
 import { certificateAuthority } from '../../../test/helpers/certificates.ts';
 import { testClock } from '../../../test/helpers/clock.ts';
-import { eventually } from '../../../test/helpers/eventually.ts';
 import { mailServer, rawServer } from '../../../test/helpers/mail-server.ts';
 import { readMail } from '../../../test/helpers/read-mail.ts';
 import { sendMail } from '../../../test/helpers/send-mail.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { mailConf } from '../recipients.ts';
 
 const to = (emailRecipient: object, more: object = {}) => ({ emailRecipient, ...more });
@@ -318,7 +318,7 @@ test('a server that does not answer has failed before the attempt is over', asyn
   });
   const clock = testClock();
   const sent = sendMail({ port }, { clock });
-  await eventually(() => isThere);
+  await until(() => isThere);
   await clock.advance(50_000);
   expect(await sent).toEqual({ kind: 'retry', reason: `127.0.0.1:${port}: no end within 50 s` });
 });

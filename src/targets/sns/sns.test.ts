@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { alarm, anyEvent } from '../../../test/helpers/any-event.ts';
 import { certificateAuthority } from '../../../test/helpers/certificates.ts';
 import { testClock } from '../../../test/helpers/clock.ts';
-import { eventually } from '../../../test/helpers/eventually.ts';
 import { rawServer } from '../../../test/helpers/mail-server.ts';
 import { noDial } from '../../../test/helpers/no-http.ts';
 import { problemOf, snsService } from '../../../test/helpers/sns.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { withDeliveryHints } from '../../events/delivery-hints.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -395,7 +395,7 @@ test('a service that does not answer, or is not there, is tried again', async ()
   });
   const clock = testClock();
   const sent = target({ endpoint: `http://127.0.0.1:${port}` }).send({ clock });
-  await eventually(() => isThere);
+  await until(() => isThere);
   await clock.advance(50_000);
   expect(await sent).toMatchObject({ kind: 'retry', reason: expect.stringMatching(/within/) });
 });

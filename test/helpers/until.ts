@@ -5,7 +5,7 @@ const BOUND_MS = 300_000;
 /** Waits until `check` holds, for what processes, disks and sockets decide. Fails when it does not within the bound. */
 export async function until(
   check: () => boolean | Promise<boolean>,
-  what: string,
+  what = 'the condition',
   boundMs = BOUND_MS,
 ): Promise<void> {
   const end = performance.now() + boundMs;

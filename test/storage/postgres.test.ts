@@ -312,7 +312,7 @@ describe('a server in trouble', () => {
     undo.push(() => other.end());
     await other.query('begin; lock table deliveries in exclusive mode');
     const held = write(storage, 'held');
-    const refused = expect(held).rejects.toThrow(/took too long.*whoever holds locks/);
+    const refused = expect(held).rejects.toThrow(/took too long.*the holder of locks/);
     expect(await storage.in('default').deliveries.list({}, { offset: 0, limit: 1 })).toMatchObject({
       total: 0,
     });

@@ -25,7 +25,7 @@ it.each<[string, Error, string, RegExp]>([
   ['57P01', fromServer('57P01', 'FATAL'), 'unavailable', /ended the connection/],
   ['57P03', fromServer('57P03', 'FATAL'), 'unavailable', /starting or stopping/],
   ['57014', fromServer('57014'), 'unavailable', /took too long.*pg_stat_activity/],
-  ['55P03', fromServer('55P03'), 'unavailable', /took too long.*holds locks/],
+  ['55P03', fromServer('55P03'), 'unavailable', /took too long.*holder of locks/],
   ['40P01', fromServer('40P01'), 'unavailable', /collided with another change/],
   ['58030', fromServer('58030'), 'unavailable', /log of the server/],
   ['ECONNREFUSED', fromNode('ECONNREFUSED'), 'unavailable', /cannot be reached \(detail\); start the server/],

@@ -25,7 +25,7 @@ let server: ApiServer;
 beforeAll(async () => {
   server = await startApiServer({
     settings: {
-      api: { loginRateLimit: '1000/second' },
+      api: { loginRateLimit: '1000/second', loginBackOff: { after: 0 } },
       pipelines: [
         { id: 'edge', engine: 'custom', push: true, token: TOKEN },
         { id: 'logs', engine: 'rsyslog', push: true, token: `${TOKEN}-2` },

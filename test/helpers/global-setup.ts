@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buildProduct } from '../../scripts/build.ts';
 import { findPostgres } from './postgres.ts';
 
-const FOLDER = 'HEADGATE_TEST_FOLDER';
+const FOLDER = 'TEST_FOLDER';
 
 /**
  * Tests run the storage worker and the bin as they are shipped, and a real PostgreSQL. What they leave in the folder

@@ -12,7 +12,7 @@ export { ADMIN_PASSWORD, headgate } from './bin.ts';
 export { logIn } from './client.ts';
 export { noData, writeConfiguration, writeFileText } from './files.ts';
 
-/** Real windows and real processes take seconds. */
+/** The folders of one installation, below a temporary one. */
 export interface Folders {
   readonly root: string;
   readonly config: string;

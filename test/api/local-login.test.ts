@@ -7,8 +7,6 @@ import { connectProvider } from '../helpers/connect-provider.ts';
 import { CLIENT, type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts';
 import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
 
-/** How long a busy machine may take to notice a file or to miss a provider. */
-
 let server: ApiServer;
 let provider: IdentityProvider;
 

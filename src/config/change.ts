@@ -44,8 +44,14 @@ interface ItemChange extends ChangeRequest {
 
 /** A change of whole files, such as a return to an older version. */
 interface TextChange extends ChangeRequest {
-  /** The new texts of files; called as the function of `ItemChange` is. */
-  readonly texts: (now: Configuration) => FileTexts;
+  /** The new texts of files, as the rules of secrets have left them; called as the function of `ItemChange` is. */
+  readonly texts: (now: Configuration) => CheckedTexts;
+}
+
+/** Texts that may be written, and the secrets to store before. */
+export interface CheckedTexts {
+  readonly texts: FileTexts;
+  readonly secrets: readonly NewSecret[];
 }
 
 /** A requested change of the configuration. */

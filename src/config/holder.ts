@@ -19,8 +19,13 @@ import type { WritableSecrets } from './secrets/store.ts';
 import type { Settings } from './settings.ts';
 import type { ConfigurationSource } from './source/source.ts';
 import type { VersionRecorder } from './versions.ts';
-import { checkTexts, loadWithWorker, type PreparedChange, prepareWithWorker } from './worker.ts';
-import type { ChangeInput } from './write/edit.ts';
+import {
+  checkTexts,
+  loadWithWorker,
+  type PreparedChange,
+  prepareWithWorker,
+  type RequestedChange,
+} from './worker.ts';
 
 export interface HolderOptions {
   readonly source: ConfigurationSource;
@@ -168,10 +173,10 @@ class Holder implements ConfigurationHolder {
     const { source, secrets: store, assertMayBecome } = this.#options;
     const now = assertSound(await this.#current());
     const edits = 'edits' in change ? editsOf(change.edits, now.configuration) : [];
-    const texts = 'texts' in change ? change.texts(now.configuration) : {};
-    const { changed, loaded } = await this.#prepare(now, { edits, texts });
+    const whole = 'texts' in change ? change.texts(now.configuration) : { texts: {}, secrets: [] };
+    const secrets = [...edits.flatMap(edit => edit.secrets ?? []), ...whole.secrets];
+    const { changed, loaded } = await this.#prepare(now, { edits, texts: whole.texts, secrets });
     await assertMayBecome?.(loaded.configuration.settings, now.configuration.settings);
-    const secrets = edits.flatMap(edit => edit.secrets ?? []);
     if (Object.keys(changed).length + secrets.length === 0) return this.get();
     await source.write({
       ...{ texts: changed, before: now.texts, files: loaded.files },
@@ -184,12 +189,14 @@ class Holder implements ConfigurationHolder {
 
   async #dryRun(edits: (now: Configuration) => readonly ConfigEdit[]): Promise<Configuration> {
     const now = assertSound(await this.#current());
-    const { loaded } = await this.#prepare(now, { edits: edits(now.configuration), texts: {} });
+    const asked = edits(now.configuration);
+    const secrets = asked.flatMap(edit => edit.secrets ?? []);
+    const { loaded } = await this.#prepare(now, { edits: asked, texts: {}, secrets });
     return loaded.configuration;
   }
 
   /** Errors may be those of the files as they are: the file of a secret may have gone since. */
-  async #prepare(now: Loaded, change: Omit<ChangeInput, 'now'>): Promise<PreparedChange> {
+  async #prepare(now: Loaded, change: RequestedChange): Promise<PreparedChange> {
     const { source, clock } = this.#options;
     try {
       return await prepareWithWorker(change, now, source.sourcesForChange(now.configuration), clock);

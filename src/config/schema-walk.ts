@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { aliasesOf } from '../lib/aliases.ts';
+import type { PlainMap } from './plain.ts';
+import { isHeadersName, isSecretName, SECRET_FORM } from './secret-names.ts';
 import type { Path } from './yaml/places.ts';
 
 export type Schema = z.core.$ZodType;
@@ -61,7 +63,31 @@ export const childSchemas = (schema: Schema, step: PropertyKey, value: unknown):
 export function childrenOf(schemas: readonly Schema[], value: unknown): (step: PropertyKey) => Schema[] {
   const maps = schemas.flatMap(schema => mapsFor(schema, value));
   const elements = schemas.flatMap(elementsOf);
-  return step => [...maps.flatMap(map => fieldOf(map, step) ?? []), ...elements];
+  const open = schemas.filter(isOpen);
+  return step => {
+    const own = [...maps.flatMap(map => fieldOf(map, step) ?? []), ...elements];
+    return own.length > 0 ? own : open.map(schema => openChild(schema, value, step));
+  };
+}
+
+/** Any field of an open item, and what is below it: its names say which of them are secrets. */
+const openField = z.unknown().meta({ namesSecrets: true, secretWhen: SECRET_FORM });
+const openSecret = z.unknown().meta({ namesSecrets: true, secret: true });
+const openHeaders = z.unknown().meta({ namesSecrets: true, secretWhen: SECRET_FORM });
+
+/** The names of fields below such a value say which are secrets. */
+export const isOpen = (schema: Schema): boolean => z.globalRegistry.get(schema)?.namesSecrets === true;
+
+/** A list is of the kind of its items. A map goes by the names of its fields, one of headers by what headers look like. */
+function openChild(schema: Schema, value: unknown, step: PropertyKey): Schema {
+  if (Array.isArray(value)) return schema;
+  const name = String(step);
+  if (schema === openHeaders) {
+    const isPair = ['name', 'key'].some(key => childOf(value, key) !== undefined);
+    return !isPair || name === 'value' ? openSecret : openField;
+  }
+  if (isHeadersName(name)) return openHeaders;
+  return isSecretName(name) ? openSecret : openField;
 }
 
 /** The schema of each item of a list, or of each entry of a map with any keys. */
@@ -101,7 +127,16 @@ export const isTemplate = (schema: Schema): boolean => isMarked(schema, 'templat
 /** Such a value decides where secrets beside it are sent. */
 export const isDestination = (schema: Schema): boolean => isMarked(schema, 'destination');
 
-const isMarked = (schema: Schema, mark: 'secret' | 'template' | 'destination' | 'file'): boolean =>
+/** A change of such a value needs the secrets beside it anew: it decides where they go, or how they are protected. */
+export const guardsSecrets = (schema: Schema): boolean =>
+  isDestination(schema) || isMarked(schema, 'protection');
+
+/** Such a value is the name of a stored secret. */
+export const isSecretNaming = (schema: Schema): boolean => isMarked(schema, 'secretName');
+
+type Mark = 'secret' | 'secretName' | 'template' | 'destination' | 'protection' | 'file';
+
+const isMarked = (schema: Schema, mark: Mark): boolean =>
   layers(schema).some(layer => z.globalRegistry.get(layer)?.[mark] === true);
 
 /** True when a text is a secret there: always, or because of its form. */
@@ -123,6 +158,7 @@ export function bearsSecret(schema: Schema): boolean {
   const found = layers(schema).some(
     layer =>
       isSecret(layer) ||
+      isOpen(layer) ||
       z.globalRegistry.get(layer)?.secretWhen !== undefined ||
       (layer instanceof z.ZodObject && Object.values<Schema>(layer.shape).some(bearsSecret)) ||
       elementsOf(layer).some(bearsSecret),
@@ -179,3 +215,14 @@ export function counterpart(now: unknown, list: unknown, step: PropertyKey): unk
 }
 
 export const itemName = (item: unknown): unknown => childOf(item, 'id') ?? childOf(item, 'name');
+
+/** The key's own name, then the others it may be written by. */
+export function namesOf(schemas: readonly Schema[], map: PlainMap, key: string): string[] {
+  const pairs = schemas.flatMap(schema => mapsFor(schema, map)).flatMap(one => [...aliasesOf(one)]);
+  const own = pairs.find(([name]) => name === key)?.[1] ?? key;
+  return [own, ...pairs.filter(([, name]) => name === own).map(([name]) => name)];
+}
+
+/** The value under the first of these names that has one. */
+export const firstOf = (map: unknown, names: readonly string[]): unknown =>
+  names.map(name => childOf(map, name)).find(value => value !== undefined);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
+import type { NewSecret } from './change.ts';
 import { type CheckFindings, FILES, type FileName, type FileTexts } from './configuration.ts';
 import { readFileText } from './file-text.ts';
 import { assemble, type Loaded, type LoadResult, valuesOf } from './load.ts';
@@ -33,6 +34,11 @@ async function loadedFrom(checked: CheckedJob, sources: Sources, clock: Times): 
   return { ...assemble(checked, values, clock), masked };
 }
 
+/** A change with the secrets that it refers to and that are not stored yet. */
+export interface RequestedChange extends Omit<ChangeInput, 'now'> {
+  readonly secrets: readonly NewSecret[];
+}
+
 export interface PreparedChange {
   readonly loaded: Loaded;
   /** The files that read otherwise than now. */
@@ -44,21 +50,20 @@ export interface PreparedChange {
  * a person can edit, `invalid-request` when the result has errors: those within an item by their paths in it.
  */
 export async function prepareWithWorker(
-  change: Omit<ChangeInput, 'now'>,
+  { secrets: added, ...change }: RequestedChange,
   { texts: now }: Loaded,
-  sources: Sources,
+  stored: Sources,
   clock: Times,
 ): Promise<PreparedChange> {
-  const added = change.edits.flatMap(({ secrets = [] }) => secrets);
   const overlay = new Map(added.map(({ name, value }) => [name, value]));
-  const secretOf = (name: string): string | undefined => overlay.get(name) ?? sources.secretOf?.(name);
-  const known = { ...sources, secretOf };
+  const secretOf = (name: string): string | undefined => overlay.get(name) ?? stored.secretOf?.(name);
+  const sources = { ...stored, secretOf };
   const values = JSON.stringify(change.edits.map(({ value }) => value));
-  const secrets = secretsIn(known, [...Object.values(now), ...Object.values(change.texts), values]);
-  const done = await runJob(jobOf(known, {}, secrets, { ...change, now }));
+  const secrets = secretsIn(sources, [...Object.values(now), ...Object.values(change.texts), values]);
+  const done = await runJob(jobOf(sources, {}, secrets, { ...change, now }));
   if (done.kind === 'refused') throw new AppError(done.code, done.message, { problems: done.problems });
   if (!done.result.ok) throw new Error('a change that was found sound has errors');
-  return { loaded: await loadedFrom(done.result, known, clock), changed: done.result.changed };
+  return { loaded: await loadedFrom(done.result, sources, clock), changed: done.result.changed };
 }
 
 /**

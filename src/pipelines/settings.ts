@@ -112,7 +112,10 @@ const pull = {
     .optional()
     .describe('Sent with `password` as Authorization: Basic, in place of a token.'),
   password: secretText.optional().describe('Belongs to `username`.'),
-  tls: tls.optional().describe('How an https address is trusted, and the certificate that is shown to it.'),
+  tls: tls
+    .optional()
+    .describe('How an https address is trusted, and the certificate that is shown to it.')
+    .meta({ protection: true }),
 };
 
 const push = {

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Configuration, Declared } from '../config/configuration.ts';
+import { declaredSchema } from '../config/declared-schema.ts';
 import type { PlainMap } from '../config/plain.ts';
-import { declaredSchema } from '../config/read/declared.ts';
+import { shownDeclared } from '../config/secrets/shown.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
 import type { Component, ComponentStatus, Components } from '../pipelines/components/component.ts';
@@ -80,7 +81,7 @@ function fromPipeline(component: Component): KnownComponent {
 /** The component's settings, defaults included. */
 function componentSettings({ id, type, group, declared }: KnownComponent): PlainMap {
   const own = { id, type, disabled: declared?.disabled ?? false, group };
-  return declared === undefined ? own : { ...writable(declared.value), ...own };
+  return declared === undefined ? own : { ...writable(shownDeclared(declared)), ...own };
 }
 
 /** A component with how it is now and the notifications that watch it. */
@@ -131,9 +132,10 @@ const componentResource = (kind: ComponentKind, components: Components): Resourc
   section: `${kind}s`,
   fixed: ['id', 'type'],
   grouped: true,
+  secretOwner: kind,
   find(now, id) {
     const known = findComponent({ components, now }, kind, id);
-    return known && { inFile: known.declared?.value, effective: componentSettings(known) };
+    return known && { inFile: now.raw[`${kind}s`].get(id), effective: componentSettings(known) };
   },
   schema: () => declaredSchema,
 });

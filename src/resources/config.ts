@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { grantsOf } from '../auth/actor.ts';
 import { FILES } from '../config/configuration.ts';
-import { unmaskedTexts } from '../config/secrets/mask.ts';
+import { applySecretRulesToTexts } from '../config/secrets/texts.ts';
 import { defineVerb } from './verb.ts';
 
 /** Texts of files by name; files that are not named count as they are active. */
@@ -33,7 +34,7 @@ export const exportConfig = defineVerb({
 
 /**
  * Puts texts in the place of those of their names, masked secrets standing for what is there now; what is not named
- * stays. All of it takes effect or nothing. Throws as `context.save` does, and `unprocessable` for a mask of nothing.
+ * stays. All of it takes effect or nothing. Throws as `context.save` and `applySecretRulesToTexts` do.
  */
 export const importConfig = defineVerb({
   permission: 'update:settings',
@@ -45,7 +46,7 @@ export const importConfig = defineVerb({
       author: actor.name,
       source: 'api',
       ...(message !== undefined && { message }),
-      texts: now => unmaskedTexts(files, now.raw),
+      texts: now => applySecretRulesToTexts(files, now, grantsOf(actor).has('update:settings')),
     });
     return context.configurationTexts();
   },

@@ -6,6 +6,7 @@ import { isMap, type PlainMap } from '../config/plain.ts';
 import { formatPath } from '../config/problems.ts';
 import { problemsOf } from '../config/schema-problems.ts';
 import { mapsFor, type Schema } from '../config/schema-walk.ts';
+import { isReferredTo } from '../config/secrets/references.ts';
 import { applySecretRules, type CheckedWrite, type SecretWrite } from '../config/secrets/rules.ts';
 import { AppError, notFound, type Problem } from '../lib/errors.ts';
 import { identifier } from '../lib/schemas.ts';
@@ -29,8 +30,8 @@ export interface ResourceDefinition {
   readonly fixed: readonly string[];
   /** True when its items are in groups. */
   readonly grouped: boolean;
-  /** The prefix of names of an item's stored secrets; omitted where items hold no secrets. */
-  readonly secretOwner?: (id: string) => string;
+  /** The first step of names of its items' stored secrets; omitted where items hold no secrets. */
+  readonly secretOwner?: string;
   find(now: Configuration, id: string): PresentItem | undefined;
   /** The schema of an item with such content; undefined when it cannot be known. */
   schema(item: PlainMap): Schema | undefined;
@@ -87,7 +88,7 @@ export async function createItem(
         'conflict',
         `${resource.name} '${id}' exists already; choose another id or PATCH it`,
       );
-    return [editTo(call, resource, id, item, undefined)];
+    return [editTo(call, resource, { now, id, item, sent: item, present: undefined })];
   });
   return { configuration, id };
 }
@@ -110,17 +111,19 @@ export async function updateItem(call: Call, resource: ResourceDefinition, { id,
   return save(call, now => {
     const present = presentItem(call, resource, now, id);
     assertMatches(ifMatch, present.effective);
-    return [updateOf(call, resource, { id, sent, present })];
+    return [updateOf(call, resource, { now, id, sent, present })];
   });
 }
 
 interface Updated {
+  readonly now: Configuration;
   readonly id: string;
   readonly sent: PlainMap;
   readonly present: PresentItem;
 }
 
-function updateOf(call: Call, resource: ResourceDefinition, { id, sent, present }: Updated): ConfigEdit {
+function updateOf(call: Call, resource: ResourceDefinition, updated: Updated): ConfigEdit {
+  const { sent, present } = updated;
   for (const key of resource.fixed)
     if (sent[key] !== undefined && sent[key] !== present.effective[key])
       refuse(
@@ -128,7 +131,7 @@ function updateOf(call: Call, resource: ResourceDefinition, { id, sent, present 
         `must stay '${String(present.effective[key])}'; remove the ${resource.name} and make another`,
       );
   const base = isWhole(sent, resource.schema({ ...present.effective, ...sent })) ? {} : present.effective;
-  return editTo(call, resource, id, inGroup(call, resource, mergePatch(base, sent)), present);
+  return editTo(call, resource, { ...updated, item: inGroup(call, resource, mergePatch(base, sent)) });
 }
 
 /**
@@ -145,8 +148,8 @@ export function dryRunItem(
     const present = resource.find(now, id);
     return [
       present === undefined
-        ? editTo(call, resource, id, sent, undefined)
-        : updateOf(call, resource, { id, sent, present }),
+        ? editTo(call, resource, { now, id, item: sent, sent, present })
+        : updateOf(call, resource, { now, id, sent, present }),
     ];
   });
 }
@@ -184,21 +187,26 @@ function presentItem(
   return present;
 }
 
+interface NewContent extends Pick<SecretWrite, 'item' | 'sent'> {
+  readonly now: Configuration;
+  readonly id: string;
+  /** Undefined for a new item. */
+  readonly present: PresentItem | undefined;
+}
+
 function editTo(
   call: Call,
   resource: ResourceDefinition,
-  id: string,
-  item: PlainMap,
-  present: PresentItem | undefined,
+  { now, id, item, sent, present }: NewContent,
 ): ConfigEdit {
   const { section } = resource;
   const schema = resource.schema(item);
   if (schema === undefined) return { section, id, value: item };
-  const owner = resource.secretOwner?.(id);
+  const { secretOwner } = resource;
   const { value, secrets } =
-    owner === undefined
+    secretOwner === undefined
       ? { value: item, secrets: [] }
-      : withStoredSecrets(call, { schema, owner, item, present });
+      : withStoredSecrets(call, { now, schema, owner: [secretOwner, id], item, sent, present });
   const before = { inFile: present?.inFile, effective: present?.effective };
   return { section, id, value: toFileForm(schema, value, before), secrets };
 }
@@ -224,23 +232,20 @@ function inGroup({ group }: Call, resource: ResourceDefinition, item: PlainMap):
   return { ...item, group };
 }
 
-interface SecretsOfItem extends Pick<SecretWrite, 'schema' | 'owner' | 'item'> {
+interface SecretsOfItem extends Pick<SecretWrite, 'schema' | 'owner' | 'item' | 'sent'> {
+  readonly now: Configuration;
   /** Undefined for a new item. */
   readonly present: PresentItem | undefined;
 }
 
 /** The item as its file may hold it, and the secrets to store before; throws as `applySecretRules` does. */
-export const withStoredSecrets = (
-  { actor }: Call,
-  { schema, owner, item, present }: SecretsOfItem,
-): CheckedWrite =>
+export const withStoredSecrets = ({ actor }: Call, { now, present, ...write }: SecretsOfItem): CheckedWrite =>
   applySecretRules({
-    schema,
-    owner,
-    item,
+    ...write,
     inFile: present?.inFile,
     effective: present?.effective,
     mayRefer: grantsOf(actor).has('update:settings'),
+    isUsedElsewhere: name => isReferredTo(now.raw, name, present?.inFile),
   });
 
 /** A body stands in no file. */

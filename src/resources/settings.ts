@@ -1,11 +1,11 @@
 import { arch, cpus, freemem, hostname, loadavg, platform, release, totalmem } from 'node:os';
 import * as z from 'zod';
-import type { AuthSettings } from '../auth/settings.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { withoutOverrides } from '../config/overrides.ts';
-import { type PlainMap, plainCopy } from '../config/plain.ts';
+import { isMap, type PlainMap } from '../config/plain.ts';
 import { formatPath } from '../config/problems.ts';
-import { type Settings, settingsSchema } from '../config/settings.ts';
+import { shownSettings } from '../config/secrets/shown.ts';
+import { settingsSchema } from '../config/settings.ts';
 import { AppError, type Problem } from '../lib/errors.ts';
 import { VERSION } from '../lib/version.ts';
 import type { Call } from './context.ts';
@@ -14,25 +14,26 @@ import { itemBody, withStoredSecrets } from './item-writes.ts';
 import { mergePatch, toFileForm } from './patch.ts';
 import { defineVerb } from './verb.ts';
 
-/** Effective settings, whose secrets serialise as masks, and what is to be known of some of them. */
-export interface SettingsView<Content extends object> {
-  readonly settings: Content;
+/** Effective settings, secrets masked, and what is to be known of some of them. */
+export interface SettingsView {
+  readonly settings: PlainMap;
   /** Settings that wait for a restart, or that the file does not decide; by their paths in `settings`. */
   readonly notes: readonly Problem[];
 }
 
-const viewSettings = (configuration: Configuration): SettingsView<Settings> => ({
-  settings: configuration.settings,
+const viewSettings = (configuration: Configuration): SettingsView => ({
+  settings: shownSettings(configuration),
   notes: notesOf(configuration),
 });
 
 /** The section `auth` alone. */
-const viewAuthSettings = (configuration: Configuration): SettingsView<AuthSettings> => ({
-  settings: configuration.settings.auth,
-  notes: notesOf(configuration).flatMap(({ path, message }) =>
+function viewAuthSettings(configuration: Configuration): SettingsView {
+  const { auth } = shownSettings(configuration);
+  const notes = notesOf(configuration).flatMap(({ path, message }) =>
     path.startsWith(AUTH) ? [{ path: path.slice(AUTH.length), message }] : [],
-  ),
-});
+  );
+  return { settings: isMap(auth) ? auth : {}, notes };
+}
 
 const AUTH = 'auth.';
 
@@ -44,30 +45,29 @@ const notesOf = ({ overridden, waiting }: Configuration): Problem[] => [
   })),
 ];
 
-interface SettingsChange<Content extends object> {
+interface SettingsChange {
   /** A patch of all settings. */
   readonly patch: PlainMap;
   readonly ifMatch: string | undefined;
   /** The caller's view; `ifMatch` is its tag. */
-  readonly view: (configuration: Configuration) => SettingsView<Content>;
+  readonly view: (configuration: Configuration) => SettingsView;
 }
 
 /** Merges into headgate.yml and answers the active settings. Throws as `context.save` does, and for `ifMatch`. */
-async function changeSettings<Content extends object>(
-  call: Call,
-  { patch, ifMatch, view }: SettingsChange<Content>,
-): Promise<SettingsView<Content>> {
+async function changeSettings(call: Call, { patch, ifMatch, view }: SettingsChange): Promise<SettingsView> {
   const { actor, context } = call;
   const saved = await context.save({
     author: actor.name,
     source: 'api',
     edits(now) {
-      const before = { inFile: now.raw.settings, effective: plainCopy(now.settings) };
+      const before = { inFile: now.raw.settings, effective: shownSettings(now) };
       assertMatches(ifMatch, view(now).settings);
       const { value, secrets } = withStoredSecrets(call, {
+        now,
         schema: settingsSchema,
-        owner: 'settings',
+        owner: ['settings'],
         item: withoutOverrides(mergePatch(before.effective, patch), now.overridden, before),
+        sent: patch,
         present: before,
       });
       return [{ section: 'settings', id: '', value: toFileForm(settingsSchema, value, before), secrets }];
@@ -76,7 +76,7 @@ async function changeSettings<Content extends object>(
   return view(saved);
 }
 
-/** Effective settings; secrets serialise as masks. */
+/** Effective settings; secrets are masked. */
 export const getSettings = defineVerb({
   permission: 'read:settings',
   input: z.object({}),
@@ -90,7 +90,7 @@ export const updateSettings = defineVerb({
   run: (call, { body, ifMatch }) => changeSettings(call, { patch: body, ifMatch, view: viewSettings }),
 });
 
-/** How people sign in, with every default; secrets serialise as masks. */
+/** How people sign in, with every default; secrets are masked. */
 export const getAuthSettings = defineVerb({
   permission: 'read:settings',
   input: z.object({}),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Configuration } from '../config/configuration.ts';
-import { plainCopy } from '../config/plain.ts';
+import { shownTarget } from '../config/secrets/shown.ts';
 import type { TestResult } from '../delivery/test-send.ts';
 import { AppError, notFound, type Problem } from '../lib/errors.ts';
 import { failuresOf } from '../notifications/incidents/target-health.ts';
@@ -27,10 +27,10 @@ const targetResource: ResourceDefinition = {
   section: 'targets',
   fixed: ['id', 'type'],
   grouped: false,
-  secretOwner: id => `target_${id}`,
+  secretOwner: 'target',
   find(now, id) {
     const found = now.targets.find(target => target.settings.id === id);
-    return found && { inFile: now.raw.targets.get(id), effective: plainCopy(found.settings) };
+    return found && { inFile: now.raw.targets.get(id), effective: shownTarget(now, found) };
   },
   schema: ({ type }) => (typeof type === 'string' ? findTargetType(type)?.schema : undefined),
 };

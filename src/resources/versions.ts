@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import * as z from 'zod';
+import { grantsOf } from '../auth/actor.ts';
 import { FILES, type FileName, type FileTexts } from '../config/configuration.ts';
-import { unmaskedTexts } from '../config/secrets/mask.ts';
+import { applySecretRulesToTexts } from '../config/secrets/texts.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type {
   ConfigVersionRow,
@@ -163,7 +164,8 @@ export const commitVersion = defineVerb({
 
 /**
  * Makes the files read as they did in a version, with the secrets that are stored now. Files that were not there then
- * become empty. Throws `not-found`, and `unprocessable` naming each secret that nothing is stored for any more.
+ * become empty. Throws `not-found`, and as `applySecretRulesToTexts` does: a secret does not go back to where it was sent
+ * before unless it is the one that was entered for that.
  */
 export const revertVersion = defineVerb({
   permission: 'update:settings',
@@ -184,9 +186,10 @@ export const revertVersion = defineVerb({
       source: 'api',
       message: message ?? `back to ${row.id}`,
       texts(now) {
-        const texts: Partial<Record<FileName, string>> = unmaskedTexts(then, now.raw);
+        const mayRefer = grantsOf(actor).has('update:settings');
+        const texts: Partial<Record<FileName, string>> = { ...then };
         for (const name of FILES) texts[name] ??= '';
-        return texts;
+        return applySecretRulesToTexts(texts, now, mayRefer);
       },
     });
     const version = await versionOf(versions, undefined);

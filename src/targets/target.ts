@@ -233,8 +233,9 @@ const usedFiles = (settings: object, files: readonly FileSetting[]): UsedFile[] 
 
 /**
  * Settings of every type, to be spread into its schema. Marks on fields, here and in each type: `aliases` other names
- * it may be written by; `destination` a setting that decides where secrets are sent; `secret` a setting that no read
- * shows; `template` a text whose `$` is its own.
+ * it may be written by; `destination` a setting that decides where secrets are sent, `protection` one that decides how
+ * they are protected on the way or whom they act for: when one of them changes, secrets must be sent anew; `secret` a
+ * setting that no read shows; `secretName` the name of a stored secret; `template` a text whose `$` is its own.
  */
 export const commonSettings = {
   id: identifier.describe('Unique identifier of the target.'),

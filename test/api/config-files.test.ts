@@ -35,16 +35,16 @@ it('gives the texts of all files, and no secret in them', async () => {
 
 it('puts texts in their places, a mask standing for the secret that is there', async () => {
   const { 'notifications.yml': text } = await exported();
-  const changed = text.replace('http://h.example/', 'http://other.example/');
-  const answer = await call('PUT', FILES, { files: { 'notifications.yml': changed }, message: 'moved' });
+  const changed = text.replace('"authType"', '"method": "PUT",\n      "authType"');
+  const answer = await call('PUT', FILES, { files: { 'notifications.yml': changed }, message: 'put' });
   expect(answer).toMatchObject({
     status: 200,
     body: { items: [{ files: { 'notifications.yml': changed } }] },
   });
-  expect(onDisk()).toContain('http://other.example/');
+  expect(onDisk()).toContain('"method": "PUT"');
   expect(onDisk()).toContain(TOKEN);
   const [version] = (await call('GET', '/version')).body.items;
-  expect(version).toMatchObject({ author_name: 'admin', message: 'moved' });
+  expect(version).toMatchObject({ author_name: 'admin', message: 'put' });
 });
 
 it('changes nothing when one text has an error, and names its place', async () => {
@@ -68,9 +68,9 @@ it('takes files out of a server and into it by command', async () => {
     stderr: expect.stringContaining('is there already; name an empty folder'),
   });
   const file = join(folder, 'notifications.yml');
-  writeFileSync(file, readFileSync(file, 'utf8').replace('other.example', 'third.example'));
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"PUT"', '"PATCH"'));
   expect(await run('import', folder, '--message', 'by hand')).toMatchObject({ code: 0 });
-  expect(onDisk()).toContain('third.example');
+  expect(onDisk()).toContain('"PATCH"');
   expect(onDisk()).toContain(TOKEN);
   expect(await run('import', join(folder, 'nowhere'))).toMatchObject({ code: 1 });
   expect(existsSync(join(server.config, 'outputs.yml'))).toBe(false);

@@ -239,10 +239,10 @@ describe('/system/settings/auth', () => {
     const made = await call('PATCH', AUTH, { openid });
     expect(made.body.items[0].openid).toMatchObject({ client_id: 'headgate', client_secret: '********' });
     expect(made.text + file()).not.toContain(openid.client_secret);
-    expect(file()).toContain('client_secret: ${secret:settings_auth_openid_client_secret}');
+    expect(file()).toContain('client_secret: ${secret:settings_auth_openid_client_secret-');
     const named = await call('PATCH', AUTH, { openid: { ...made.body.items[0].openid, name: 'Example' } });
     expect(named.body.items[0].openid).toMatchObject({ name: 'Example', groups: openid.groups });
-    expect(file()).toContain('client_secret: ${secret:settings_auth_openid_client_secret}');
+    expect(file()).toContain('client_secret: ${secret:settings_auth_openid_client_secret-');
     expect((await call('GET', PATH)).body.items[0].auth.openid.name).toBe('Example');
     await call('PATCH', AUTH, { openid: null });
     expect(file()).not.toContain('openid');

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { declaredSchema } from '../../config/read/declared.ts';
+import { declaredSchema } from '../../config/declared-schema.ts';
 import {
   createInput,
   createOutput,

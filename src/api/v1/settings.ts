@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { type AuthSettings, authSchema } from '../../auth/settings.ts';
+import { authSchema } from '../../auth/settings.ts';
 import { isMap, type PlainMap, plainCopy } from '../../config/plain.ts';
-import { type Settings, settingsSchema } from '../../config/settings.ts';
+import { childOf, valueAt } from '../../config/schema-walk.ts';
+import { shownSettings } from '../../config/secrets/shown.ts';
+import { settingsSchema } from '../../config/settings.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
 import type { Call } from '../../resources/context.ts';
 import { etagOf } from '../../resources/etag.ts';
@@ -62,14 +64,15 @@ const CRIBL_SECTIONS: Readonly<Record<string, PlainMap>> = {
 };
 
 /** Cribl's `tls` is our `api.tls`, and Cribl's `api` has fields besides ours. */
-function criblSettingsOf({ api: { tls } }: Settings): {
-  readonly sections: PlainMap;
-  readonly api: PlainMap;
-} {
-  const { certPath = '', privKeyPath = '', caPath = '', passphrase = '' } = tls ?? {};
-  const ssl = { disabled: tls === undefined, privKeyPath, passphrase, certPath, caPath };
-  const { minVersion, maxVersion } = tls ?? {};
-  const sections = { ...CRIBL_SECTIONS, tls: plainCopy({ minVersion, maxVersion }) };
+function criblSettingsOf(settings: PlainMap): { readonly sections: PlainMap; readonly api: PlainMap } {
+  const tls = valueAt(settings, ['api', 'tls']);
+  const paths = ['privKeyPath', 'passphrase', 'certPath', 'caPath'].map(key => [
+    key,
+    childOf(tls, key) ?? '',
+  ]);
+  const ssl = { disabled: tls === undefined, ...Object.fromEntries(paths) };
+  const versions = ['minVersion', 'maxVersion'].map(key => [key, childOf(tls, key)]);
+  const sections = { ...CRIBL_SECTIONS, tls: plainCopy(Object.fromEntries(versions)) };
   return { sections, api: plainCopy({ disabled: false, ssl }) };
 }
 
@@ -98,16 +101,17 @@ const settingsShape: Shape = {
 };
 
 /** `/system/settings/conf`: our settings beside those for Cribl-compatible clients. */
-function wireSettings({ settings, notes }: SettingsView<Settings>): object {
+function wireSettings({ settings, notes }: SettingsView): object {
   const { sections, api: ours } = criblSettingsOf(settings);
-  return { ...sections, ...settings, api: { ...settings.api, ...ours }, ...wireNotes(notes) };
+  const own = isMap(settings.api) ? settings.api : {};
+  return { ...sections, ...settings, api: { ...own, ...ours }, ...wireNotes(notes) };
 }
 
 /** Drops the fields for Cribl-compatible clients, which may be sent back in part or whole, but unchanged. */
 function sentSettings(sent: unknown, { context }: Pick<Call, 'context'>): unknown {
   const body = withoutNotes(sent);
   if (!isMap(body)) return body;
-  const criblSettings = criblSettingsOf(context.configuration().settings);
+  const criblSettings = criblSettingsOf(shownSettings(context.configuration()));
   const sections = withoutCribl(criblSettings.sections, '', body);
   return isMap(sections.api)
     ? { ...sections, api: withoutCribl(criblSettings.api, 'api.', sections.api) }
@@ -150,7 +154,7 @@ const authSettingsShape: Shape = {
 };
 
 /** `/system/settings/auth`: the section `auth` beside the fields for Cribl-compatible clients. */
-const wireAuthSettings = ({ settings, notes }: SettingsView<AuthSettings>): object => ({
+const wireAuthSettings = ({ settings, notes }: SettingsView): object => ({
   ...CRIBL_AUTH_FIELDS,
   ...settings,
   ...wireNotes(notes),
@@ -167,7 +171,7 @@ function sentAuthSettings(sent: unknown): unknown {
 }
 
 /** Of the settings alone, as the notes may change with a restart. */
-const etag = ({ settings }: SettingsView<object>): string => etagOf(settings);
+const etag = ({ settings }: SettingsView): string => etagOf(settings);
 
 const settingsRoute = { path: '/system/settings/conf', answer: item(settingsShape, wireSettings), etag };
 const authSettingsRoute = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { configurationOf } from '../../../test/helpers/config-folder.ts';
 import type { FileTexts } from '../configuration.ts';
-import { maskedTexts, unmaskedTexts } from './mask.ts';
+import { maskedTexts } from './mask.ts';
 
 const TOKEN = 'hunter2-hunter2';
 
@@ -9,6 +9,7 @@ const rawOf = (texts: FileTexts) =>
   configurationOf({
     ...(texts['headgate.yml'] !== undefined && { settings: texts['headgate.yml'] }),
     ...(texts['notifications.yml'] !== undefined && { notifications: texts['notifications.yml'] }),
+    ...(texts['inputs.yml'] !== undefined && { inputs: texts['inputs.yml'] }),
     environment: { T: 'from-outside' },
     secrets: { hook: 'stored' },
   }).raw;
@@ -76,45 +77,5 @@ describe('a masked text', () => {
       `  "hook": { type: webhook, url: 'http://h/', authType: token, token: ${TOKEN} }`,
     );
     expect(maskedTexts(texts, rawOf(texts))['notifications.yml']).toContain('token: "********" }');
-  });
-});
-
-describe('a text that is unmasked', () => {
-  const old = notifications('targets:', HOOK.replace('hook', 'first'), HOOK, '    token: "********"  # mine');
-
-  it.each([
-    ['a text', `${TOKEN}`],
-    ['a reference', "'${secret:hook}'"],
-  ])('has what its target holds now, wherever that stands: %s', (_, token) => {
-    const now = notifications('targets:', HOOK, `    token: ${token}`);
-    expect(unmaskedTexts(old, rawOf(now))).toEqual(
-      notifications('targets:', HOOK.replace('hook', 'first'), HOOK, `    token: ${token}  # mine`),
-    );
-  });
-
-  it('finds headers by their names', () => {
-    const header = (name: string, value: string) => `      - { name: ${name}, value: ${value} }`;
-    const then = notifications('targets:', OPEN, '    extraHttpHeaders:', header('B', '"********"'));
-    const now = notifications(
-      'targets:',
-      OPEN,
-      '    extraHttpHeaders:',
-      header('A', 'one-secret'),
-      header('B', 'two-secret'),
-    );
-    expect(unmaskedTexts(then, rawOf(now))['notifications.yml']).toContain(header('B', 'two-secret'));
-  });
-
-  it('is refused where nothing is stored now, and where a mask would become a value', () => {
-    const now = rawOf(notifications('targets: []'));
-    expect(() => unmaskedTexts(old, now)).toThrow(
-      expect.objectContaining({
-        code: 'unprocessable',
-        problems: [expect.objectContaining({ path: 'notifications.yml targets[1].token' })],
-      }),
-    );
-    const other = notifications('targets:', HOOK, '    description: with ********');
-    expect(() => unmaskedTexts(other, now)).toThrow(/targets\[0\]\.description/);
-    expect(unmaskedTexts(notifications('# ********', 'targets: []'), now)).toBeDefined();
   });
 });

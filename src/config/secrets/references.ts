@@ -1,10 +1,20 @@
 import { AppError } from '../../lib/errors.ts';
+import { findTargetType } from '../../targets/index.ts';
 import type { RawItems } from '../configuration.ts';
 import { readFileText, withoutByteOrderMark } from '../file-text.ts';
 import { type ProcessEnvironment, parseScalar } from '../overrides.ts';
+import type { PlainMap } from '../plain.ts';
 import { formatPath } from '../problems.ts';
 import type { WorkspaceRestrictions } from '../restrictions.ts';
-import { bearsSecret, childOf, childrenOf, isSecretText, type Schema, schemasAt } from '../schema-walk.ts';
+import {
+  bearsSecret,
+  childOf,
+  childrenOf,
+  isSecretNaming,
+  isSecretText,
+  type Schema,
+  schemasAt,
+} from '../schema-walk.ts';
 import type { Path } from '../yaml/places.ts';
 
 const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
@@ -148,8 +158,8 @@ export function clearTextSecrets(
 ): Path[] {
   const found: Path[] = [];
   function walk(schemas: readonly Schema[], current: unknown, path: Path): void {
-    if (typeof current === 'string') {
-      const isOne = current !== '' && schemas.some(one => isSecretText(one, current));
+    if (typeof current === 'string' || typeof current === 'number') {
+      const isOne = current !== '' && schemas.some(one => isSecretText(one, String(current)));
       if (isOne && !references.has(formatPath(path))) found.push(path);
     } else if (typeof current === 'object' && current !== null) {
       const childAt = childrenOf(schemas, current);
@@ -167,15 +177,40 @@ export function clearTextSecrets(
 const NAMED = 10;
 
 /** Where the configuration refers to a stored secret: `target 'ops_hook' (token)`, `headgate.yml (pipelines[0].token)`. */
-function referencesTo({ targets, settings }: RawItems, name: string): string[] {
-  const reference = `\${secret:${name}}`;
-  return [
-    ...pathsOf(settings, reference).map(path => `headgate.yml (${formatPath(path)})`),
-    ...[...targets].flatMap(([id, target]) =>
-      pathsOf(target, reference).map(path => `target '${id}' (${formatPath(path)})`),
-    ),
-  ];
+const referencesTo = (raw: RawItems, name: string): string[] =>
+  everyItem(raw).flatMap(({ schemas, item, called }) =>
+    pathsTo(schemas, item, name).map(path => `${called} (${formatPath(path)})`),
+  );
+
+interface RawItem {
+  readonly item: PlainMap;
+  readonly schemas: readonly Schema[];
+  readonly called: string;
 }
+
+/** Everything that may refer to secrets. */
+const everyItem = ({ targets, settings, inputs, outputs }: RawItems): RawItem[] => [
+  { item: settings, schemas: [], called: 'headgate.yml' },
+  ...itemsOf('target', targets, targetSchemas),
+  ...itemsOf('input', inputs, () => []),
+  ...itemsOf('output', outputs, () => []),
+];
+
+const itemsOf = (
+  noun: string,
+  items: RawItems['targets'],
+  schemasOf: (item: PlainMap) => readonly Schema[],
+): RawItem[] =>
+  [...items].map(([id, item]) => ({ item, schemas: schemasOf(item), called: `${noun} '${id}'` }));
+
+function targetSchemas({ type }: PlainMap): readonly Schema[] {
+  const schema = typeof type === 'string' ? findTargetType(type)?.schema : undefined;
+  return schema === undefined ? [] : [schema];
+}
+
+/** True when an item other than this one refers to the stored secret. */
+export const isReferredTo = (raw: RawItems, name: string, except: PlainMap | undefined): boolean =>
+  everyItem(raw).some(({ item, schemas }) => item !== except && pathsTo(schemas, item, name).length > 0);
 
 /** Throws `conflict`, naming where, while the configuration refers to the secret. */
 export function assertUnused(raw: RawItems, name: string): void {
@@ -186,9 +221,14 @@ export function assertUnused(raw: RawItems, name: string): void {
   throw new AppError('conflict', `secret '${name}' is used by ${named}${more}; change that first`);
 }
 
-function pathsOf(value: unknown, text: string, path: Path = []): Path[] {
-  if (value === text) return [path];
+/** Paths of references to a stored secret, and of settings that hold its name. */
+function pathsTo(schemas: readonly Schema[], value: unknown, name: string, path: Path = []): Path[] {
+  if (typeof value === 'string') {
+    const isIt = value === `\${secret:${name}}` || (value === name && schemas.some(isSecretNaming));
+    return isIt ? [path] : [];
+  }
   if (typeof value !== 'object' || value === null) return [];
+  const childAt = childrenOf(schemas, value);
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  return entries.flatMap(([step, entry]) => pathsOf(entry, text, [...path, step]));
+  return entries.flatMap(([step, entry]) => pathsTo(childAt(step), entry, name, [...path, step]));
 }

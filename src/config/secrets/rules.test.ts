@@ -20,15 +20,17 @@ const FORCE: PlainMap = { ...HELD, token: MASK };
 
 /** A write over the target above, by somebody who may not set secrets. */
 function rule(item: PlainMap, extra: Partial<SecretWrite> = {}) {
-  return applySecretRules({
+  const { value, secrets } = applySecretRules({
     schema: schemaOf('webhook'),
-    owner: 'target_h',
+    owner: ['target', 'h'],
+    isUsedElsewhere: () => false,
     item,
     inFile: HELD,
     effective: FORCE,
     mayRefer: false,
     ...extra,
   });
+  return { value, secrets };
 }
 
 function refusal(item: PlainMap, extra: Partial<SecretWrite> = {}) {
@@ -79,9 +81,9 @@ describe('a text', () => {
   });
 
   it('takes the name it had when that was its own', () => {
-    const inFile = { ...HELD, token: '${secret:target_h_token_2}' };
+    const inFile = { ...HELD, token: '${secret:target_h_token-2}' };
     expect(rule({ ...FORCE, token: 'new' }, { inFile }).secrets).toEqual([
-      { name: 'target_h_token_2', value: 'new' },
+      { name: 'target_h_token-2', value: 'new' },
     ]);
   });
 
@@ -89,13 +91,13 @@ describe('a text', () => {
     const inFile = { ...HELD, password: '${secret:target_h_token}' };
     const effective = { ...FORCE, password: MASK };
     expect(rule({ ...effective, token: 'new' }, { inFile, effective })).toMatchObject({
-      value: { token: '${secret:target_h_token_2}', password: '${secret:target_h_token}' },
+      value: { token: '${secret:target_h_token-2}', password: '${secret:target_h_token}' },
     });
   });
 
   it('in a list is named by its item, and kept by it', () => {
     /** A name that had to be changed is told apart by a digest. */
-    const CUT = /^\$\{secret:target_h_extraHttpHeaders_X-Key__value_[0-9a-f]{12}\}$/;
+    const CUT = /^\$\{secret:target_h_extraHttpHeaders_X_Key__value-[0-9a-f]{24}\}$/;
     const header = (name: string, value: string) => ({ name, value });
     const inFile = { ...HELD, extraHttpHeaders: [header('A', '${secret:a}'), header('B', '${secret:b}')] };
     const effective = { ...FORCE, extraHttpHeaders: [header('A', MASK), header('B', MASK)] };
@@ -114,8 +116,8 @@ describe('a text', () => {
   });
 
   it('has a name of bounded length, whatever the id', () => {
-    const [secret] = rule({ ...FORCE, token: 'new' }, { owner: `target_${'x'.repeat(512)}` }).secrets;
-    expect(secret?.name).toMatch(/^target_x+_[0-9a-f]{12}$/);
+    const [secret] = rule({ ...FORCE, token: 'new' }, { owner: ['target', 'x'.repeat(512)] }).secrets;
+    expect(secret?.name).toMatch(/^target_x+-[0-9a-f]{24}$/);
     expect(secret?.name.length).toBeLessThanOrEqual(128);
   });
 });
@@ -199,7 +201,7 @@ describe('another destination', () => {
     const pipeline = (id: string, url: string, token: string) => ({ id, engine: 'vector', url, token });
     const inFile = { pipelines: [pipeline('a', URL_A, '${secret:a}'), pipeline('b', URL_A, '${secret:b}')] };
     const effective = { pipelines: [pipeline('a', URL_A, MASK), pipeline('b', URL_A, MASK)] };
-    const write = { schema: settingsSchema, owner: 'settings', inFile, effective };
+    const write = { schema: settingsSchema, owner: ['settings'], inFile, effective };
     const item = { pipelines: [pipeline('b', URL_A, MASK), pipeline('a', URL_B, 'anew-and-long')] };
     expect(rule(item, write)).toEqual({
       value: {
@@ -218,7 +220,7 @@ describe('an address with a secret in it', () => {
   it('is kept by the mask that shows it, and by no other', () => {
     const inFile = { storage: { url: 'postgres://u:hunter2@db/h' } };
     const effective = { storage: { url: `postgres://u:${MASK}@db/h` } };
-    const write = { schema: settingsSchema, owner: 'settings', inFile, effective };
+    const write = { schema: settingsSchema, owner: ['settings'], inFile, effective };
     expect(rule(effective, write)).toEqual({ value: inFile, secrets: [] });
     expect(refusal({ storage: { url: `postgres://u:${MASK}@thief/h` } }, write)).toEqual({
       code: 'unprocessable',
@@ -241,7 +243,7 @@ describe('an address that is the secret itself', () => {
 
   it.each(['slackUrl', 'url'])('is kept and replaced under either of its names: %s', key => {
     const base = { id: 's', type: 'slack' };
-    const write = { schema, owner: 'target_s', inFile, effective };
+    const write = { schema, owner: ['target', 's'], inFile, effective };
     expect(rule({ ...base, [key]: `https://hooks.example/${MASK}` }, write)).toEqual({
       value: { ...base, [key]: '${secret:s}' },
       secrets: [],

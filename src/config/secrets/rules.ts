@@ -1,39 +1,46 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { aliasesOf } from '../../lib/aliases.ts';
 import { AppError, type ErrorCode } from '../../lib/errors.ts';
 import { isMask, MASK } from '../../lib/secret.ts';
 import type { NewSecret } from '../change.ts';
 import { isMap, type PlainMap } from '../plain.ts';
 import { formatPath } from '../problems.ts';
 import {
-  childOf,
   childSchemas,
   counterpart,
-  isDestination,
+  firstOf,
+  guardsSecrets,
+  isSecretNaming,
   isSecretText,
   isTemplate,
   itemName,
   mapsFor,
+  namesOf,
   type Schema,
+  valueAt,
 } from '../schema-walk.ts';
 import type { Path } from '../yaml/places.ts';
 import { isReference } from './references.ts';
+import { maskedAddress } from './shown.ts';
 import { SECRET_NAME } from './store.ts';
 
 /** A write of an item over the API, before it is known what may stand in the file. */
 export interface SecretWrite {
   readonly schema: Schema;
-  /** The prefix of names of stored secrets: `target_ops_hook`, `settings`. */
-  readonly owner: string;
+  /** The first steps of names of stored secrets: `['target', 'ops_hook']`, `['settings']`. */
+  readonly owner: readonly string[];
   /** The new content; secrets that were not sent are masked. */
   readonly item: PlainMap;
+  /** What its author has sent of it. Left out, nothing counts as said anew that reads as before. */
+  readonly sent?: PlainMap | undefined;
   /** As the file has it; undefined for a new one. */
   readonly inFile: PlainMap | undefined;
-  /** The effective content: every default said, secrets masked. */
+  /** The effective content as reads show it: every default said, secrets masked. */
   readonly effective: PlainMap | undefined;
   /** True when the writer may refer to any stored secret, as `update:settings` allows. */
   readonly mayRefer: boolean;
+  /** True for the name of a stored secret that another item refers to. */
+  readonly isUsedElsewhere: (name: string) => boolean;
 }
 
 export interface CheckedWrite {
@@ -41,6 +48,15 @@ export interface CheckedWrite {
   readonly value: PlainMap;
   /** Secrets that must be stored before the item is written. */
   readonly secrets: readonly NewSecret[];
+  /** What `value` holds otherwise than the item that was sent. */
+  readonly replaced: readonly ReplacedValue[];
+}
+
+export interface ReplacedValue {
+  readonly path: Path;
+  readonly value: unknown;
+  /** The secret to store, where one was sent. */
+  readonly secret?: NewSecret;
 }
 
 /** A place in the item and what is known of it. */
@@ -52,77 +68,120 @@ interface SecretPosition {
   readonly names: readonly string[];
   readonly inFile: unknown;
   readonly effective: unknown;
-  /** True when secrets here would go to another destination than the one they were entered for. */
-  readonly moved: boolean;
+  /** True when secrets here would go elsewhere, or be protected otherwise, than where they were entered for. */
+  readonly moved: string | undefined;
 }
 
 /**
- * The rules of secrets in writes. A mask keeps what is stored; a text goes to the store and leaves a reference;
- * `${env:}` and `${file:}` are refused, a `${secret:}` too unless it stands there already or the writer may set secrets.
- * When the destination changes every secret must be sent anew: nobody can redirect one they cannot read.
+ * The rules of secrets in writes, for every way in. A mask keeps what is stored; a text goes to the store and leaves a
+ * reference; `${env:}` and `${file:}` are refused but where they stand already, a `${secret:}` and the name of a stored
+ * secret too, unless the writer may set secrets. When a setting changes that decides where secrets go, or how they are
+ * protected, everything that is hidden must be sent anew: nobody can redirect or lay open what they cannot read.
  * Throws `invalid-request`, `forbidden` or `unprocessable`, naming the place. Pure.
  */
-export function applySecretRules({
-  schema,
-  owner,
-  item,
-  inFile,
-  effective,
-  mayRefer,
-}: SecretWrite): CheckedWrite {
-  const secrets: NewSecret[] = [];
+export const applySecretRules = (write: SecretWrite): CheckedWrite => new SecretRules(write).apply();
+
+class SecretRules {
+  readonly #write: SecretWrite;
+  readonly #replaced: ReplacedValue[] = [];
   /** Two secrets under one name would be one. */
-  const taken = namesIn(inFile);
+  readonly #taken: Set<string>;
 
-  function rule(value: unknown, here: SecretPosition): unknown {
-    if (typeof value === 'string') return ruleText(value, here);
-    if (Array.isArray(value)) return value.map((one, index) => rule(one, inList(here, value, index)));
-    if (!isMap(value)) return value;
-    const moved = here.moved || hasMoved(value, here);
-    const entries = Object.entries(value).map(([key, one]) => [
-      key,
-      rule(one, inMap(here, value, key, moved)),
-    ]);
-    return Object.fromEntries(entries);
+  constructor(write: SecretWrite) {
+    this.#write = write;
+    this.#taken = namesIn(write.inFile);
   }
 
-  function ruleText(text: string, here: SecretPosition): string {
-    if (here.schemas.some(isTemplate)) return text;
-    const holdsSecret = here.schemas.some(schema => isSecretText(schema, text));
-    if (isReference(text)) return ruleReference(text, here, holdsSecret);
-    if (!holdsSecret || text === '') return text;
-    return isMask(text) ? keep(text, here) : store(text, here);
+  apply(): CheckedWrite {
+    const { schema, item, inFile, effective } = this.#write;
+    const whole = { schemas: [schema], path: [], names: [], inFile, effective, moved: undefined };
+    const value = this.#rule(item, whole);
+    const secrets = this.#replaced.flatMap(({ secret }) => secret ?? []);
+    return { value: isMap(value) ? value : item, secrets, replaced: this.#replaced };
   }
 
-  function ruleReference(text: string, here: SecretPosition, holdsSecret: boolean): string {
+  #rule(value: unknown, here: SecretPosition): unknown {
+    if (Array.isArray(value)) return value.map((one, index) => this.#rule(one, inList(here, value, index)));
+    if (isMap(value)) {
+      const moved = here.moved ?? movedBy(value, here);
+      const entries = Object.entries(value).map(([key, one]) => [
+        key,
+        this.#rule(one, inMap(here, value, key, moved)),
+      ]);
+      return Object.fromEntries(entries);
+    }
+    if (typeof value !== 'string' && typeof value !== 'number') return value;
+    const ruled = this.#ruleScalar(value, here);
+    const secret = typeof ruled === 'object' ? ruled : undefined;
+    const result = secret === undefined ? ruled : `\${secret:${secret.name}}`;
+    if (result !== value) this.#replaced.push({ path: here.path, value: result, ...(secret && { secret }) });
+    return result;
+  }
+
+  /** What may stand there: a text, or the secret to store in its place. */
+  #ruleScalar(value: string | number, here: SecretPosition): string | number | NewSecret {
+    const text = String(value);
+    if (here.schemas.some(isTemplate)) return value;
+    if (isReference(text)) return this.#ruleReference(text, here);
+    if (isMask(text) && isHidden(here)) return keep(text, here);
+    if (here.schemas.some(isSecretNaming)) return this.#ruleName(text, here);
+    const isSecret = here.schemas.some(schema => isSecretText(schema, text));
+    // What a person has typed into the file stays there.
+    if (!isSecret || text === '' || value === here.inFile) return value;
+    return isMask(text) ? keep(text, here) : this.#store(text, here);
+  }
+
+  #ruleReference(text: string, here: SecretPosition): string | number {
+    if (text === here.inFile) return keep(MASK, here);
     if (!text.startsWith('${secret:')) throw refusal('invalid-request', here, NO_REFERENCE);
-    if (text === here.inFile) return holdsSecret ? keep(MASK, here) : text;
-    if (!mayRefer) throw refusal('forbidden', here, NO_OTHER_SECRET);
+    if (!this.#write.mayRefer) throw refusal('forbidden', here, NO_OTHER_SECRET);
     return text;
   }
 
-  function keep(mask: string, here: SecretPosition): string {
-    if (typeof here.inFile !== 'string' || here.inFile === '')
-      throw refusal('invalid-request', here, NOTHING_KEPT);
-    // A mask that shows an address is that of this address only.
-    const isAnother = mask !== MASK && mask !== here.effective;
-    if (here.moved || isAnother) throw refusal('unprocessable', here, MOVED);
-    return here.inFile;
+  /** To name a stored secret is to refer to it; who may do so and says it again has given it anew. */
+  #ruleName(text: string, here: SecretPosition): string {
+    const { mayRefer, sent } = this.#write;
+    const isKept = text === here.inFile || text === here.effective;
+    if (!isKept && !mayRefer) throw refusal('forbidden', here, NO_OTHER_SECRET);
+    const isSaidAnew = mayRefer && sent !== undefined && valueAt(sent, here.path) !== undefined;
+    if (isKept && here.moved !== undefined && !isSaidAnew)
+      throw refusal('unprocessable', here, movedText(here.moved));
+    return text;
   }
 
-  function store(value: string, { names, inFile: held }: SecretPosition): string {
-    const base = storedName([owner, ...names]);
+  #store(value: string, { names, inFile: held }: SecretPosition): NewSecret {
+    const base = storedName([...this.#write.owner, ...names]);
     const present = nameIn(held);
-    const isOwn = present?.startsWith(base) === true && /^(?:_\d+)?$/.test(present.slice(base.length));
+    const isOwn =
+      present?.startsWith(base) === true &&
+      /^(?:-\d+)?$/.test(present.slice(base.length)) &&
+      !this.#write.isUsedElsewhere(present);
     let name = isOwn ? present : base;
-    for (let count = 2; !isOwn && taken.has(name); count++) name = `${base}_${count}`;
-    taken.add(name);
-    secrets.push({ name, value });
-    return `\${secret:${name}}`;
+    for (let count = 2; !isOwn && this.#isTaken(name); count++) name = `${base}-${count}`;
+    this.#taken.add(name);
+    return { name, value };
   }
 
-  const value = rule(item, { schemas: [schema], path: [], names: [], inFile, effective, moved: false });
-  return { value: isMap(value) ? value : item, secrets };
+  #isTaken(name: string): boolean {
+    return this.#taken.has(name) || this.#write.isUsedElsewhere(name);
+  }
+}
+
+/** True when reads show a mask in place of what the file has there. */
+const isHidden = ({ schemas, inFile, effective }: SecretPosition): boolean =>
+  isReference(inFile) ||
+  (typeof inFile === 'string' && schemas.some(schema => isSecretText(schema, inFile))) ||
+  (schemas.some(guardsSecrets) && maskedAddress(effective) !== undefined);
+
+function keep(mask: string, here: SecretPosition): string | number {
+  const { inFile, effective, moved } = here;
+  if ((typeof inFile !== 'string' && typeof inFile !== 'number') || inFile === '')
+    throw refusal('invalid-request', here, NOTHING_KEPT);
+  // A mask that shows an address is that of this address only.
+  const isAnother = mask !== MASK && mask !== effective && mask !== maskedAddress(effective);
+  if (isAnother) throw refusal('unprocessable', here, ANOTHER_ADDRESS);
+  if (moved !== undefined) throw refusal('unprocessable', here, movedText(moved));
+  return inFile;
 }
 
 const NO_REFERENCE =
@@ -130,7 +189,9 @@ const NO_REFERENCE =
 const NO_OTHER_SECRET =
   "may name another stored secret only with the permission 'update:settings'; send the value itself";
 const NOTHING_KEPT = 'is masked, and nothing is stored for it; send the value itself';
-const MOVED = 'must be sent anew: it would go to another destination than the one it was entered for';
+const ANOTHER_ADDRESS = 'is the mask of another address than the one that is stored; send the whole address';
+const movedText = (setting: string): string =>
+  `must be sent anew, as '${setting}' changes: it would go to another destination, or be protected otherwise, than it was entered for`;
 
 function refusal(code: ErrorCode, { path }: SecretPosition, message: string): AppError {
   const place = formatPath(path);
@@ -146,7 +207,7 @@ const inList = (here: SecretPosition, list: readonly unknown[], index: number): 
   moved: here.moved,
 });
 
-function inMap(here: SecretPosition, map: PlainMap, key: string, moved: boolean): SecretPosition {
+function inMap(here: SecretPosition, map: PlainMap, key: string, moved: string | undefined): SecretPosition {
   const names = namesOf(here.schemas, map, key);
   const [own = key] = names;
   return {
@@ -159,39 +220,61 @@ function inMap(here: SecretPosition, map: PlainMap, key: string, moved: boolean)
   };
 }
 
-/** True when a setting that decides where secrets are sent has changed. */
-function hasMoved(map: PlainMap, { schemas, inFile, effective }: SecretPosition): boolean {
-  if (!isMap(effective)) return false;
+/** The setting of a map that decides where secrets go, or how they are protected, and has changed. */
+function movedBy(map: PlainMap, { schemas, inFile, effective }: SecretPosition): string | undefined {
+  if (!isMap(effective)) return undefined;
   return schemas
     .flatMap(schema => mapsFor(schema, map))
     .flatMap(({ shape }) => Object.entries(shape))
-    .some(([key, field]) => {
-      if (!isDestination(field)) return false;
+    .find(([key, field]) => {
+      if (!guardsSecrets(field)) return false;
       const names = namesOf(schemas, map, key);
-      const now = firstOf(map, names) ?? z.safeParse(field, undefined).data;
-      const isKept =
-        typeof now === 'string' && (isMask(now) || (isReference(now) && now === firstOf(inFile, names)));
-      return !isKept && JSON.stringify(now) !== JSON.stringify(effective[key]);
-    });
+      const held = { inFile: firstOf(inFile, names), effective: effective[key] };
+      return !isUnchanged(field, firstOf(map, names), held);
+    })?.[0];
 }
 
-/** The key's own name, then the others it may be written by. */
-function namesOf(schemas: readonly Schema[], map: PlainMap, key: string): string[] {
-  const pairs = schemas.flatMap(schema => mapsFor(schema, map)).flatMap(one => [...aliasesOf(one)]);
-  const own = pairs.find(([name]) => name === key)?.[1] ?? key;
-  return [own, ...pairs.filter(([, name]) => name === own).map(([name]) => name)];
+/** True when a value says what holds already: as it is shown, as the file has it, or in other words. */
+function isUnchanged(
+  schema: Schema,
+  value: unknown,
+  { inFile, effective }: Pick<SecretPosition, 'inFile' | 'effective'>,
+): boolean {
+  if (value === undefined && effective === undefined) return true;
+  const now = value ?? z.safeParse(schema, undefined).data;
+  if (typeof now === 'string') {
+    if (isReference(now)) return now === inFile;
+    if (isMask(now)) return isReference(inFile) || now === effective || now === maskedAddress(effective);
+    if (isSecretText(schema, now)) return now === inFile;
+  }
+  if (isMap(now) && isMap(effective)) {
+    const maps = mapsFor(schema, now);
+    const isSame = (key: string, field: Schema): boolean => {
+      const names = namesOf([schema], now, key);
+      return isUnchanged(field, firstOf(now, names), {
+        inFile: firstOf(inFile, names),
+        effective: effective[key],
+      });
+    };
+    return maps.flatMap(({ shape }) => Object.entries(shape)).every(([key, field]) => isSame(key, field));
+  }
+  if (isSameJson(now, effective) || (value !== undefined && isSameJson(value, inFile))) return true;
+  const read = z.safeParse(schema, now);
+  return read.success && isSameJson(read.data, effective);
 }
 
-const firstOf = (map: unknown, names: readonly string[]): unknown =>
-  names.map(name => childOf(map, name)).find(value => value !== undefined);
+const isSameJson = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** The name that a secret sent over the API is stored by: `target_ops_hook_token`. */
+/**
+ * The name that a secret sent over the API is stored by: `target_hook_token`. Only steps of letters and digits are joined
+ * as they are, so that `_` stands between two of them and nowhere else; all other names end with a digest of the steps,
+ * behind the `-` that no joined name has. So two places never have one name.
+ */
 function storedName(steps: readonly string[]): string {
-  const whole = steps.join('_');
-  const plain = whole.replace(/[^a-zA-Z0-9_-]/g, '_');
-  if (plain === whole && SECRET_NAME.test(plain)) return plain;
-  // Names that had to be cut or replaced differ by a digest.
-  return `${plain.slice(0, 90)}_${createHash('sha256').update(whole).digest('hex').slice(0, 12)}`;
+  const joined = steps.join('_');
+  if (steps.every(step => /^[a-zA-Z0-9]+$/.test(step)) && SECRET_NAME.test(joined)) return joined;
+  const digest = createHash('sha256').update(JSON.stringify(steps)).digest('hex').slice(0, 24);
+  return `${joined.replace(/[^a-zA-Z0-9_]/g, '_').slice(0, 90)}-${digest}`;
 }
 
 /** The name in `${secret:NAME}`. */

@@ -92,8 +92,9 @@ const fields = z
       .optional()
       .describe(
         'Without it: TLS from the start on port 465, STARTTLS on others. NONE sends passwords in clear; SSL is read as TLS.',
-      ),
-    tls: tls.prefault({}).describe('How certificates are judged.'),
+      )
+      .meta({ protection: true }),
+    tls: tls.prefault({}).describe('How certificates are judged.').meta({ protection: true }),
   })
   .superRefine(({ smtpUsername, smtpPassword }, context) => {
     const [user, password] = [isGiven(smtpUsername), isGiven(smtpPassword)];

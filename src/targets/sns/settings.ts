@@ -41,7 +41,10 @@ const fields = z.strictObject({
   ...commonSettings,
   type: z.literal('sns').describe('Kind of target.'),
   region: region.describe('Region of the service.').meta({ destination: true }),
-  destinationType: z.enum(['topic', 'phoneNumber']).describe('Whether a topic or phones get the events.'),
+  destinationType: z
+    .enum(['topic', 'phoneNumber'])
+    .describe('Whether a topic or phones get the events.')
+    .meta({ destination: true }),
   topicArn: topicName
     .describe(
       "ARN of the topic, or an expression over the event that gives it; '' with destinationType phoneNumber.",
@@ -68,7 +71,8 @@ const fields = z.strictObject({
     .default('auto')
     .describe(
       'auto: from the environment or the machine. manual: the keys below. secret: a stored pair of keys.',
-    ),
+    )
+    .meta({ protection: true }),
   awsApiKey: key.optional().describe('Access key; with awsAuthenticationMethod manual.'),
   awsSecretKey: key.optional().describe('Secret key; with awsAuthenticationMethod manual.'),
   awsSecret: z
@@ -76,16 +80,28 @@ const fields = z.strictObject({
     .min(1)
     .max(512)
     .optional()
-    .describe('Name of the stored secret that holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`; with method secret.'),
-  enableAssumeRole: z.boolean().default(false).describe('Take on a role before sending.'),
+    .describe('Name of the stored secret that holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`; with method secret.')
+    .meta({ secretName: true }),
+  enableAssumeRole: z
+    .boolean()
+    .default(false)
+    .describe('Take on a role before sending.')
+    .meta({ protection: true }),
   assumeRoleArn: z
     .string()
     .min(20)
     .max(2048)
     .regex(/^arn:/, "must begin with 'arn:'")
     .optional()
-    .describe('ARN of the role.'),
-  assumeRoleExternalId: z.string().min(2).max(1224).optional().describe('External id the role asks for.'),
+    .describe('ARN of the role.')
+    .meta({ protection: true }),
+  assumeRoleExternalId: z
+    .string()
+    .min(2)
+    .max(1224)
+    .optional()
+    .describe('External id the role asks for.')
+    .meta({ protection: true }),
   durationSeconds: z
     .int()
     .min(900)
@@ -103,9 +119,14 @@ const fields = z.strictObject({
     .refine(version => version === 'v4', {
       error: "must be v4: AWS has replaced version 2 and its library signs no other way; set it to 'v4'",
     })
-    .describe('How requests are signed: v4. v2 is refused, since AWS has replaced it.'),
+    .describe('How requests are signed: v4. v2 is refused, since AWS has replaced it.')
+    .meta({ protection: true }),
   reuseConnections: z.boolean().default(true).describe('Use connections for more than one request.'),
-  rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
+  rejectUnauthorized: z
+    .boolean()
+    .default(true)
+    .describe('Refuse certificates that nobody vouches for.')
+    .meta({ protection: true }),
 });
 
 export type SnsSettings = z.infer<typeof fields>;

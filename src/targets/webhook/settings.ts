@@ -111,7 +111,8 @@ const address = {
   authType: z
     .enum(['none', 'basic', 'token'])
     .default('none')
-    .describe('Authentication method of the request.'),
+    .describe('Authentication method of the request.')
+    .meta({ protection: true }),
   token: headerToken.optional().describe('Sent as `Authorization: Bearer`; with authType token.'),
   username: basicUsername.optional().describe('With authType basic.'),
   password: basicPassword.optional().describe('With authType basic.'),
@@ -205,7 +206,11 @@ const connection = {
     .default(true)
     .describe('Use connections for more than one request.')
     .meta({ aliases: ['keepAliveTime'] }),
-  rejectUnauthorized: z.boolean().default(true).describe('Refuse certificates that nobody vouches for.'),
+  rejectUnauthorized: z
+    .boolean()
+    .default(true)
+    .describe('Refuse certificates that nobody vouches for.')
+    .meta({ protection: true }),
   useRoundRobinDns: z
     .boolean()
     .default(false)
@@ -218,7 +223,8 @@ const connection = {
     .array(z.string().min(1).max(256))
     .max(64)
     .default([])
-    .describe('Headers whose values are logged in clear; Authorization never is.'),
+    .describe('Headers whose values are logged in clear; Authorization never is.')
+    .meta({ protection: true }),
 } as const;
 
 const fields = z.strictObject({ ...commonSettings, ...address, ...body, ...connection, ...retrySettings });

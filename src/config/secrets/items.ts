@@ -1,0 +1,67 @@
+import { findTargetType } from '../../targets/index.ts';
+import {
+  type Configuration,
+  type FileName,
+  INPUTS_FILE,
+  NOTIFICATIONS_FILE,
+  OUTPUTS_FILE,
+  SETTINGS_FILE,
+} from '../configuration.ts';
+import { declaredSchema } from '../declared-schema.ts';
+import type { PlainMap } from '../plain.ts';
+import { childOf, type Schema } from '../schema-walk.ts';
+import { settingsSchema } from '../settings.ts';
+import { type ConfigDocument, readItems } from '../yaml/document.ts';
+import type { Path } from '../yaml/places.ts';
+import { shownDeclared, shownSettings, shownTarget } from './shown.ts';
+
+type ItemFile = Exclude<FileName, typeof SETTINGS_FILE>;
+
+/** The section of a file whose items hold secrets, and what says which. */
+export const SECTIONS = {
+  [NOTIFICATIONS_FILE]: { section: 'targets', owner: 'target', schemaOf: targetSchemaOf },
+  [INPUTS_FILE]: { section: 'inputs', owner: 'input', schemaOf: () => declaredSchema },
+  [OUTPUTS_FILE]: { section: 'outputs', owner: 'output', schemaOf: () => declaredSchema },
+} as const satisfies Record<ItemFile, object>;
+
+function targetSchemaOf(target: unknown): Schema | undefined {
+  const type = childOf(target, 'type');
+  return typeof type === 'string' ? findTargetType(type)?.schema : undefined;
+}
+
+/** An item of a file that came over the API, and what is known of it. */
+export interface WrittenItem {
+  readonly path: Path;
+  readonly schema: Schema;
+  readonly owner: readonly string[];
+  readonly item: PlainMap;
+  readonly inFile: PlainMap | undefined;
+  readonly effective: PlainMap | undefined;
+}
+
+/** What a file holds that may bear secrets: its items, or the whole of headgate.yml. */
+export function itemsIn(name: FileName, document: ConfigDocument, now: Configuration): WrittenItem[] {
+  if (name === SETTINGS_FILE) {
+    const held = { inFile: now.raw.settings, effective: shownSettings(now) };
+    const item: PlainMap = { ...document.value };
+    return [{ path: [], schema: settingsSchema, owner: ['settings'], item, ...held }];
+  }
+  const { section, owner, schemaOf } = SECTIONS[name];
+  return readItems(document, section).items.flatMap(({ path, id = '', value }) => {
+    const item: PlainMap = { ...value };
+    const schema = schemaOf(item);
+    if (schema === undefined) return [];
+    const present = presentItem(now, section, id);
+    // An item of another type is another one.
+    const held = present?.inFile.type === item.type ? present : undefined;
+    return [{ path, schema, owner: [owner, id], item, inFile: held?.inFile, effective: held?.effective }];
+  });
+}
+
+function presentItem(now: Configuration, section: 'targets' | 'inputs' | 'outputs', id: string) {
+  const inFile = now.raw[section].get(id);
+  if (inFile === undefined) return undefined;
+  if (section !== 'targets') return { inFile, effective: shownDeclared({ value: inFile }) };
+  const target = now.targets.find(({ settings }) => settings.id === id);
+  return target && { inFile, effective: shownTarget(now, target) };
+}

@@ -1,0 +1,117 @@
+import * as z from 'zod';
+import { isMask, MASK, SecretUrl } from '../../lib/secret.ts';
+import { findTargetType } from '../../targets/index.ts';
+import type { Target } from '../../targets/target.ts';
+import type { Configuration, Declared } from '../configuration.ts';
+import { declaredSchema } from '../declared-schema.ts';
+import { isMap, type PlainMap, plainCopy } from '../plain.ts';
+import {
+  childOf,
+  childrenOf,
+  firstOf,
+  fixedValues,
+  isDestination,
+  isOpen,
+  isSecretText,
+  isTemplate,
+  namesOf,
+  type Schema,
+} from '../schema-walk.ts';
+import { settingsSchema } from '../settings.ts';
+import { isReference } from './references.ts';
+
+/**
+ * An item's effective content as reads show it: secrets masked, and everything that a reference stands for, whatever the
+ * field; `raw` is the item as its file has it. Numbers, switches and words of a fixed choice are shown, being no secrets.
+ */
+export const shownContent = (schema: Schema, effective: object, raw: unknown): PlainMap => {
+  const shown = show([schema], plainCopy(effective), raw);
+  return isMap(shown) ? shown : {};
+};
+
+function show(schemas: readonly Schema[], value: unknown, raw: unknown): unknown {
+  if (schemas.some(isTemplate)) return value;
+  if (Array.isArray(value)) {
+    const childAt = childrenOf(schemas, value);
+    return value.map((one, index) => show(childAt(index), one, childOf(raw, index)));
+  }
+  if (isMap(value)) {
+    const childAt = childrenOf(schemas, value);
+    const entries = Object.entries(value).map(([key, one]) => [
+      key,
+      show(childAt(key), one, firstOf(raw, namesOf(schemas, value, key))),
+    ]);
+    return Object.fromEntries(entries);
+  }
+  if (typeof value !== 'string' && typeof value !== 'number') return value;
+  const text = String(value);
+  if (text === '' || isMask(text)) return value;
+  const isReferred = isReference(raw) && typeof value === 'string' && !isOfFixedChoice(schemas);
+  return isReferred || schemas.some(schema => isSecretText(schema, text)) ? MASK : value;
+}
+
+const isOfFixedChoice = (schemas: readonly Schema[]): boolean =>
+  schemas.some(schema => fixedValues(schema).length > 0);
+
+const shownTargets = new WeakMap<Configuration, readonly PlainMap[]>();
+
+/** The targets of a configuration as reads show them, in order. */
+function allShown(now: Configuration): readonly PlainMap[] {
+  const found = shownTargets.get(now);
+  if (found !== undefined) return found;
+  const raw = [...now.raw.targets.values()];
+  const shown = now.targets.map((target, index) => {
+    const schema = findTargetType(target.settings.type)?.schema;
+    return schema === undefined ? {} : shownContent(schema, target.settings, raw[index]);
+  });
+  shownTargets.set(now, shown);
+  return shown;
+}
+
+/** A target's effective settings as reads show them. */
+export const shownTarget = (now: Configuration, target: Target): PlainMap =>
+  allShown(now)[now.targets.indexOf(target)] ?? {};
+
+const shownSettingsOf = new WeakMap<Configuration, PlainMap>();
+
+/** The effective settings of headgate.yml as reads show them. */
+export function shownSettings(now: Configuration): PlainMap {
+  const shown = shownSettingsOf.get(now) ?? shownContent(settingsSchema, now.settings, now.raw.settings);
+  shownSettingsOf.set(now, shown);
+  return shown;
+}
+
+/** What a file says of a component, as reads show it. */
+export const shownDeclared = ({ value }: Pick<Declared, 'value'>): PlainMap =>
+  shownContent(declaredSchema, value, value);
+
+/**
+ * An http address for those who may see where it leads and no more, as what comes behind the host may be the key to it;
+ * undefined for a text that is no address, or one that has nothing behind the host.
+ */
+export function maskedAddress(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+  const { origin, href } = new URL(text);
+  return href === origin || href === `${origin}/` ? undefined : new SecretUrl(text).toString();
+}
+
+/** Shown content for those who may not change it: of addresses only the host, but for those that are defaults. */
+export function withoutAddresses(schema: Schema, shown: PlainMap): PlainMap {
+  const value = hideAddresses([schema], shown);
+  return isMap(value) ? value : {};
+}
+
+function hideAddresses(schemas: readonly Schema[], value: unknown): unknown {
+  if (typeof value === 'string') {
+    const isHidden = schemas.some(
+      schema => isOpen(schema) || (isDestination(schema) && z.safeParse(schema, undefined).data !== value),
+    );
+    return isHidden ? (maskedAddress(value) ?? value) : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const childAt = childrenOf(schemas, value);
+  if (Array.isArray(value)) return value.map((one, index) => hideAddresses(childAt(index), one));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, hideAddresses(childAt(key), one)]),
+  );
+}

@@ -1,4 +1,5 @@
 import { findTargetType } from '../../targets/index.ts';
+import type { Target } from '../../targets/target.ts';
 import {
   type Configuration,
   type FileName,
@@ -47,21 +48,26 @@ export function itemsIn(name: FileName, document: ConfigDocument, now: Configura
     return [{ path: [], schema: settingsSchema, owner: ['settings'], item, ...held }];
   }
   const { section, owner, schemaOf } = SECTIONS[name];
+  const targets = new Map(now.targets.map(target => [target.settings.id, target]));
   return readItems(document, section).items.flatMap(({ path, id = '', value }) => {
     const item: PlainMap = { ...value };
     const schema = schemaOf(item);
     if (schema === undefined) return [];
-    const present = presentItem(now, section, id);
+    const present = presentItem(now, section, id, targets.get(id));
     // An item of another type is another one.
     const held = present?.inFile.type === item.type ? present : undefined;
     return [{ path, schema, owner: [owner, id], item, inFile: held?.inFile, effective: held?.effective }];
   });
 }
 
-function presentItem(now: Configuration, section: 'targets' | 'inputs' | 'outputs', id: string) {
+function presentItem(
+  now: Configuration,
+  section: 'targets' | 'inputs' | 'outputs',
+  id: string,
+  target: Target | undefined,
+) {
   const inFile = now.raw[section].get(id);
   if (inFile === undefined) return undefined;
   if (section !== 'targets') return { inFile, effective: shownDeclared({ value: inFile }) };
-  const target = now.targets.find(({ settings }) => settings.id === id);
   return target && { inFile, effective: shownTarget(now, target) };
 }

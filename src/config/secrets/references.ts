@@ -179,7 +179,9 @@ const NAMED = 10;
 /** Where the configuration refers to a stored secret: `target 'ops_hook' (token)`, `headgate.yml (pipelines[0].token)`. */
 const referencesTo = (raw: RawItems, name: string): string[] =>
   everyItem(raw).flatMap(({ schemas, item, called }) =>
-    pathsTo(schemas, item, name).map(path => `${called} (${formatPath(path)})`),
+    referencesIn(schemas, item).flatMap(one =>
+      one.name === name ? [`${called} (${formatPath(one.path)})`] : [],
+    ),
   );
 
 interface RawItem {
@@ -210,7 +212,26 @@ function targetSchemas({ type }: PlainMap): readonly Schema[] {
 
 /** True when an item other than this one refers to the stored secret. */
 export const isReferredTo = (raw: RawItems, name: string, except: PlainMap | undefined): boolean =>
-  everyItem(raw).some(({ item, schemas }) => item !== except && pathsTo(schemas, item, name).length > 0);
+  referrersIn(raw)
+    .get(name)
+    ?.some(item => item !== except) === true;
+
+const referrers = new WeakMap<RawItems, ReadonlyMap<string, readonly PlainMap[]>>();
+
+/** The items that refer to each stored secret, by its name. Kept, as a change may ask for many names. */
+function referrersIn(raw: RawItems): ReadonlyMap<string, readonly PlainMap[]> {
+  const known = referrers.get(raw);
+  if (known !== undefined) return known;
+  const found = new Map<string, PlainMap[]>();
+  for (const { item, schemas } of everyItem(raw))
+    for (const { name } of referencesIn(schemas, item)) {
+      const items = found.get(name);
+      if (items === undefined) found.set(name, [item]);
+      else items.push(item);
+    }
+  referrers.set(raw, found);
+  return found;
+}
 
 /** Throws `conflict`, naming where, while the configuration refers to the secret. */
 export function assertUnused(raw: RawItems, name: string): void {
@@ -221,14 +242,20 @@ export function assertUnused(raw: RawItems, name: string): void {
   throw new AppError('conflict', `secret '${name}' is used by ${named}${more}; change that first`);
 }
 
-/** Paths of references to a stored secret, and of settings that hold its name. */
-function pathsTo(schemas: readonly Schema[], value: unknown, name: string, path: Path = []): Path[] {
+interface NamedSecret {
+  readonly path: Path;
+  readonly name: string;
+}
+
+/** References to stored secrets, and settings that hold the name of one. */
+function referencesIn(schemas: readonly Schema[], value: unknown, path: Path = []): NamedSecret[] {
   if (typeof value === 'string') {
-    const isIt = value === `\${secret:${name}}` || (value === name && schemas.some(isSecretNaming));
-    return isIt ? [path] : [];
+    const [, kind, referred = ''] = REFERENCE.exec(value) ?? [];
+    if (kind === 'secret') return [{ path, name: referred }];
+    return kind === undefined && schemas.some(isSecretNaming) ? [{ path, name: value }] : [];
   }
   if (typeof value !== 'object' || value === null) return [];
   const childAt = childrenOf(schemas, value);
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  return entries.flatMap(([step, entry]) => pathsTo(childAt(step), entry, name, [...path, step]));
+  return entries.flatMap(([step, entry]) => referencesIn(childAt(step), entry, [...path, step]));
 }

@@ -59,11 +59,11 @@ describe('a mask', () => {
   it('is refused where nothing is stored', () => {
     const { token: _, ...open } = HELD;
     expect(refusal(FORCE, { inFile: open, effective: open })).toEqual({
-      code: 'invalid-request',
+      code: 'unprocessable',
       path: 'token',
     });
     expect(refusal(FORCE, { inFile: undefined, effective: undefined })).toMatchObject({
-      code: 'invalid-request',
+      code: 'unprocessable',
     });
   });
 
@@ -106,7 +106,7 @@ describe('a text', () => {
       value: { extraHttpHeaders: [{ value: expect.stringMatching(CUT) }, { value: '${secret:b}' }] },
     });
     expect(refusal({ ...FORCE, extraHttpHeaders: [header('C', MASK)] }, { inFile, effective })).toEqual({
-      code: 'invalid-request',
+      code: 'unprocessable',
       path: 'extraHttpHeaders[0].value',
     });
   });

@@ -176,7 +176,7 @@ const isHidden = ({ schemas, inFile, effective }: SecretPosition): boolean =>
 function keep(mask: string, here: SecretPosition): string | number {
   const { inFile, effective, moved } = here;
   if ((typeof inFile !== 'string' && typeof inFile !== 'number') || inFile === '')
-    throw refusal('invalid-request', here, NOTHING_KEPT);
+    throw refusal('unprocessable', here, NOTHING_KEPT);
   // A mask that shows an address is that of this address only.
   const isAnother = mask !== MASK && mask !== effective && mask !== maskedAddress(effective);
   if (isAnother) throw refusal('unprocessable', here, ANOTHER_ADDRESS);

@@ -53,24 +53,25 @@ function show(schemas: readonly Schema[], value: unknown, raw: unknown): unknown
 const isOfFixedChoice = (schemas: readonly Schema[]): boolean =>
   schemas.some(schema => fixedValues(schema).length > 0);
 
-const shownTargets = new WeakMap<Configuration, readonly PlainMap[]>();
+const shownTargets = new WeakMap<Configuration, ReadonlyMap<Target, PlainMap>>();
 
-/** The targets of a configuration as reads show them, in order. */
-function allShown(now: Configuration): readonly PlainMap[] {
-  const found = shownTargets.get(now);
-  if (found !== undefined) return found;
+/** The targets of a configuration as reads show them; they stand in the order of their items. */
+function allShown(now: Configuration): ReadonlyMap<Target, PlainMap> {
   const raw = [...now.raw.targets.values()];
-  const shown = now.targets.map((target, index) => {
-    const schema = findTargetType(target.settings.type)?.schema;
-    return schema === undefined ? {} : shownContent(schema, target.settings, raw[index]);
-  });
-  shownTargets.set(now, shown);
-  return shown;
+  return new Map(
+    now.targets.map((target, index) => {
+      const schema = findTargetType(target.settings.type)?.schema;
+      return [target, schema === undefined ? {} : shownContent(schema, target.settings, raw[index])];
+    }),
+  );
 }
 
 /** A target's effective settings as reads show them. */
-export const shownTarget = (now: Configuration, target: Target): PlainMap =>
-  allShown(now)[now.targets.indexOf(target)] ?? {};
+export function shownTarget(now: Configuration, target: Target): PlainMap {
+  const shown = shownTargets.get(now) ?? allShown(now);
+  shownTargets.set(now, shown);
+  return shown.get(target) ?? {};
+}
 
 const shownSettingsOf = new WeakMap<Configuration, PlainMap>();
 

@@ -69,7 +69,7 @@ describe('a masked secret in a text', () => {
 
   it('is refused where nothing is stored, and where it would become a value', () => {
     const none = notifications('targets: []');
-    expect(refusal(old, none)).toBe(`invalid-request ${AT}`);
+    expect(refusal(old, none)).toBe(`unprocessable ${AT}`);
     const other = notifications('targets:', OPEN, '    description: with ********');
     expect(refusal(other, none)).toBe('unprocessable notifications.yml targets[0].description');
     expect(refusal(notifications('# ********', 'targets: []'), none)).toBeUndefined();
@@ -94,7 +94,7 @@ describe('a masked secret in a text', () => {
     const mail =
       '  - { id: hook, type: smtp, host: thief.example, port: 25, from: a@b.example, username: u, password: "********" }';
     expect(refusal(notifications('targets:', mail), now)).toBe(
-      'invalid-request notifications.yml targets[0].password',
+      'unprocessable notifications.yml targets[0].password',
     );
   });
 

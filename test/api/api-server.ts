@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../src/app/app.ts';
 import { valueAt } from '../../src/config/schema-walk.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
 import type { Logger } from '../../src/lib/logger.ts';
 import { ADMIN_PASSWORD, CHEAP_KEYS } from '../acceptance/bin.ts';
@@ -42,6 +42,7 @@ interface Answer {
 export async function startApiServer(
   files: Files,
   environment: Readonly<Record<string, string>> = {},
+  clock: Clock = systemClock,
 ): Promise<ApiServer> {
   const root = mkdtempSync(join(tmpdir(), 'headgate-api-'));
   const configFolder = join(root, 'config');
@@ -53,8 +54,8 @@ export async function startApiServer(
     dataFolder: data,
     flags: { 'api.port': '0', ...withoutLimit(files) },
     environment: { HEADGATE_ADMIN_PASSWORD: ADMIN_PASSWORD, ...cheapKeys(files), ...environment },
-    clock: systemClock,
-    ids: monotonicIds(systemClock),
+    clock,
+    ids: monotonicIds(clock),
     random: Math.random,
     logger: loggerTo(lines),
   });

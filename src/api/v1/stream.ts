@@ -1,10 +1,11 @@
-import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
-import { type Actor, authorise } from '../../auth/actor.ts';
+import type { Actor } from '../../auth/actor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, codeOf } from '../../lib/errors.ts';
 import { createRepeat } from '../../lib/repeat.ts';
+import type { WorkspaceContext } from '../../resources/context.ts';
+import { authoriseRead, type EventStream, openEventStream } from '../event-stream.ts';
 import type { Operation } from '../operation.ts';
 import type { WorkspaceOf } from '../served-workspace.ts';
 
@@ -32,13 +33,9 @@ export const streamOperation: Operation = {
   example: {},
 };
 
-/** Between two comments that keep the stream alive; each time the token is checked again. */
-const KEEP_ALIVE_MS = 15_000;
 /** Between two looks for new and gone inputs and outputs. */
 const POLL_MS = 1000;
 const MOST_STREAMS = 200;
-/** A reader with more waiting bytes is disconnected; it reconnects and reads anew. */
-const MOST_WAITING_BYTES = 256 * 1024;
 
 export interface StreamOptions {
   readonly tenantOf: WorkspaceOf;
@@ -48,14 +45,14 @@ export interface StreamOptions {
 }
 
 export function addStream(scope: FastifyInstance, { tenantOf, clock, actorOf }: StreamOptions): void {
-  const open = new Set<() => void>();
+  const open = new Set<EventStream>();
   scope.addHook('preClose', async () => {
-    for (const end of open) end();
+    for (const stream of open) stream.end();
   });
 
   function assertMayListen(actor: Actor, request: FastifyRequest): void {
     try {
-      authorise(actor, 'read:incidents');
+      authoriseRead(actor, streamOperation);
     } catch (error) {
       const { ip: address, id: requestId } = request;
       const reason = codeOf(error);
@@ -71,65 +68,46 @@ export function addStream(scope: FastifyInstance, { tenantOf, clock, actorOf }: 
   }
 
   scope.get(streamOperation.path, { config: { isLive: true } }, async (request, reply) => {
-    const { authorization } = request.headers;
     const actor = actorOf(request);
-    const { context, authenticate } = tenantOf(request);
+    const { context } = tenantOf(request);
     if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
     assertMayListen(actor, request);
     if (open.size >= MOST_STREAMS)
       throw new AppError('unavailable', `${MOST_STREAMS} streams are open already`, { retryAfterSeconds: 5 });
-    reply.hijack();
-    const response = openStream(reply.raw, reply.getHeaders());
-    const sendHint = (noun: string, id: string): void =>
-      write(response, `event: ${noun}\ndata: ${JSON.stringify({ id })}\n\n`);
-    const unsubscribe = context.subscribe(({ resource: noun, id }) => {
-      if (HINT_KINDS.some(one => one === noun)) sendHint(noun, id);
-    });
-    let { revision } = context.components;
-    const looking = createRepeat({
-      clock,
-      interval: POLL_MS,
-      work: () => {
-        if (context.components.revision === revision) return;
-        ({ revision } = context.components);
-        sendHint('components', '*');
-      },
-      faults: { failed: end },
-    });
-    const beating = createRepeat({
-      clock,
-      interval: KEEP_ALIVE_MS,
-      work: () => {
-        write(response, ': here\n\n');
-        authenticate(authorization, request.ip).catch(end);
-      },
-      faults: { failed: end },
-    });
-    looking.start();
-    beating.start();
-    function end(): void {
-      open.delete(end);
-      unsubscribe();
-      void looking.stop();
-      void beating.stop();
-      response.end();
-    }
-    open.add(end);
-    response.once('close', end);
-    // A client that left while its token was checked has emitted `close` already.
-    if (response.destroyed) end();
+    const feed = (stream: EventStream) => feedHints(stream, { context, clock, open });
+    openEventStream({ operation: streamOperation, request, reply, tenantOf, clock, feed });
     return reply;
   });
 }
 
-/** The first line sets how soon browsers reconnect. */
-function openStream(response: ServerResponse, headers: object): ServerResponse {
-  response.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8' });
-  response.write('retry: 2000\n\n');
-  return response;
+function feedHints(
+  stream: EventStream,
+  { context, clock, open }: Pick<StreamOptions, 'clock'> & HintSource,
+): () => void {
+  const unsubscribe = context.subscribe(({ resource: noun, id }) => {
+    if (HINT_KINDS.some(one => one === noun)) stream.send(noun, { id });
+  });
+  let { revision } = context.components;
+  const polling = createRepeat({
+    clock,
+    interval: POLL_MS,
+    work: () => {
+      if (context.components.revision === revision) return;
+      ({ revision } = context.components);
+      stream.send('components', { id: '*' });
+    },
+    faults: { failed: () => stream.end() },
+  });
+  polling.start();
+  open.add(stream);
+  return () => {
+    open.delete(stream);
+    unsubscribe();
+    void polling.stop();
+  };
 }
 
-function write(response: ServerResponse, text: string): void {
-  if (response.writableLength > MOST_WAITING_BYTES) response.destroy();
-  else response.write(text);
+interface HintSource {
+  readonly context: WorkspaceContext;
+  readonly open: Set<EventStream>;
 }

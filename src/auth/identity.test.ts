@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as argon2 from '@node-rs/argon2';
 import { decodeJwt } from 'jose';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { notedAudit } from '../../test/helpers/audit.ts';
 import { type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { noHttp } from '../../test/helpers/no-http.ts';
@@ -14,10 +14,12 @@ import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Secret } from '../lib/secret.ts';
 import type { UserRow } from '../storage/stores/users.ts';
+import type { Actor } from './actor.ts';
 import { createIdentity, type Identity, type IdentitySettings } from './identity.ts';
 import { authSchema } from './settings.ts';
 import { createPasswords } from './users/passwords.ts';
 import { newUserRow } from './users/user.ts';
+import { resetPassword } from './users/users.ts';
 
 const PASSWORD = 'correct horse battery';
 
@@ -340,10 +342,75 @@ test('a hash of a lower cost is made anew at the login, and tokens live on', asy
   await addUser({ password: weak });
   const { token } = await login(identity, 'ann', PASSWORD);
   const stored = await store.storage.users.byName('ann');
-  expect(stored?.password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  expect(stored?.password).toMatch(/^nfc\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   expect((await login(identity, 'ann', PASSWORD)).forcePasswordChange).toBe(false);
   expect((await store.storage.users.byName('ann'))?.password).toBe(stored?.password);
   await expect(identity.authenticate(token)).resolves.toMatchObject({ name: 'ann' });
+});
+
+describe('letters composed or in parts are one password', () => {
+  const COMPOSED = 'fünf müde Bären träumen';
+  const IN_PARTS = COMPOSED.normalize('NFD');
+  const changeOwn = (identity: Identity, actor: Actor, password: string, currentPassword: string) =>
+    identity.users.updateProfile(actor, { password, currentPassword }, '192.0.2.1');
+
+  test.each<[string, (identity: Identity) => Promise<string>]>([
+    [
+      'of the first admin',
+      async identity => {
+        await identity.ensureFirstAdmin({ password: new Secret(IN_PARTS), dataFolder: folder });
+        return 'admin';
+      },
+    ],
+    [
+      'of a new user',
+      async identity => {
+        const fields = { role: 'reader', disabled: false, kind: 'machine' } as const;
+        return (await identity.users.create({ username: 'bob', password: IN_PARTS, ...fields })).username;
+      },
+    ],
+    [
+      'that an admin chose',
+      async identity => {
+        await addUser({});
+        return (await identity.users.update('ann', { password: IN_PARTS })).username;
+      },
+    ],
+    [
+      'that its user chose',
+      async identity => {
+        await addUser({});
+        const actor = await identity.authenticate((await login(identity, 'ann', PASSWORD)).token);
+        return (await changeOwn(identity, actor, IN_PARTS, PASSWORD)).user.username;
+      },
+    ],
+    [
+      'that was reset on the machine',
+      async () => {
+        await addUser({});
+        const { storage } = store;
+        const reset = { storage, audit: notedAudit(), clock, actor: 'root' };
+        return (await resetPassword(reset, 'ann', IN_PARTS)).username;
+      },
+    ],
+    [
+      'that was stored as it was sent',
+      async () => {
+        await addUser({ password: await argon2.hash(IN_PARTS) });
+        return 'ann';
+      },
+    ],
+  ])('%s', async (_, choose) => {
+    const identity = await start();
+    const name = await choose(identity);
+    await login(identity, name, IN_PARTS);
+    await login(identity, name, COMPOSED);
+    const actor = await identity.authenticate((await login(identity, name, COMPOSED)).token);
+    await expect(identity.users.verifyCurrentPassword(actor, IN_PARTS, '192.0.2.1')).resolves.toBeUndefined();
+    expect((await failure(changeOwn(identity, actor, COMPOSED, IN_PARTS))).message).toMatch(
+      /another one than now/,
+    );
+  });
 });
 
 test('a user without a password here can be given none', async () => {

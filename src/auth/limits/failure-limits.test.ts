@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { testClock } from '../../../test/helpers/clock.ts';
 import { createFailureWindow } from './failure-limits.ts';
 
 test('when more keys fail than may be held, the oldest count is forgotten', async () => {
-  const failures = createFailureWindow(3);
+  const failures = createFailureWindow(testClock(), 3);
   const limit = { count: 1, perMs: 3_600_000 };
   for (const key of ['a', 'b', 'c']) await failures.fail(key, limit);
   expect(await failures.reserve('a', limit)).toBeGreaterThan(0);
@@ -12,7 +13,7 @@ test('when more keys fail than may be held, the oldest count is forgotten', asyn
 });
 
 test('no more wait for the outcome of others than may, over all keys, and the rest hear so', async () => {
-  const failures = createFailureWindow(10, 2);
+  const failures = createFailureWindow(testClock(), 10, 2);
   const limit = { count: 1, perMs: 3_600_000 };
   for (const key of ['a', 'b']) expect(await failures.reserve(key, limit)).toBe(0);
   const waiting = ['a', 'b'].map(key => failures.reserve(key, limit));

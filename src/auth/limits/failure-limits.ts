@@ -1,4 +1,3 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { createLru } from '../../lib/lru.ts';
@@ -123,23 +122,35 @@ export interface RateLimit {
   readonly perMs: number;
 }
 
-export function createFailureWindow(mostKeys: number, mostWaiting?: number): FailureLimiter<RateLimit> {
-  const limiter = new RateLimiterMemory({ points: 1, duration: 1 });
-  /** Bounds the limiter's keys: many addresses only push out the oldest counts. */
-  const counted = createLru<string, true>(mostKeys);
+interface CountedSpan {
+  readonly count: number;
+  /** Monotonic milliseconds. */
+  readonly endsAt: number;
+}
+
+/** Holds `mostKeys` of them: many addresses only push out the oldest counts. */
+export function createFailureWindow(
+  clock: Pick<Clock, 'monotonic'>,
+  mostKeys: number,
+  mostWaiting?: number,
+): FailureLimiter<RateLimit> {
+  const spans = createLru<string, CountedSpan>(mostKeys);
+
+  function spanOf(key: string): CountedSpan | undefined {
+    const span = spans.get(key);
+    return span === undefined || span.endsAt <= clock.monotonic() ? undefined : span;
+  }
+
   return createFailureLimiter(
     {
-      async check(key, limit) {
-        const seen = await limiter.get(key);
-        const failures = seen !== null && seen.msBeforeNext > 0 ? seen.consumedPoints : 0;
-        const waitMs = failures >= limit.count ? Math.max(1, seen?.msBeforeNext ?? 1) : 0;
-        return { waitMs, available: limit.count - failures };
+      check(key, limit) {
+        const { count, endsAt } = spanOf(key) ?? { count: 0, endsAt: 0 };
+        const waitMs = count >= limit.count ? endsAt - clock.monotonic() : 0;
+        return { waitMs, available: limit.count - count };
       },
-      async record(key, limit) {
-        const recorded = limiter.penalty(key, 1, { customDuration: limit.perMs / 1000 });
-        const dropped = counted.set(key, true);
-        if (dropped !== undefined) await limiter.delete(dropped);
-        await recorded;
+      record(key, limit) {
+        const { count, endsAt } = spanOf(key) ?? { count: 0, endsAt: clock.monotonic() + limit.perMs };
+        spans.set(key, { count: count + 1, endsAt });
       },
     },
     mostWaiting,

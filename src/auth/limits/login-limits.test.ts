@@ -1,16 +1,8 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { BackOffPolicy, RateLimit } from './failure-limits.ts';
 import { createLoginLimits, type LoginLimits } from './login-limits.ts';
-
-// The limiter keeps its own time.
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 function setup(
   limit: RateLimit = { count: 2, perMs: 1000 },
@@ -27,12 +19,12 @@ async function fail(limits: LoginLimits, address: string, name: string): Promise
 const limited = (retryAfterSeconds: number) => ({ code: 'rate-limited', retryAfterSeconds });
 
 test('an address that failed too often waits until the span ends, whatever names it tries', async () => {
-  const { limits } = setup();
+  const { limits, clock } = setup();
   await fail(limits, '192.0.2.1', 'a');
   await fail(limits, '192.0.2.1', 'b');
   await expect(limits.reserve('192.0.2.1', 'c')).rejects.toMatchObject(limited(1));
   await expect(limits.reserve('192.0.2.2', 'c')).resolves.toBeDefined();
-  vi.advanceTimersByTime(1000);
+  await clock.advance(1000);
   await expect(limits.reserve('192.0.2.1', 'c')).resolves.toBeDefined();
 });
 
@@ -54,7 +46,6 @@ test('an address that lately logged in under the name is not locked out by other
   await fail(limits, '192.0.2.9', 'ann');
   await expect(limits.reserve('192.0.2.9', 'ann')).rejects.toMatchObject(limited(1));
 
-  vi.advanceTimersByTime(1000);
   await clock.advance(24 * 3_600_000);
   await fail(limits, '192.0.2.1', 'ann');
   await fail(limits, '192.0.2.2', 'ann');
@@ -144,10 +135,10 @@ test('addresses of one /56 share a count', async () => {
 });
 
 test('a long span asks nobody to wait more than five seconds before asking again', async () => {
-  const { limits } = setup({ count: 1, perMs: 86_400_000 });
+  const { limits, clock } = setup({ count: 1, perMs: 86_400_000 });
   await fail(limits, '192.0.2.1', 'ann');
   await expect(limits.reserve('192.0.2.1', 'ann')).rejects.toMatchObject(limited(5));
-  vi.advanceTimersByTime(3_600_000);
+  await clock.advance(3_600_000);
   await expect(limits.reserve('192.0.2.1', 'ann')).rejects.toMatchObject(limited(5));
 });
 
@@ -249,3 +240,16 @@ test('right logins at the same moment all get in, even at the end of a wait', as
   const enter = async (): Promise<void> => (await guesser.limits.reserve('192.0.2.1', 'ann')).succeeded();
   await Promise.all(Array.from({ length: 20 }, enter));
 });
+
+test.each([3_600_000, -3_600_000, -86_400_000, 86_400_000])(
+  'a step of the wall clock by %i ms ends no wait and lengthens none',
+  async stepMs => {
+    const { limits, clock } = setup({ count: 2, perMs: 60_000 }, { after: 3, longestMs: 10_000 });
+    await fail(limits, '192.0.2.1', 'ann');
+    await fail(limits, '192.0.2.1', 'bob');
+    clock.step(stepMs);
+    await expect(limits.reserve('192.0.2.1', 'ann')).rejects.toMatchObject({ code: 'rate-limited' });
+    await clock.advance(60_000);
+    await expect(limits.reserve('192.0.2.1', 'ann')).resolves.toBeDefined();
+  },
+);

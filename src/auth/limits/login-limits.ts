@@ -67,8 +67,8 @@ export function createLoginLimits(options: {
   backOff: () => BackOffPolicy;
 }): LoginLimits {
   const { clock } = options;
-  const byAddress = createFailureWindow(MOST_KEYS);
-  const byName = createFailureWindow(MOST_KEYS);
+  const byAddress = createFailureWindow(clock, MOST_KEYS);
+  const byName = createFailureWindow(clock, MOST_KEYS);
   const byNameForLong = createFailureBackOff(clock, MOST_KEYS);
   const byPair = createFailureBackOff(clock, MOST_KEYS);
   const successes = createLru<string, number>(MOST_KEYS);

@@ -1,87 +1,105 @@
 import { addressPrefix } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createConcurrencyLimit, type WithPermit } from '../../lib/concurrency.ts';
 import { rateLimited } from '../../lib/rate-limited.ts';
 import { type BucketSize, createTokenBuckets } from '../../lib/token-buckets.ts';
-import { type BackOffPolicy, createFailureBackOff, createFailureWindow } from './failure-limits.ts';
+import {
+  type BackOffPolicy,
+  createFailureBackOff,
+  createFailureWindow,
+  type FailureLimiter,
+} from './failure-limits.ts';
 
 const MOST_KEYS = 10_000;
-/** After an hour all programs of a site may ask for a token at the same moment: nearly all of them are right. */
-const MOST_WAITING = 2000;
-/** Each made-up client id costs a read of the store. */
 const FAILURES_OF_ADDRESS = { count: 50, perMs: 1000 };
-const NO_LIMIT = { ...FAILURES_OF_ADDRESS, count: Number.POSITIVE_INFINITY };
+/** Made-up client ids cost reads of the store: those of one address wait for each other, and for nobody else. */
+const LOOKUPS_OF_ADDRESS = { concurrent: 2, waiting: 2000 };
 const REFUSED = 'Too many requests for tokens; try again shortly';
 
-/** A reserved attempt of a client to authenticate. The caller calls one of the three, once. */
-interface TokenAttempt {
-  /** Throws `rate-limited` when the client asks too often, from all addresses together. */
-  succeeded(): void;
-  failed(): Promise<void>;
-  /** The secret was not compared. */
-  abandoned(): void;
-}
-
+/**
+ * Limits of clients that ask for tokens. The secret is compared first: that is one HMAC of 256 random bits, which
+ * nobody guesses, so a right secret is held up by no wrong ones, wherever these come from.
+ */
 export interface TokenLimits {
+  /** Reads the store for the address. Throws `rate-limited` when very many of its reads wait. */
+  lookUp<Result>(address: string, read: () => Promise<Result>): Promise<Result>;
+  /** Throws `rate-limited` when the client asks too often, from all addresses together. */
+  succeeded(address: string, clientId: string): void;
   /**
-   * Throws `rate-limited` when the client asks too often or fails too often, from this address, or the address fails too
-   * often, and `unavailable` when too many wait for the outcome of others. An unknown client makes no difference, and
-   * attempts from other addresses in a client's name do not delay it.
+   * Counts a wrong secret. Throws `rate-limited` in place of the refusal when the client fails too often from this
+   * address, or the address does. An unknown client makes no difference.
    */
-  reserve(address: string, clientId: string): Promise<TokenAttempt>;
+  failed(address: string, clientId: string): Promise<void>;
 }
 
 /** Settings are read at each call; 0 per second switches the limit of requests off. */
 export function createTokenLimits(options: {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly size: () => BucketSize;
   readonly backOff: () => BackOffPolicy;
 }): TokenLimits {
   const { clock, size, backOff } = options;
-  const requests = createTokenBuckets(clock, MOST_KEYS);
+  const wrong = createTokenBuckets(clock, MOST_KEYS);
   const grants = createTokenBuckets(clock, MOST_KEYS);
   const ofPair = createFailureBackOff(clock, MOST_KEYS);
-  const ofAddress = createFailureWindow(MOST_KEYS, MOST_WAITING);
+  const ofAddress = createFailureWindow(clock, MOST_KEYS);
 
-  function take(buckets: typeof requests, key: string): void {
+  const lookups = createLookups();
+
+  function take(buckets: typeof wrong, key: string): void {
     const now = size();
     const waitMs = now.perSecond === 0 ? 0 : buckets.take(key, now);
     if (waitMs > 0) throw rateLimited(REFUSED, waitMs);
   }
 
+  /** Counts the failure unless the key has to wait: then it throws, and waits no longer for it. */
+  async function count<Limit>(
+    limiter: FailureLimiter<Limit>,
+    key: string,
+    { limit, longestMs }: { readonly limit: Limit; readonly longestMs?: number },
+  ): Promise<void> {
+    const waitMs = await limiter.reserve(key, limit);
+    if (waitMs > 0)
+      throw rateLimited(REFUSED, waitMs, longestMs === undefined ? undefined : Math.ceil(longestMs / 1000));
+    const recorded = limiter.fail(key, limit);
+    limiter.release(key);
+    await recorded;
+  }
+
   return {
-    async reserve(from, clientId) {
-      const address = addressPrefix(from);
-      const pair = `${address} ${clientId}`;
-      take(requests, pair);
-      const limit = backOff();
-      const ofAll = limit.after === 0 ? NO_LIMIT : FAILURES_OF_ADDRESS;
-      const addressMs = await ofAddress.reserve(address, ofAll);
-      if (addressMs > 0) throw rateLimited(REFUSED, addressMs);
-      const pairMs = await ofPair.reserve(pair, limit).catch((error: unknown) => {
-        ofAddress.release(address);
-        throw error;
-      });
-      const release = (): void => {
-        ofPair.release(pair);
-        ofAddress.release(address);
-      };
-      if (pairMs > 0) {
-        ofAddress.release(address);
-        throw rateLimited(REFUSED, pairMs, Math.ceil(limit.longestMs / 1000));
-      }
-      return {
-        succeeded() {
-          ofPair.forgive(pair);
-          release();
-          take(grants, clientId);
-        },
-        async failed() {
-          const recorded = Promise.all([ofPair.fail(pair, limit), ofAddress.fail(address, ofAll)]);
-          release();
-          await recorded;
-        },
-        abandoned: release,
-      };
+    lookUp: (from, read) => lookups(addressPrefix(from), read),
+    succeeded(from, clientId) {
+      ofPair.forgive(pairOf(from, clientId));
+      take(grants, clientId);
     },
+    async failed(from, clientId) {
+      const pair = pairOf(from, clientId);
+      take(wrong, pair);
+      const limit = backOff();
+      if (limit.after === 0) return;
+      await count(ofAddress, addressPrefix(from), { limit: FAILURES_OF_ADDRESS });
+      await count(ofPair, pair, { limit, longestMs: limit.longestMs });
+    },
+  };
+}
+
+const pairOf = (from: string, clientId: string): string => `${addressPrefix(from)} ${clientId}`;
+
+/** Keeps a limit for each address while it reads. */
+function createLookups() {
+  const known = new Map<string, { readonly withPermit: WithPermit; users: number }>();
+  return async <Result>(address: string, read: () => Promise<Result>): Promise<Result> => {
+    const found = known.get(address) ?? {
+      withPermit: createConcurrencyLimit({ ...LOOKUPS_OF_ADDRESS, refuse: () => rateLimited(REFUSED, 1000) }),
+      users: 0,
+    };
+    found.users += 1;
+    known.set(address, found);
+    try {
+      return await found.withPermit(read);
+    } finally {
+      found.users -= 1;
+      if (found.users === 0) known.delete(address);
+    }
   };
 }

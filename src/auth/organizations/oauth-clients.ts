@@ -80,21 +80,14 @@ export function createClientAuthentication(dependencies: ClientDependencies): Cl
   return {
     async authenticate({ clientId: said, clientSecret, address, requestId }) {
       const clientId = CLIENT_ID.test(said) ? said : '';
-      const attempt = await limits.reserve(address, clientId);
-      let known: CredentialRecord | undefined;
-      let verdict: ReturnType<typeof checkSecret>;
-      try {
-        const isRemembered = directory.isCached(clientId);
-        known = await directory.credential(clientId);
-        verdict = checkSecret(known, secrets.digestOf(clientSecret.reveal()), address);
-        // An unknown one was just read from the store: a known one must not be refused faster.
-        if ('refused' in verdict && isRemembered) await directory.readCredential(clientId);
-      } catch (error) {
-        attempt.abandoned();
-        throw error;
-      }
+      const isRemembered = directory.isCached(clientId);
+      const read = () => directory.credential(clientId);
+      const known = await (isRemembered ? read() : limits.lookUp(address, read));
+      const verdict = checkSecret(known, secrets.digestOf(clientSecret.reveal()), address);
       if ('refused' in verdict) {
-        await attempt.failed();
+        // An unknown one was just read from the store: a known one must not be refused faster.
+        if (isRemembered) await limits.lookUp(address, () => directory.readCredential(clientId));
+        await limits.failed(address, clientId);
         auditOf(known?.row.organization).refused({
           actor: clientId,
           action: ACTION,
@@ -104,7 +97,7 @@ export function createClientAuthentication(dependencies: ClientDependencies): Cl
         });
         return undefined;
       }
-      attempt.succeeded();
+      limits.succeeded(address, clientId);
       lastUsed.record(verdict.secret.id);
       return known;
     },

@@ -7,7 +7,7 @@ import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Audit } from '../audit.ts';
-import { createFailureWindow, type RateLimit } from '../limits/failure-limits.ts';
+import { createFailureWindow, type FailureLimiter, type RateLimit } from '../limits/failure-limits.ts';
 import type { BrowserSession, BrowserSessions } from '../sessions/sessions.ts';
 import type { AuthSettings, OpenidSettings } from '../settings.ts';
 import type { AccountLinking } from './account-linking.ts';
@@ -88,12 +88,13 @@ export const createSingleSignOn = (dependencies: Dependencies): SingleSignOn =>
 
 class ProviderSignOn implements SingleSignOn {
   readonly #providerFor: (settings: OpenidSettings) => Provider;
-  readonly #failures = createFailureWindow(MOST_ADDRESSES);
+  readonly #failures: FailureLimiter<RateLimit>;
   readonly #faults: CountedLog;
   readonly #dependencies: Dependencies;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
+    this.#failures = createFailureWindow(dependencies.clock, MOST_ADDRESSES);
     this.#providerFor = createProviderCache(dependencies);
     this.#faults = createCountedLog(dependencies.logger, {
       fields: {},

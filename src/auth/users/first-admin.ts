@@ -8,8 +8,8 @@ import { stagePrivateFile, syncFolderOf } from '../../lib/private-file.ts';
 import { Secret } from '../../lib/secret.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Audit } from '../audit.ts';
-import { SHORTEST_PASSWORD } from './password-rules.ts';
-import { generatePassword, isAtMost, isPasswordLength, type Passwords } from './passwords.ts';
+import { isShortPassword, SHORTEST_PASSWORD } from './password-rules.ts';
+import { generatePassword, isPasswordLength, type Passwords } from './passwords.ts';
 import { newUserRow } from './user.ts';
 
 const USERNAME = 'admin';
@@ -60,7 +60,7 @@ async function addGivenAdmin(dependencies: Dependencies, password: string): Prom
   const { logger } = dependencies;
   if (!(await addAdmin(dependencies, password, { mustChange: false }))) return;
   logger.info({ user: USERNAME }, 'first admin created');
-  if (isAtMost(password, SHORTEST_PASSWORD - 1))
+  if (isShortPassword(password))
     logger.warn({ user: USERNAME, shortestStrong: SHORTEST_PASSWORD }, 'the first admin has a weak password');
 }
 

@@ -53,6 +53,7 @@ test.each([
   ['my name is Ann.Lee ok', 'user name'],
   ['half a pair \ud800 in it', 'well-formed'],
   ['password password', 'too common'],
+  ['éèüäöåñçêôîûâë'.normalize('NFD'), 'at least 15'],
 ])('%j may not become the password of ann.lee', (password, reason) => {
   expect(() => assertGoodPassword(password, 'ann.lee')).toThrow(
     expect.objectContaining({ code: 'invalid-request', message: expect.stringContaining(reason) }),

@@ -1,21 +1,28 @@
-import { isAtMost, isPasswordLength } from './passwords.ts';
+import { isAtMost, isPasswordLength, normalizedPassword } from './passwords.ts';
 import { invalidField } from './user.ts';
 
 /** NIST SP 800-63B-4: 15 characters where the password is the only factor. */
 export const SHORTEST_PASSWORD = 15;
+
+/** Counts code points of the normalized password. */
+export const isShortPassword = (password: string): boolean =>
+  isAtMost(normalizedPassword(password), SHORTEST_PASSWORD - 1);
+
 /** Shorter names occur in many words by chance. */
 const SHORTEST_NAME = 3;
 
 /**
- * Throws `invalid-request` unless it may become a password: 15 to 256 code points, none of the common ones, without
+ * Throws `invalid-request` unless it may become a password: 15 to 256 code points when normalized, none of the common ones, without
  * the user's name in it. Its composition does not matter (NIST SP 800-63B-4 section 3.1.1.2).
  */
 export function assertGoodPassword(password: string, username: string): void {
   if (/\p{Surrogate}/u.test(password)) throw invalidField('password', 'must be well-formed Unicode text');
-  if (isAtMost(password, SHORTEST_PASSWORD - 1))
+  // The length comes first: a long text is not worth normalizing.
+  if (password !== '' && !isPasswordLength(password))
+    throw invalidField('password', 'must be at most 256 characters');
+  if (isShortPassword(password))
     throw invalidField('password', `must be at least ${SHORTEST_PASSWORD} characters`);
-  if (!isPasswordLength(password)) throw invalidField('password', 'must be at most 256 characters');
-  if (nameOf(username).some(name => password.normalize('NFC').toLowerCase().includes(name)))
+  if (nameOf(username).some(name => normalizedPassword(password).toLowerCase().includes(name)))
     throw invalidField('password', 'must not contain the user name');
   if (isCommonPassword(password))
     throw invalidField('password', 'is too common: it is made of what is tried first; choose another one');

@@ -201,20 +201,30 @@ describe('a request is refused', () => {
     expect((await post(tokenRequest(client), { path: '/api/v1/auth/login' })).status).toBe(404);
   });
 
-  it('after guesses from the address, for longer each time, also with the right secret, and nowhere else', async () => {
+  it('after guesses from the address, for longer each time, while the right secret is never held up', async () => {
     const guess = () => post(tokenRequest(client, { client_secret: 'guess' }));
+    const slowed = async (): Promise<unknown[]> => {
+      const { status, headers } = await guess();
+      return [status, headers.get('retry-after')];
+    };
     for (let round = 0; round < 5; round++) expect((await guess()).status).toBe(401);
-    const slowed = await guess();
-    expect([slowed.status, slowed.headers.get('retry-after')]).toEqual([429, '1']);
-    expect((await post(tokenRequest(client))).status).toBe(429);
-    const other = await tenants.credential();
-    await granted(tokenRequest(other));
+    expect(await slowed()).toEqual([429, '1']);
     await tenants.clock.advance(1000);
     expect((await guess()).status).toBe(401);
-    await tenants.clock.advance(1000);
-    expect((await post(tokenRequest(client))).status).toBe(429);
-    await tenants.clock.advance(1000);
+    expect(await slowed()).toEqual([429, '2']);
     await granted(tokenRequest(client));
+    expect((await guess()).status).toBe(401);
+  });
+
+  it('of any number of wrong clients at once, and right ones from the same address are let in meanwhile', async () => {
+    const made = (index: number) => ({ clientId: String(index).padStart(32, '0'), clientSecret: 'guess' });
+    const guesses = Array.from({ length: 300 }, (_, index) => post(tokenRequest(made(index))));
+    const right = Array.from({ length: 3 }, async () => post(tokenRequest(await tenants.credential())));
+    const answers = await Promise.all(guesses);
+    for (const { status } of await Promise.all(right)) expect(status).toBe(200);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 429]));
+    await granted(tokenRequest(await tenants.credential()));
+    await tenants.clock.advance(1000);
   });
 });
 

@@ -273,7 +273,7 @@ it('says that there is no provider', async () => {
   expect(await session(handBrowser())).toMatchObject({ sso: null });
 });
 
-it('holds up whoever comes back in vain again and again, and nobody else', async () => {
+it('holds up an address from which the provider is asked in vain again and again, and not for made-up answers', async () => {
   await connect();
   const limit = JSON.stringify({ api: { loginRateLimit: '2/hour' } });
   await server.call('PATCH', '/api/v1/system/settings/conf', {
@@ -281,9 +281,16 @@ it('holds up whoever comes back in vain again and again, and nobody else', async
     body: limit,
   });
   const callback = `${server.url}/session/callback?code=c&state=s`;
-  for (const expected of ['/?sso=expired', '/?sso=expired', '/?sso=limited'])
-    expect(await arrive(handBrowser(), callback)).toBe(expected);
-  expect(await arrive(handBrowser(), await comeBack(handBrowser(), 'ann'))).toBe('/?sso=limited');
+  for (let round = 0; round < 4; round++) expect(await arrive(handBrowser(), callback)).toBe('/?sso=expired');
+  await signIn('ann');
+  const withWrongCode = async (): Promise<string | null> => {
+    const browser = handBrowser();
+    const answer = new URL(await comeBack(browser, 'ann'));
+    answer.searchParams.set('code', 'wrong');
+    return arrive(browser, answer.href);
+  };
+  for (let round = 0; round < 2; round++) expect(await withWrongCode()).not.toBe('/?sso=limited');
+  expect(await withWrongCode()).toBe('/?sso=limited');
   expect((await server.call('GET', '/api/v1/auth/me')).status).toBe(200);
 });
 

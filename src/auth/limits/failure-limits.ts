@@ -167,6 +167,7 @@ export interface BackOffPolicy {
 export interface FailureBackOff extends FailureLimiter<BackOffPolicy> {
   /** True once the failures of the key make it wait. */
   isSlowed(key: string, limit: BackOffPolicy): boolean;
+  hasFailed(key: string): boolean;
   /** Forgets the failures of the key. */
   forgive(key: string): void;
 }
@@ -212,6 +213,7 @@ export function createFailureBackOff(clock: Pick<Clock, 'monotonic'>, mostKeys: 
   return {
     ...limiter,
     isSlowed: (key, limit) => isSlowed(failuresOf(key).count, limit),
+    hasFailed: key => failuresOf(key).count > 0,
     forgive: known.delete,
   };
 }

@@ -253,3 +253,15 @@ test.each([3_600_000, -3_600_000, -86_400_000, 86_400_000])(
     await expect(limits.reserve('192.0.2.1', 'ann')).resolves.toBeDefined();
   },
 );
+
+test('others who fail at the same address hold up nobody who logged in from there within a day', async () => {
+  const { limits, clock } = setup({ count: 2, perMs: 60_000 }, BACK_OFF);
+  (await limits.reserve('192.0.2.1', 'ann')).succeeded();
+  for (const name of ['x', 'y']) await fail(limits, '192.0.2.1', name);
+  await expect(limits.reserve('192.0.2.1', 'bob')).rejects.toMatchObject({ code: 'rate-limited' });
+  (await limits.reserve('192.0.2.1', 'ann')).succeeded();
+  await fail(limits, '192.0.2.1', 'ann');
+  await expect(limits.reserve('192.0.2.1', 'ann')).rejects.toMatchObject({ code: 'rate-limited' });
+  await clock.advance(60_000);
+  (await limits.reserve('192.0.2.1', 'ann')).succeeded();
+});

@@ -59,7 +59,8 @@ function countedKey<Limit>(
 /**
  * Counts failures by address, by name, and by both. Attempts on one name from one address wait longer each time, and
  * from then on do not count for the name, so one address cannot make others wait for long. A user who logged in from
- * an address within a day is not delayed there by attempts of others on that name: nobody can lock a victim out.
+ * an address within a day is not delayed there by attempts of others on that name, nor by those of others at that
+ * address: nobody can lock a victim out.
  */
 export function createLoginLimits(options: {
   clock: Clock;
@@ -86,7 +87,11 @@ export function createLoginLimits(options: {
     const longest = Math.ceil(backOff.longestMs / 1000);
     const address = countedKey(byAddress, prefix, limit, LONGEST_RETRY_SECONDS);
     const both = countedKey(byPair, pair, backOff, longest);
-    if (hasRecentSuccess(pair)) return [address, both];
+    if (hasRecentSuccess(pair)) {
+      // The first attempt waits for nobody at the address: its user is likely right, and one guess is no use.
+      const isFirst = backOff.after > 0 && !byPair.hasFailed(pair);
+      return [isFirst ? { ...address, reserve: async () => 0, release: () => {} } : address, both];
+    }
     const wide = { ...backOff, after: backOff.after * ADDRESSES_PER_NAME };
     const ofName = [
       countedKey(byName, username, limit, LONGEST_RETRY_SECONDS),

@@ -21,12 +21,14 @@ import {
 } from './authorization-request.ts';
 import type { LocalLogin } from './local-login.ts';
 import { createProvider, type Provider, ProviderFailure } from './provider.ts';
-import { SignInRefused, withReturnTo } from './refusal.ts';
+import { type RefusalReason, SignInRefused, withReturnTo } from './refusal.ts';
 
 /** How long a sign-out waits for the provider's end-session address. */
 const LOGOUT_MS = 3000;
 
 const MOST_ADDRESSES = 10_000;
+/** Refusals that cost the provider nothing: its own, and those that are made before it is asked. */
+const COSTS_NOTHING: ReadonlySet<RefusalReason> = new Set(['unreachable', 'limited', 'expired', 'off']);
 /** The audit's name of a sign-in by the provider. */
 const ACTION = 'auth.sso';
 
@@ -138,14 +140,11 @@ class ProviderSignOn implements SingleSignOn {
     const { address, requestId } = response;
     const prefix = addressPrefix(address);
     try {
-      await this.#assertNotLimited(prefix);
-      return await this.#consume(response);
+      return await this.#consume(response, prefix);
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       audit.refused({ actor: '', action: ACTION, reason: error.reason, address, requestId });
-      // An unreachable provider is no failure of the address.
-      if (error.reason !== 'unreachable' && error.reason !== 'limited')
-        await this.#failures.fail(prefix, settings().loginRateLimit);
+      if (!COSTS_NOTHING.has(error.reason)) await this.#failures.fail(prefix, settings().loginRateLimit);
       throw error;
     }
   }
@@ -163,12 +162,16 @@ class ProviderSignOn implements SingleSignOn {
     return Promise.race([known, clock.sleep(LOGOUT_MS).then(() => undefined)]);
   }
 
-  async #consume(response: AuthorizationResponse): ReturnType<SingleSignOn['finish']> {
+  /** What no browser of ours brings back is refused first: it cannot hold up others at the address. */
+  async #consume(response: AuthorizationResponse, prefix: string): ReturnType<SingleSignOn['finish']> {
     const party = requireRelyingParty(this.#dependencies.settings());
     const { search, cookie } = response;
     const given = { search, cookie, issuer: party.openid.issuer };
     const request = await consumeAuthorizationRequest(given, this.#dependencies);
-    return withReturnTo(request.returnTo, () => this.#signIn(response, request, party));
+    return withReturnTo(request.returnTo, async () => {
+      await this.#assertNotLimited(prefix);
+      return this.#signIn(response, request, party);
+    });
   }
 
   async #signIn(

@@ -15,6 +15,7 @@ import { type Loaded, loadConfiguration } from './load.ts';
 import { readClientTls, readDataFile, readTls } from './operator-files.ts';
 import { type ConfigProblem, formatProblem } from './problems.ts';
 import type { Sources } from './read/configuration.ts';
+import { shownDeclared, shownSettings, shownTarget } from './secrets/shown.ts';
 
 /** The findings of `headgate check`. */
 export interface CheckResult extends CheckFindings {
@@ -94,12 +95,12 @@ const count = (number: number, word: string): string => `${number} ${word}${numb
 
 /** The configuration with every default, by file, as the files would say it; secrets masked. */
 export function effectiveText(configuration: Configuration, format: 'yaml' | 'json'): string {
-  const { settings, targets, notifications, inputs, outputs } = configuration;
+  const { targets, notifications, inputs, outputs } = configuration;
   const json = JSON.stringify(
     {
-      [SETTINGS_FILE]: settings,
+      [SETTINGS_FILE]: shownSettings(configuration),
       [NOTIFICATIONS_FILE]: {
-        targets: targets.map(target => target.settings),
+        targets: targets.map(target => shownTarget(configuration, target)),
         notifications: notifications.map(notification => notification.settings),
       },
       ...(inputs.length > 0 && { [INPUTS_FILE]: { inputs: inputs.map(effectiveDeclared) } }),
@@ -111,4 +112,8 @@ export function effectiveText(configuration: Configuration, format: 'yaml' | 'js
   return format === 'json' ? json : dump(JSON.parse(json), { lineWidth: -1 }).trimEnd();
 }
 
-const effectiveDeclared = ({ value, disabled, group }: Declared): object => ({ ...value, disabled, group });
+const effectiveDeclared = (declared: Declared): object => ({
+  ...shownDeclared(declared),
+  disabled: declared.disabled,
+  group: declared.group,
+});

@@ -17,6 +17,7 @@ import {
 import { readSettings } from './read/settings.ts';
 import type { ValueOrigin } from './schema-problems.ts';
 import { childOf } from './schema-walk.ts';
+import { withReferredTexts } from './secrets/references.ts';
 import { readConfigDocument } from './yaml/document.ts';
 
 export type LoadResult = {
@@ -89,8 +90,10 @@ export async function valuesOf(
   const pause = pauses(clock);
   const graph = targetGraph(itemsOf(raw.targets, 'targets'));
   const targets: Target[] = [];
-  for (const value of resolvedTargets) {
-    targets.push(deepFreeze(withResolvedTargets(configured(value), graph)));
+  const rawTargets = [...raw.targets.values()];
+  for (const [index, value] of resolvedTargets.entries()) {
+    const target = withReferredTexts(configured(value), rawTargets[index], value);
+    targets.push(deepFreeze(withResolvedTargets(target, graph)));
     await pause();
   }
   const notifications: Notification[] = [];

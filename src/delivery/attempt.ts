@@ -7,10 +7,11 @@ import type { HttpClient } from '../lib/http/client.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { onAbort } from '../lib/on-abort.ts';
+import { maskSecrets } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { FailedRequest } from '../targets/http-target.ts';
 import type { Outcome } from '../targets/outcome.ts';
-import type { Target } from '../targets/target.ts';
+import { hiddenTextsOf, type Target } from '../targets/target.ts';
 
 /** A target that has not answered by then has failed. Targets' own limits are shorter. */
 const ATTEMPT_TIMEOUT_MS = 60_000;
@@ -86,10 +87,23 @@ export async function attempt(
   const { clock } = options;
   const startedAt = clock.now();
   const started = clock.monotonic();
-  const outcome = await sendWithTimeout(request, target, options);
+  const outcome = withoutSecrets(await sendWithTimeout(request, target, options), target);
   if (isStopped(options) && outcome.kind !== 'sent') return 'stopped';
   const durationMs = clock.monotonic() - started;
   return { outcome, startedAt, started, durationMs, pauseMs: pauseMsOf(outcome) };
+}
+
+/** The one way that what a receiver or a connection said comes back: nothing that is hidden of the target is in it. */
+function withoutSecrets(outcome: Outcome, target: Target): Outcome {
+  if (outcome.kind === 'sent' && outcome.except === undefined) return outcome;
+  const hidden = hiddenTextsOf(target);
+  if (outcome.kind === 'sent') return { ...outcome, except: maskSecrets(outcome.except ?? '', hidden) };
+  const { reason, answer } = outcome;
+  return {
+    ...outcome,
+    reason: maskSecrets(reason, hidden),
+    ...(answer !== undefined && { answer: maskSecrets(answer, hidden) }),
+  };
 }
 
 function pauseMsOf(outcome: Outcome): number {
@@ -125,10 +139,23 @@ async function callTarget(
   options: SendDependencies,
 ): Promise<Outcome> {
   const { http, dial, secretOf, clock, signal, logFolder, knownFields } = options;
+  const masked = (text: string): string => maskSecrets(text, hiddenTextsOf(target));
   const warn = (reason: string): void =>
-    options.logger.warn({ target: target.settings.id, deliveryId: id, reason }, 'an expression failed');
-  const logFailedRequest = (request: FailedRequest): void =>
-    options.logger.warn({ target: target.settings.id, deliveryId: id, ...request }, 'a request failed');
+    options.logger.warn(
+      { target: target.settings.id, deliveryId: id, reason: masked(reason) },
+      'an expression failed',
+    );
+  const logFailedRequest = ({ reason, payload, ...headers }: FailedRequest): void =>
+    options.logger.warn(
+      {
+        target: target.settings.id,
+        deliveryId: id,
+        reason: masked(reason),
+        payload: masked(payload),
+        ...headers,
+      },
+      'a request failed',
+    );
   try {
     return await target.send(events, {
       deliveryId: id,
@@ -144,7 +171,7 @@ async function callTarget(
       logFailedRequest,
     });
   } catch (error) {
-    const fields = { target: target.settings.id, deliveryId: id, reason: reasonOf(error) };
+    const fields = { target: target.settings.id, deliveryId: id, reason: masked(reasonOf(error)) };
     options.logger.error(fields, 'a target failed unexpectedly');
     return { kind: 'retry', reason: 'the target failed unexpectedly; the log has the detail' };
   }

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import type { HttpAnswer, HttpClient, HttpRequest } from '../lib/http/client.ts';
-import { MASK, maskSecrets, type Secret } from '../lib/secret.ts';
+import { MASK, maskSecrets, SecretUrl } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
 
 /** A request as it may be shown. */
@@ -30,16 +30,16 @@ const MAX_REQUEST_BYTES = 64 * 1024;
 const MAX_UNPACKED_BYTES = 1024 * 1024;
 const MAX_ANSWER_BYTES = 2048;
 
-/** The same client, which remembers the last exchange, without these secrets. */
-export function recordHttp(http: HttpClient, storedSecrets: readonly Secret[]) {
+/** The same client, which remembers the last exchange, without these texts. */
+export function recordHttp(http: HttpClient, hidden: readonly string[]) {
   let request: RecordedRequest | undefined;
   let answer: RecordedAnswer | undefined;
   const client: HttpClient = {
     async request(sent) {
-      request = toRecordedRequest(sent, storedSecrets);
+      request = toRecordedRequest(sent, hidden);
       answer = undefined;
       const got = await http.request(sent);
-      answer = toRecordedAnswer(got, sent, storedSecrets);
+      answer = toRecordedAnswer(got, hidden);
       return got;
     },
     close: http.close,
@@ -47,39 +47,20 @@ export function recordHttp(http: HttpClient, storedSecrets: readonly Secret[]) {
   return { http: client, last: () => ({ request, answer }) };
 }
 
-function toRecordedRequest(sent: HttpRequest, storedSecrets: readonly Secret[]): RecordedRequest {
-  const secrets = storedSecrets.map(secret => secret.reveal());
+function toRecordedRequest(sent: HttpRequest, hidden: readonly string[]): RecordedRequest {
   return {
     method: sent.method,
     // An address that is a secret prints as its host.
-    url:
-      storedSecrets.find(secret => secret.reveal() === sent.url)?.toString() ??
-      maskSecrets(sent.url, secrets),
+    url: hidden.includes(sent.url) ? new SecretUrl(sent.url).toString() : maskSecrets(sent.url, hidden),
     headers: maskHeaders(sent.headers ?? {}),
-    body: truncateToBytes(maskSecrets(textOf(sent), secrets), MAX_REQUEST_BYTES),
+    body: truncateToBytes(maskSecrets(textOf(sent), hidden), MAX_REQUEST_BYTES),
   };
 }
 
-function toRecordedAnswer(
-  { status, headers, body }: HttpAnswer,
-  { url }: HttpRequest,
-  storedSecrets: readonly Secret[],
-): RecordedAnswer {
-  const secrets = storedSecrets.flatMap(secret => {
-    const text = secret.reveal();
-    return text === url ? [text, ...secretPieces(url)] : [text];
-  });
-  const text = maskSecrets(body.toString('utf8'), secrets).replace(/(?![\n\t])\p{Cc}/gu, ' ');
+function toRecordedAnswer({ status, headers, body }: HttpAnswer, hidden: readonly string[]): RecordedAnswer {
+  const text = maskSecrets(body.toString('utf8'), hidden).replace(/(?![\n\t])\p{Cc}/gu, ' ');
   return { status, headers: pickShownHeaders(headers), body: truncateToBytes(text.trim(), MAX_ANSWER_BYTES) };
 }
-
-/** Parts of a secret address that a receiver may echo. */
-function secretPieces(url: string): readonly string[] {
-  const { pathname, search } = new URL(url);
-  return [pathname + search, ...pathname.split('/')].filter(({ length }) => length >= MIN_PIECE_LENGTH);
-}
-
-const MIN_PIECE_LENGTH = 8;
 
 const maskHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(

@@ -4,9 +4,8 @@ import { AppError, notFound } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import { Rate } from '../lib/rate.ts';
 import { rateLimited } from '../lib/rate-limited.ts';
-import { secretsIn } from '../lib/secret.ts';
 import type { Outcome } from '../targets/outcome.ts';
-import { resolveRoutes, type Target } from '../targets/target.ts';
+import { hiddenTextsOf, resolveRoutes, type Target } from '../targets/target.ts';
 import { attempt, type SendDependencies } from './attempt.ts';
 import { createRateLimiter } from './limits/rate.ts';
 import { type RecordedAnswer, type RecordedRequest, recordHttp } from './recorded-http.ts';
@@ -65,7 +64,7 @@ export function createTestSend(options: TestSendOptions): TestSend {
 
   async function sendOnce(target: Target, event: HeadgateEvent): Promise<TestResult> {
     const { settings } = target;
-    const recorder = recordHttp(options.http, secretsIn(settings));
+    const recorder = recordHttp(options.http, hiddenTextsOf(target));
     const sendRequest = { id: ids.next(), events: [event] };
     const attemptResult = await attempt(sendRequest, target, { ...options, http: recorder.http });
     if (attemptResult === 'stopped') throw new AppError('unavailable', 'the server is being stopped');

@@ -67,16 +67,32 @@ export function secretsIn(value: unknown): readonly Secret[] {
   return Object.values(value).flatMap(secretsIn);
 }
 
-/** A text without these secrets, in the forms in which messages carry them: plain, in JSON, in an address, in Base64. */
+/** A shorter secret is not looked for in texts: it stands there for something else as well. */
+export const LEAST_MASKED = 8;
+
+/**
+ * A text without these secrets, in the forms in which messages carry them: plain, in JSON, in an address, in Base64.
+ * Secrets of less than 8 characters are left: they are masked by the fields they stand in.
+ */
 export function maskSecrets(text: string, secrets: readonly string[]): string {
-  const forms = secrets.flatMap(secret => [
+  const long = secrets.filter(({ length }) => length >= LEAST_MASKED);
+  const forms = long.flatMap(secret => [
     secret,
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '')),
     Buffer.from(secret).toString('base64'),
   ]);
-  const known = [...new Set(forms)].filter(form => form !== '').sort((a, b) => b.length - a.length);
+  const known = [...new Set(forms)].sort((a, b) => b.length - a.length);
   return known.reduce((masked, form) => masked.replaceAll(form, MASK), text);
+}
+
+/** A secret, and where it is an address the parts of it that receivers return. */
+export function secretPieces(secret: string): readonly string[] {
+  if (!/^https?:/i.test(secret) || !URL.canParse(secret)) return [secret];
+  const { href, pathname, search, searchParams } = new URL(secret);
+  // A segment such as `services` is a word, and stands for something else as well.
+  const segments = pathname.split('/').filter(segment => !/^[a-z]*$/.test(segment));
+  return [secret, href, pathname + search, ...searchParams.values(), ...segments];
 }
 
 /** JSON with the secrets in it, for what is encrypted as a whole. */

@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { type Actor, grantsOf } from '../auth/actor.ts';
 import type { Configuration, Declared } from '../config/configuration.ts';
 import { declaredSchema } from '../config/declared-schema.ts';
 import type { PlainMap } from '../config/plain.ts';
-import { shownDeclared } from '../config/secrets/shown.ts';
+import { shownDeclared, withoutAddresses } from '../config/secrets/shown.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
 import type { Component, ComponentStatus, Components } from '../pipelines/components/component.ts';
@@ -151,11 +152,18 @@ function describeComponent(
   return createDescriber(sources)(known);
 }
 
+/** To those who may not change it, the path of an address in a declaration may be the key to it. */
+const shownTo = (actor: Actor, kind: ComponentKind, described: DescribedComponent): DescribedComponent =>
+  grantsOf(actor).has(`update:${kind}s`)
+    ? described
+    : { ...described, settings: withoutAddresses(declaredSchema, described.settings) };
+
 function getComponent(kind: ComponentKind) {
   return defineVerb({
     permission: `read:${kind}s`,
     input: z.object({ id: z.string().max(512) }),
-    run: ({ context, group }, { id }) => describeComponent(componentSourcesOf(context), kind, id, group),
+    run: ({ actor, context, group }, { id }) =>
+      shownTo(actor, kind, describeComponent(componentSourcesOf(context), kind, id, group)),
   });
 }
 
@@ -168,7 +176,7 @@ function listComponents(kind: ComponentKind) {
   return defineVerb({
     permission: `read:${kind}s`,
     input,
-    run({ context, group }, query) {
+    run({ actor, context, group }, query) {
       const sources = componentSourcesOf(context);
       const wanted = knownComponents(sources, kind).filter(
         known =>
@@ -176,7 +184,8 @@ function listComponents(kind: ComponentKind) {
           (group === undefined || known.group === group),
       );
       const page = listPageOf(query, wanted);
-      return { ...page, items: page.items.map(createDescriber(sources)) };
+      const describe = createDescriber(sources);
+      return { ...page, items: page.items.map(known => shownTo(actor, kind, describe(known))) };
     },
   });
 }

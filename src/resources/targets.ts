@@ -1,14 +1,16 @@
 import * as z from 'zod';
+import { grantsOf } from '../auth/actor.ts';
 import type { Configuration } from '../config/configuration.ts';
-import { shownTarget } from '../config/secrets/shown.ts';
+import type { PlainMap } from '../config/plain.ts';
+import { shownTarget, withoutAddresses } from '../config/secrets/shown.ts';
 import type { TestResult } from '../delivery/test-send.ts';
 import { AppError, notFound, type Problem } from '../lib/errors.ts';
 import { failuresOf } from '../notifications/incidents/target-health.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
 import { findTargetType } from '../targets/index.ts';
 import { mailAddresses } from '../targets/recipients.ts';
-import type { CommonSettings } from '../targets/target.ts';
-import type { WorkspaceContext } from './context.ts';
+import type { CommonSettings, Target } from '../targets/target.ts';
+import type { Call } from './context.ts';
 import {
   createItem,
   dryRunItem,
@@ -37,58 +39,62 @@ const targetResource: ResourceDefinition = {
 
 /** A target as reads answer it. */
 export interface DescribedTarget {
-  /** Effective; secrets serialise as masks. */
-  readonly settings: CommonSettings;
+  /** Effective, with what is hidden masked; addresses in part for those who may not change targets. */
+  readonly settings: PlainMap;
   /** The open incident of a target that fails. */
   readonly failure: IncidentRow | undefined;
   /** Why deliveries to it that are due wait, when they do. */
   readonly heldBecause: string | undefined;
 }
 
-type TargetSources = Pick<WorkspaceContext, 'stores' | 'heldBecause'>;
+type Reader = Pick<Call, 'actor' | 'context'>;
+
+/** Whoever may change a target sees where it sends; to others the path of an address may be the key to it. */
+function settingsFor({ actor }: Reader, now: Configuration, target: Target): PlainMap {
+  const shown = shownTarget(now, target);
+  const schema = findTargetType(target.settings.type)?.schema;
+  const mayChange = grantsOf(actor).has('update:targets');
+  return mayChange || schema === undefined ? shown : withoutAddresses(schema, shown);
+}
 
 async function describeTargets(
-  { stores, heldBecause }: TargetSources,
-  targets: readonly CommonSettings[],
+  reader: Reader,
+  now: Configuration,
+  targets: readonly Target[],
 ): Promise<readonly DescribedTarget[]> {
+  const { stores, heldBecause } = reader.context;
   const failures = await failuresOf(stores.incidents);
-  return targets.map(settings => ({
-    settings,
-    failure: failures.get(settings.id),
-    heldBecause: heldBecause(settings.id),
+  return targets.map(target => ({
+    settings: settingsFor(reader, now, target),
+    failure: failures.get(target.settings.id),
+    heldBecause: heldBecause(target.settings.id),
   }));
 }
 
-async function describeTarget(
-  { stores, heldBecause }: TargetSources,
-  settings: CommonSettings,
-): Promise<DescribedTarget> {
-  const failure = (await failuresOf(stores.incidents)).get(settings.id);
-  return { settings, failure, heldBecause: heldBecause(settings.id) };
+/** Throws `not-found`. */
+async function describeTarget(reader: Reader, now: Configuration, id: string): Promise<DescribedTarget> {
+  const target = now.targets.find(({ settings }) => settings.id === id);
+  const [described] = target === undefined ? [] : await describeTargets(reader, now, [target]);
+  if (described === undefined) throw notFound('target', id);
+  return described;
 }
 
-/** Effective settings; secrets serialise as masks. */
+/** Effective settings; secrets are masked. */
 export const listTargets = defineVerb({
   permission: 'read:targets',
   input: z.object(pageQuery),
-  async run({ context }, query) {
-    const page = listPageOf(query, context.configuration().targets);
-    const settings = page.items.map(target => target.settings);
-    return { ...page, items: await describeTargets(context, settings) };
+  async run(call, query) {
+    const now = call.context.configuration();
+    const page = listPageOf(query, now.targets);
+    return { ...page, items: await describeTargets(call, now, page.items) };
   },
 });
 
-function targetSettings({ targets }: Configuration, id: string) {
-  const found = targets.find(target => target.settings.id === id);
-  if (found === undefined) throw notFound('target', id);
-  return found.settings;
-}
-
-/** Effective settings; secrets serialise as masks. */
+/** Effective settings; secrets are masked. */
 export const getTarget = defineVerb({
   permission: 'read:targets',
   input: z.object({ id: z.string().max(512) }),
-  run: ({ context }, { id }) => describeTarget(context, targetSettings(context.configuration(), id)),
+  run: (call, { id }) => describeTarget(call, call.context.configuration(), id),
 });
 
 /** Secrets of the body go to the encrypted store, references to them into the file. */
@@ -97,7 +103,7 @@ export const createTarget = defineVerb({
   input: z.object({ id: z.string().optional(), body: itemBody }),
   async run(call, input) {
     const { configuration, id } = await createItem(call, targetResource, input);
-    return describeTarget(call.context, targetSettings(configuration, id));
+    return describeTarget(call, configuration, id);
   },
 });
 
@@ -105,8 +111,7 @@ export const createTarget = defineVerb({
 export const updateTarget = defineVerb({
   permission: 'update:targets',
   input: itemUpdate,
-  run: async (call, input) =>
-    describeTarget(call.context, targetSettings(await updateItem(call, targetResource, input), input.id)),
+  run: async (call, input) => describeTarget(call, await updateItem(call, targetResource, input), input.id),
 });
 
 /** Throws `conflict`, naming everything that sends to the target. */
@@ -148,7 +153,7 @@ export const removeTarget = defineVerb({
   input: itemRemoval,
   async run(call, input) {
     const before = await removeItem(call, targetResource, input, now => assertUnused(now, input.id));
-    return describeTarget(call.context, targetSettings(before, input.id));
+    return describeTarget(call, before, input.id);
   },
 });
 

@@ -4,7 +4,7 @@ import type { RetrySchedule } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HttpAnswer, HttpClient, HttpRequest } from '../lib/http/client.ts';
 import { HttpFailure } from '../lib/http/failure.ts';
-import { MASK, maskSecrets } from '../lib/secret.ts';
+import { LEAST_MASKED, MASK, maskSecrets } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -198,7 +198,8 @@ export function redactedAnswer(
   { body, status }: HttpAnswer,
   exchange: Pick<HttpExchange, 'secrets' | 'url'>,
 ): { readonly httpStatus: number; readonly answer?: string } {
-  const text = redactText(body, secretForms(exchange));
+  const secrets = [...exchange.secrets, ...addressPieces(new URL(exchange.url))];
+  const text = redactText(body, secrets);
   return { httpStatus: status, ...(text !== '' && { answer: text }) };
 }
 
@@ -258,30 +259,18 @@ function parseRetryAfter(value: string | undefined, now: number): number | undef
   return Number.isNaN(time) ? undefined : Math.max(0, time - now);
 }
 
-/** Secrets as receivers echo them: plain, inside JSON, inside an address. */
-function secretForms(exchange: Pick<HttpExchange, 'secrets' | 'url'>): readonly string[] {
-  const secrets = [...exchange.secrets, ...secretPieces(new URL(exchange.url))];
-  const forms = secrets.flatMap(secret => [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret),
-  ]);
-  return [...new Set(forms)].filter(form => form !== '').sort((a, b) => b.length - a.length);
-}
-
-/** An address may be the key: receivers return all of it, or the part that is one. */
-const secretPieces = ({ pathname, search, searchParams }: URL): readonly string[] => [
-  ...[pathname + search, ...searchParams.values()].filter(({ length }) => length >= MIN_SECRET_PIECE),
+/** Any address may be the key: receivers return all of it, or the part that is one. */
+const addressPieces = ({ pathname, search, searchParams }: URL): readonly string[] => [
+  ...[pathname + search, ...searchParams.values()].filter(({ length }) => length >= LEAST_MASKED),
   ...pathname.split('/').filter(({ length }) => length >= MIN_SECRET_SEGMENT),
 ];
 
-const MIN_SECRET_PIECE = 8;
 /** A shorter one is mostly a word, such as `webhooks`. */
 const MIN_SECRET_SEGMENT = 16;
 
 /** Masks before it cuts, so that no half of a secret is left; drops control characters of terminals. */
 export function redactText(body: Buffer, secrets: readonly string[]): string {
-  const masked = secrets.reduce((text, secret) => text.replaceAll(secret, MASK), body.toString('utf8'));
+  const masked = maskSecrets(body.toString('utf8'), secrets);
   return truncateToBytes(masked.replace(/(?![\n\t])\p{Cc}/gu, ' ').trim(), MAX_SHOWN_BYTES);
 }
 

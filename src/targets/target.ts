@@ -6,6 +6,7 @@ import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http/client.ts';
 import { type Rate, rate } from '../lib/rate.ts';
 import { identifier } from '../lib/schemas.ts';
+import { secretPieces, secretsIn } from '../lib/secret.ts';
 import {
   type FileSetting,
   referencesAt,
@@ -151,6 +152,8 @@ interface UsedFile extends Pick<FileSetting, 'isConfined'> {
 export interface Target {
   /** Effective settings; secrets print as masks. */
   readonly settings: CommonSettings;
+  /** Texts of the settings that are hidden although no schema says so: what references stand for. */
+  readonly referredTexts?: readonly string[];
   readonly concurrency: number;
   /** Id of its fallback target, which exists. */
   readonly fallback: string | undefined;
@@ -178,6 +181,10 @@ export interface Target {
   /** Severity of that text while an incident is open; by default the notification's. */
   readonly bulletinSeverity?: Severity | undefined;
 }
+
+/** Texts that nothing that is shown or logged of a target may hold, as far as they are long enough to be looked for. */
+export const hiddenTextsOf = ({ settings, referredTexts = [] }: Target): readonly string[] =>
+  [...secretsIn(settings).map(secret => secret.reveal()), ...referredTexts].flatMap(secretPieces);
 
 export function defineTarget<Settings extends CommonSettings>(
   definition: TargetDefinition<Settings>,

@@ -6,6 +6,7 @@ import { wireEngine } from '../../src/api/v1/system.ts';
 import { wireTarget } from '../../src/api/v1/targets.ts';
 import type { ComponentEvaluation, OpenFor, Verdict } from '../../src/conditions/condition.ts';
 import type { AlertingRule } from '../../src/conditions/index.ts';
+import { plainCopy } from '../../src/config/plain.ts';
 import { toOutgoing } from '../../src/events/outgoing.ts';
 import { SYSTEM_FIELDS } from '../../src/events/system-fields.ts';
 import { bulletinRow, transition } from '../../src/notifications/incidents/transition.ts';
@@ -117,7 +118,7 @@ export async function story() {
     input: wireComponent(silent),
     status: wireComponentStatus(silent),
     notification: notification.settings,
-    target: wireTarget({ settings: target.settings, failure: undefined, heldBecause: undefined }),
+    target: wireTarget({ settings: plainCopy(target.settings), failure: undefined, heldBecause: undefined }),
     incident: wireIncident(ok.operation.incident),
     delivery: wireDelivery({ row: sent, heldBecause: undefined }),
     message: wireMessage(alarm.operation.message),

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import { type PlainMap, plainCopy } from '../../config/plain.ts';
 import { findTargetType } from '../../targets/index.ts';
 import { sentTarget, wireTarget } from './targets.ts';
 
-function settingsOf(raw: { readonly type: string }) {
+function settingsOf(raw: { readonly type: string }): PlainMap {
   const target = findTargetType(raw.type)?.configure({ id: 't', ...raw });
   if (target === undefined) throw new Error(`no type ${raw.type}`);
-  return target.settings;
+  return plainCopy(target.settings);
 }
 
 const shown = (raw: { readonly type: string }): Record<string, unknown> =>

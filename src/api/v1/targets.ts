@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isMap, type PlainMap } from '../../config/plain.ts';
+import { shownTarget } from '../../config/secrets/shown.ts';
 import type { TestResult } from '../../delivery/test-send.ts';
 import { resolveAliases } from '../../lib/aliases.ts';
 import type { Call } from '../../resources/context.ts';
@@ -16,7 +17,6 @@ import {
 } from '../../resources/targets.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
-import type { CommonSettings } from '../../targets/target.ts';
 import { isoTime, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
@@ -49,12 +49,10 @@ const targetShape: Shape = {
   })),
 };
 
-/** Effective settings; secrets are masked when they are serialised. */
+/** Effective settings, secrets masked. */
 export function wireTarget({ settings, failure, heldBecause }: DescribedTarget): object {
-  const others = Object.entries(findTargetType(settings.type)?.aliases ?? {}).map(([name, key]) => [
-    name,
-    Reflect.get(settings, key),
-  ]);
+  const type = typeof settings.type === 'string' ? findTargetType(settings.type) : undefined;
+  const others = Object.entries(type?.aliases ?? {}).map(([name, key]) => [name, settings[key]]);
   return {
     ...settings,
     ...Object.fromEntries(others),
@@ -71,12 +69,11 @@ const wireHealth = (failure: IncidentRow | undefined): z.output<typeof status> =
  * Brings a body under the settings' own names, as `underOwnNames` does. `present` is the target the client may have
  * read; undefined for a new one.
  */
-export function sentTarget(sent: object, present: CommonSettings | undefined): object {
+export function sentTarget(sent: object, present: PlainMap | undefined): object {
   const type: unknown = Reflect.get(sent, 'type') ?? present?.type;
   const schema = typeof type === 'string' ? findTargetType(type)?.schema : undefined;
   if (schema === undefined) return sent;
-  const readable: object | undefined = present && JSON.parse(JSON.stringify(present));
-  return resolveAliases(schema, sent, readable);
+  return resolveAliases(schema, sent, present);
 }
 
 const headers = z.record(z.string(), z.string()).describe('Values of headers that may be secret are masked.');
@@ -134,10 +131,12 @@ const targetRoute = {
 };
 const example = { params: { id: 'shop_hook' } };
 
-const acceptTarget = (body: unknown, { context }: Call, { id }: PlainMap): unknown =>
-  isMap(body)
-    ? sentTarget(body, context.configuration().targets.find(({ settings }) => settings.id === id)?.settings)
-    : body;
+function acceptTarget(body: unknown, { context }: Call, { id }: PlainMap): unknown {
+  if (!isMap(body)) return body;
+  const now = context.configuration();
+  const present = now.targets.find(({ settings }) => settings.id === id);
+  return sentTarget(body, present && shownTarget(now, present));
+}
 
 export const targetRoutes: readonly Route[] = [
   route({

@@ -12,7 +12,12 @@ import { type ConfigProblem, didYouMean, quote } from '../problems.ts';
 import { refusedTargetSettings } from '../restrictions.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { asWritten, childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
-import { clearTextSecrets, type ReferenceSources, resolveReferences } from '../secrets/references.ts';
+import {
+  clearTextSecrets,
+  type ReferenceSources,
+  resolveReferences,
+  withReferredTexts,
+} from '../secrets/references.ts';
 import type { ConfigDocument, ConfigItem } from '../yaml/document.ts';
 import { clearText, filesRefused } from './settings.ts';
 
@@ -58,7 +63,8 @@ export function readTarget(
     ...unresolved,
     ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
   ];
-  const target = unresolved.length === 0 ? read.result : undefined;
+  const sound = unresolved.length === 0 ? read.result : undefined;
+  const target = sound && withReferredTexts(sound, item.value, value);
   const foreign =
     target === undefined || sources.restrictions === undefined ? [] : refusedTargetSettings(target);
   return {

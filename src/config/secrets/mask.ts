@@ -1,4 +1,4 @@
-import { MASK } from '../../lib/secret.ts';
+import { LEAST_MASKED, MASK } from '../../lib/secret.ts';
 import { FILES, type FileName, type FileTexts, type RawItems, SETTINGS_FILE } from '../configuration.ts';
 import { withoutByteOrderMark } from '../file-text.ts';
 import { type Schema, valueAt } from '../schema-walk.ts';
@@ -32,9 +32,6 @@ function secretsIn(id: string, schema: Schema | undefined, item: object): Secret
     .filter(({ value }) => !isReference(value));
 }
 
-/** Shorter texts may stand in a file for something else. */
-const LEAST_TELLING = 8;
-
 /** The files' texts with every secret that stands in them in clear masked, in comments as well; references stay. */
 export function maskedTexts(texts: FileTexts, raw: RawItems): FileTexts {
   const masked: Partial<Record<FileName, string>> = {};
@@ -55,7 +52,7 @@ function mask(name: FileName, original: string, secrets: readonly SecretPlace[])
   for (const { value, ...place } of secrets) {
     const span = find(place);
     if (span !== undefined) splices.set(span.start, { ...placeOf(text, span), text: `"${MASK}"` });
-    if (typeof value === 'string' && (span === undefined || value.length >= LEAST_TELLING))
+    if (typeof value === 'string' && (span === undefined || value.length >= LEAST_MASKED))
       elsewhere.push(value);
   }
   const masked = spliced(text, [...splices.values()]) ?? text;

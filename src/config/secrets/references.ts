@@ -1,5 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
+import { MASK } from '../../lib/secret.ts';
 import { findTargetType } from '../../targets/index.ts';
+import type { Target } from '../../targets/target.ts';
 import type { RawItems } from '../configuration.ts';
 import { readFileText, withoutByteOrderMark } from '../file-text.ts';
 import { type ProcessEnvironment, parseScalar } from '../overrides.ts';
@@ -96,6 +98,28 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
   }
 
   return { value: mayRefer(value) ? walk(value, []) : value, references, problems, unknown, files };
+}
+
+/** The texts that references in an item stand for; `resolved` is the item with them in their places. */
+function referredTexts(raw: unknown, resolved: unknown): string[] {
+  if (typeof raw === 'string')
+    return isReference(raw) && raw !== resolved && typeof resolved === 'string' ? [resolved] : [];
+  if (typeof raw !== 'object' || raw === null || !mayRefer(raw)) return [];
+  const steps = Array.isArray(raw) ? [...raw.keys()] : Object.keys(raw);
+  return steps.flatMap(step => referredTexts(childOf(raw, step), childOf(resolved, step)));
+}
+
+/** A target with what its references stand for. A heading that is one is not shown either. */
+export function withReferredTexts<Known extends Target>(
+  target: Known,
+  raw: unknown,
+  resolved: unknown,
+): Known {
+  const texts = referredTexts(raw, resolved);
+  if (texts.length === 0) return target;
+  const { bulletinTitle } = target;
+  const isHidden = bulletinTitle !== undefined && texts.includes(bulletinTitle);
+  return { ...target, referredTexts: texts, ...(isHidden && { bulletinTitle: MASK }) };
 }
 
 /** Most values refer to nothing and need no copy. */

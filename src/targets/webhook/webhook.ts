@@ -118,10 +118,7 @@ const secretsOf = (settings: WebhookSettings, authorization: string | undefined)
 /**
  * The text after a scheme such as `GenieKey` is the key itself. A flag such as `on` is no secret and stands everywhere.
  */
-const headerSecrets = (value: string): string[] =>
-  [value, value.replace(/^\w+ /, '')].filter(text => text.length >= MIN_HEADER_SECRET);
-
-const MIN_HEADER_SECRET = 4;
+const headerSecrets = (value: string): string[] => [value, value.replace(/^\w+ /, '')];
 
 interface SignedMessage {
   readonly id: string;

@@ -244,7 +244,9 @@ function isUnchanged(
   const now = value ?? z.safeParse(schema, undefined).data;
   if (typeof now === 'string') {
     if (isReference(now)) return now === inFile;
-    if (isMask(now)) return isReference(inFile) || now === effective || now === maskedAddress(effective);
+    const isSecret = typeof inFile === 'string' && isSecretText(schema, inFile);
+    if (now === MASK) return isReference(inFile) || isSecret;
+    if (isMask(now)) return now === effective || now === maskedAddress(effective);
     if (isSecretText(schema, now)) return now === inFile;
   }
   if (isMap(now) && isMap(effective)) {

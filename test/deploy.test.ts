@@ -33,8 +33,8 @@ const variables = (path: string): Record<string, string> =>
 
 it('builds the image from pinned bases and from what is there and sent to the engine', () => {
   expect(all('FROM')).toEqual([
-    expect.stringMatching(/^node:20\.\d+-bookworm AS build$/),
-    expect.stringMatching(/^node:20\.\d+-bookworm-slim$/),
+    expect.stringMatching(/^node:24\.\d+-bookworm AS build$/),
+    expect.stringMatching(/^node:24\.\d+-bookworm-slim$/),
   ]);
   const sent = lines('.dockerignore')
     .filter(line => line.startsWith('!'))
@@ -86,6 +86,7 @@ const service = z.looseObject({
   stop_grace_period: z.string().optional(),
   ports: z.array(z.string()).default([]),
   read_only: z.boolean().default(false),
+  hostname: z.string().optional(),
 });
 
 it('composes Headgate with a database that it waits for', () => {
@@ -93,6 +94,8 @@ it('composes Headgate with a database that it waits for', () => {
     .object({ services: z.record(z.string(), service), volumes: z.record(z.string(), z.unknown()) })
     .parse(parse(text('deploy/compose.yaml')));
   const { headgate, postgres } = compose.services;
+  // So that other services reach it by this name without a setting.
+  expect(headgate?.hostname).toBe('headgate');
   expect(
     headgate?.build && existsSync(join(ROOT, 'deploy', headgate.build.context, headgate.build.dockerfile)),
   ).toBe(true);

@@ -101,7 +101,12 @@ test('api.md lists every path that the server knows', async () => {
   const known: string[] = [];
   const clock = testClock();
   const tenantOf = untouched;
-  const forwarding = { node: 'n', tenantOf, http: { forward: untouched, close: untouched } };
+  const forwarding = {
+    hosts: { isOwn: () => false },
+    node: 'n',
+    tenantOf,
+    http: { forward: untouched, close: untouched },
+  };
   const limits = { countActor: untouched, countUnauthenticated: untouched };
   const server = fastify();
   server.addHook('onRoute', ({ method, url }) => {

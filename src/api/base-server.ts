@@ -1,13 +1,14 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type RequestListener, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyRequest, type FastifyServerOptions, fastify } from 'fastify';
 import { AppError, codeOf } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { TlsServers } from '../lib/tls-servers.ts';
+import type { ListenerLimits, TlsServers } from '../lib/tls-servers.ts';
 import type { TrustedProxies } from '../lib/trusted-proxies.ts';
 import { errorBody } from './errors.ts';
+import type { HostRule } from './hosts.ts';
 
 /**
  * True when a connection that was made for one name must not serve the other host, though one certificate covers both:
@@ -17,6 +18,9 @@ export type IsMisdirected = (serverName: string, host: string) => boolean;
 
 interface BaseServerOptions {
   readonly proxies: TrustedProxies;
+  readonly hosts: HostRule;
+  /** How long a request may take to arrive, in ms. */
+  readonly requestTimeoutMs: number;
   /** Creates the HTTPS server; without it the server speaks HTTP. */
   readonly createListener?: TlsServers['create'] | undefined;
   readonly bodyLimit: number;
@@ -30,21 +34,32 @@ interface BaseServerOptions {
   readonly logger: Logger;
 }
 
-const REQUEST_TIMEOUT_MS = 30_000;
+/** How long the headers of a request, and a handshake of TLS before them, may take at most. */
+const MOST_HEADERS_MS = 10_000;
 /** No path can be longer than Node's limit for all headers, so ids have only the limits of their verbs. */
 const MOST_PARAMETER_LENGTH = 16 * 1024;
 const GIVEN_REQUEST_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** A server without routes and body parsers, the base of all servers here. */
 export function createBaseServer(options: BaseServerOptions): FastifyInstance {
-  const { proxies, createListener, bodyLimit, refuseUnreadable, isMisdirected, headers, ids, logger } =
-    options;
+  const {
+    proxies,
+    hosts,
+    requestTimeoutMs,
+    createListener,
+    bodyLimit,
+    refuseUnreadable,
+    isMisdirected,
+    headers,
+    ids,
+    logger,
+  } = options;
   const server = fastify({
     trustProxy: proxies.has,
-    ...(createListener && { serverFactory: createListener }),
+    ...listenerOptions(timeLimits(requestTimeoutMs), createListener),
     logger: false,
     bodyLimit,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: MOST_PARAMETER_LENGTH },
     rewriteUrl: request => routableUrl(request.url ?? '/'),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, ids),
@@ -65,7 +80,7 @@ export function createBaseServer(options: BaseServerOptions): FastifyInstance {
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
     reply.header('cache-control', 'no-store');
-    assertOneHost(request.raw);
+    hosts.assertKnown(request);
     if (isMisdirected !== undefined) assertDirected(request, { proxies, isMisdirected });
     done();
   });
@@ -84,6 +99,26 @@ export function createBaseServer(options: BaseServerOptions): FastifyInstance {
   });
   return server;
 }
+
+/** Node looks for connections that are over time only from time to time, by default every 30 seconds. */
+const MOST_CHECK_INTERVAL_MS = 1000;
+
+/** Limits that hold within a second, or a tenth of the time where that is shorter. */
+const timeLimits = (requestTimeout: number): ListenerLimits => ({
+  requestTimeout,
+  headersTimeout: Math.min(requestTimeout, MOST_HEADERS_MS),
+  connectionsCheckingInterval: Math.min(MOST_CHECK_INTERVAL_MS, Math.ceil(requestTimeout / 10)),
+  // Answered by the rule of hosts, as every refusal is.
+  requireHostHeader: false,
+});
+
+const listenerOptions = (limits: ListenerLimits, createListener: TlsServers['create'] | undefined) =>
+  createListener === undefined
+    ? { http: limits }
+    : {
+        serverFactory: (listener: RequestListener, { keepAliveTimeout }: FastifyServerOptions) =>
+          createListener(listener, { ...limits, keepAliveTimeout }),
+      };
 
 /** Reduces `X-Forwarded-For` of a trusted proxy to the caller's address, which then is `request.ip` everywhere. */
 function applyForwardedFor({ headers, socket }: IncomingMessage, proxies: TrustedProxies): void {
@@ -119,23 +154,6 @@ function routableUrl(url: string): string {
   }
 }
 
-const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
-
-/**
- * Throws `invalid-request` for a request that names two hosts, as two readers could see different workspaces: with two
- * Host headers (RFC 9112 section 3.2), or with another host in its target than in Host.
- */
-function assertOneHost({ rawHeaders, headers, url }: IncomingMessage): void {
-  const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host');
-  if (hosts.length > 1) throw new AppError('invalid-request', 'The request has more than one Host header');
-  const target = ABSOLUTE.exec(url ?? '')?.[1];
-  if (target !== undefined && target.toLowerCase() !== headers.host?.toLowerCase())
-    throw new AppError(
-      'invalid-request',
-      'The target of the request names another host than its Host header',
-    );
-}
-
 /** The server name of the TLS handshake (RFC 6066 section 3); undefined without TLS or without a name. */
 const serverNameOf = ({ socket }: IncomingMessage): string | undefined =>
   socket instanceof TLSSocket && typeof socket.servername === 'string' ? socket.servername : undefined;
@@ -158,7 +176,7 @@ export function refuseUnreadable(error: Error, socket: Socket, ids: Ids): void {
   }
   const [status, message] = REASONS[codeOf(error)] ?? [400, 'The request is not valid HTTP'];
   const body = JSON.stringify(errorBody(new AppError('invalid-request', message), ids.next()));
-  socket.end(
+  socket.write(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'content-type: application/json; charset=utf-8',
@@ -168,4 +186,6 @@ export function refuseUnreadable(error: Error, socket: Socket, ids: Ids): void {
       body,
     ].join('\r\n'),
   );
+  // Ends when the answer is sent, though the client goes on sending.
+  socket.destroySoon();
 }

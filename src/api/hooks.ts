@@ -3,6 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import type { HttpForward } from '../lib/http/forward.ts';
 import { parseJson } from '../lib/json.ts';
 import { Secret } from '../lib/secret.ts';
+import type { HostRule } from './hosts.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 
 /** Throws `invalid-request` for two headers: Node silently keeps the first, so two readers could see two callers. */
@@ -113,6 +114,7 @@ export interface Forwarding {
   /** Id of this process. */
   readonly node: string;
   readonly tenantOf: WorkspaceOf;
+  readonly hosts: Pick<HostRule, 'isOwn'>;
   readonly http: HttpForward;
 }
 
@@ -124,7 +126,7 @@ const FORWARDED_HEADER = 'x-headgate-forwarded';
  * before have refused by then what any process can refuse: a server that answers while a body is still on its way
  * breaks the connection, and its answer may be lost.
  */
-export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, http }: Forwarding): void {
+export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, hosts, http }: Forwarding): void {
   scope.addHook('onRequest', async (request, reply) => {
     if (request.is404 || request.routeOptions.config.isLive !== true) return;
     const origin = await tenantOf(request).leaderUrl();
@@ -134,13 +136,15 @@ export function forwardToLeader(scope: FastifyInstance, { node, tenantOf, http }
     // Two processes that each believe the other leads must not forward a request in circles.
     if (request.headers[FORWARDED_HEADER] !== undefined)
       throw new AppError('unavailable', 'this process does not lead any more', { retryAfterSeconds: 1 });
+    const host = hosts.isOwn(request.host) ? new URL(origin).host : request.host;
     const headers = {
+      host,
       [FORWARDED_HEADER]: node,
       'x-request-id': request.id,
       // Headers of the caller must not reach a process that trusts this one.
       'x-forwarded-for': request.ip,
       'x-forwarded-proto': request.protocol,
-      'x-forwarded-host': request.host,
+      'x-forwarded-host': host,
     };
     await http.forward({ incoming: request.raw, outgoing: reply.raw, origin, headers });
     return reply.hijack();

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Identity } from '../auth/identity.ts';
 import type { Settings } from '../config/settings.ts';
@@ -11,6 +12,7 @@ import { createBaseServer, type IsMisdirected, refuseUnreadable } from './base-s
 import { createCallLimits } from './call-limits.ts';
 import { createErrorWriter } from './errors.ts';
 import { addNotFound, type Forwarding } from './hooks.ts';
+import { createHostRule } from './hosts.ts';
 import { addIngest, INGEST_PREFIX, ingestOperations } from './ingest/ingest.ts';
 import { addJwks, JWKS_ROUTE } from './jwks.ts';
 import { addManagement, type ManagementOptions } from './management.ts';
@@ -23,9 +25,9 @@ import { API_PREFIX } from './v1/index.ts';
 
 export interface ServerOptions extends Omit<ManagementOptions & SessionOptions, 'limits' | 'forwarding'> {
   readonly identity: Pick<Identity, 'login' | 'keys'>;
-  readonly forwarding: Omit<Forwarding, 'tenantOf'>;
+  readonly forwarding: Omit<Forwarding, 'tenantOf' | 'hosts'>;
   /** Settings of the installation. */
-  readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics'>;
+  readonly settings: () => Pick<Settings, 'api' | 'instance' | 'metrics' | 'hosted'>;
   /** Served at /metrics. */
   readonly metrics: ProcessMetrics;
   readonly isWorkspaceHost: MetricsOptions['isWorkspaceHost'];
@@ -44,7 +46,10 @@ const MOST_BODY_BYTES = 5 * 1024 * 1024;
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { clock, ids, logger, metrics, settings, createListener } = options;
   const proxies = createTrustedProxies(() => settings().api.trustedProxies);
+  const hosts = createHostRule({ settings, hostname: hostname(), clock, logger });
   const server = createBaseServer({
+    hosts,
+    requestTimeoutMs: settings().api.requestTimeout.ms,
     ...{ proxies, createListener, bodyLimit: MOST_BODY_BYTES, refuseUnreadable, ids, logger },
     isMisdirected: options.isMisdirected,
     headers: () => settings().api.headers,
@@ -64,7 +69,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     size: () => settings().api.rateLimit,
   });
   const { tenantOf } = options;
-  const forwarding = { ...options.forwarding, tenantOf };
+  const forwarding = { ...options.forwarding, tenantOf, hosts };
   const inside = { ...options, forwarding, limits };
   await server.register(scope => addIngest(scope, inside), { prefix: INGEST_PREFIX });
   await server.register(scope => addSession(scope, inside), { prefix: SESSION_PREFIX });

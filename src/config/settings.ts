@@ -183,6 +183,16 @@ const proxyRange = addressRange.refine(
   'must not hold every address: anybody could then say who they are',
 );
 
+/** A name, or with `*.` all names below it; services of containers have `_` in theirs, too. */
+const ALLOWED_HOST = /^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
+const allowedHost = z
+  .string()
+  .max(255)
+  .regex(
+    ALLOWED_HOST,
+    'must be a host name such as headgate.example.com, or *.example.com for all names below, without scheme and port',
+  );
+
 const instance = z.strictObject({
   name: z.string().min(1).max(255).default('headgate').describe('How this instance is called in events.'),
   externalUrl: httpUrl
@@ -271,6 +281,18 @@ const api = z.strictObject({
     .default([])
     .describe(
       'Addresses and ranges of the proxies in front, whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host count; nobody else is believed.',
+    ),
+  allowedHosts: z
+    .array(allowedHost)
+    .max(1000)
+    .default([])
+    .describe(
+      'Further names that this server is reached by, such as `headgate.monitoring.svc`, or `*.example.com` for all below. Addresses, localhost, the name of the machine, and the hosts of `api.host`, `instance.externalUrl`, `instance.nodeUrl` and of `hosted` count without; a request for any other is answered 421.',
+    ),
+  requestTimeout: duration({ min: '1s', max: '10m' })
+    .prefault('30s')
+    .describe(
+      'How long a request may take to arrive, headers and body; then it is answered 408 and the connection ends. Headers alone have 10s at most. Needs a restart.',
     ),
   headers: responseHeaders
     .default({})
@@ -410,6 +432,7 @@ const AT_START = [
   ['instance', 'nodeUrl'],
   ['api', 'host'],
   ['api', 'port'],
+  ['api', 'requestTimeout'],
   ['storage', 'url'],
   ['storage', 'keyRing'],
   ['delivery', 'privateAddresses'],

@@ -12,7 +12,7 @@ export const ERROR_CODES = {
   'configuration-read-only': 'The folder of the configuration cannot be written.',
   'precondition-failed': 'The object is not what If-Match says any more; read it again.',
   misdirected:
-    'The connection was made for the host of another workspace; open one for the host that is asked.',
+    'The host of the request is none of this server, and `api.allowedHosts` can name it; or the connection was made for the host of another workspace.',
   unprocessable: 'The request is well formed and cannot be done as it is; the message says why.',
   'body-too-large': 'The request body is over the limit.',
   'unsupported-media-type': 'The Content-Type is not accepted here.',

@@ -1,16 +1,23 @@
-import type { Server as HttpServer, RequestListener } from 'node:http';
+import type { Server as HttpServer, RequestListener, ServerOptions } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 
 /** Times in ms. */
-interface ServerLimits {
-  readonly requestTimeout?: number | undefined;
-  readonly keepAliveTimeout?: number | undefined;
+export interface ListenerLimits
+  extends Pick<
+    ServerOptions,
+    | 'requestTimeout'
+    | 'headersTimeout'
+    | 'connectionsCheckingInterval'
+    | 'requireHostHeader'
+    | 'keepAliveTimeout'
+  > {
+  readonly headersTimeout: number;
 }
 
 /** Servers of https whose certificate can be replaced. */
 export interface TlsServers {
-  readonly create: (listener: RequestListener, limits: ServerLimits) => HttpServer;
+  readonly create: (listener: RequestListener, limits: ListenerLimits) => HttpServer;
   /** New connections are made with it; those that are open stay as they are. Throws when it cannot be used. */
   setContext(context: SecureContextOptions): void;
 }
@@ -20,10 +27,10 @@ export function createTlsServers(first: SecureContextOptions, requestCert: boole
   const servers = new Set<Server>();
   let context = first;
   return {
-    create(listener, { requestTimeout, keepAliveTimeout }) {
-      const server = createServer({ ...context, requestCert, rejectUnauthorized: requestCert }, listener);
-      if (requestTimeout !== undefined) server.requestTimeout = requestTimeout;
-      if (keepAliveTimeout !== undefined) server.keepAliveTimeout = keepAliveTimeout;
+    create(listener, limits) {
+      const { headersTimeout: handshakeTimeout } = limits;
+      const certificates = { ...context, requestCert, rejectUnauthorized: requestCert };
+      const server = createServer({ ...certificates, ...limits, handshakeTimeout }, listener);
       servers.add(server);
       server.once('close', () => servers.delete(server));
       return server;

@@ -30,9 +30,9 @@ function talk(text: string): { readonly answer: () => string; send(more: string)
 
 it.each([
   ['what is no HTTP', 'hello\r\n\r\n', 400],
-  ['a header without a colon', 'GET / HTTP/1.1\r\nhost x\r\n\r\n', 400],
-  ['an unknown method', 'FOO /api/v1/health HTTP/1.1\r\nhost: x\r\n\r\n', 400],
-  ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+  ['a header without a colon', 'GET / HTTP/1.1\r\nhost localhost\r\n\r\n', 400],
+  ['an unknown method', 'FOO /api/v1/health HTTP/1.1\r\nhost: localhost\r\n\r\n', 400],
+  ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
 ])('refuses %s in the form of all refusals', async (_, text, status) => {
   const { answer } = talk(text);
   await until(() => answer().includes('}'));
@@ -44,14 +44,14 @@ it.each([
 
 it('answers on open connections that it is shutting down, and lets no half request hold the stop', async () => {
   const login =
-    'POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n';
+    'POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n';
   const kept = talk(login);
   const half = talk(`${login}{`);
   await until(() => sockets.every(socket => !socket.pending && socket.bytesWritten > 0));
   await server.call('GET', '/api/v1/health');
   const begun = performance.now();
   const stopping = server.stop();
-  kept.send('{"a": 12}GET /api/v1/health HTTP/1.1\r\nhost: x\r\n\r\n');
+  kept.send('{"a": 12}GET /api/v1/health HTTP/1.1\r\nhost: localhost\r\n\r\n');
   await stopping;
   expect(performance.now() - begun).toBeLessThan(6000);
   expect(kept.answer()).toContain('HTTP/1.1 420');

@@ -22,10 +22,13 @@ export interface Authority extends Pair {
 const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe' });
 const CURVE = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];
 
-/** A new authority in a folder that goes when the test has finished. */
-export function certificateAuthority(name = 'the authority'): Authority {
+/** A new authority in a folder that goes when the test has finished, or with what `finished` waits for. */
+export function certificateAuthority(
+  name = 'the authority',
+  finished: (remove: () => void) => void = onTestFinished,
+): Authority {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-certificates-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  finished(() => rmSync(folder, { recursive: true, force: true }));
   const file = (text: string): string => join(folder, text);
   const [cert, key] = [file('ca.pem'), file('ca.key')];
   openssl(

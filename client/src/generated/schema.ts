@@ -4017,6 +4017,17 @@ export interface components {
                  */
                 trustedProxies: string[];
                 /**
+                 * @description Further names that this server is reached by, such as `headgate.monitoring.svc`, or `*.example.com` for all below. Addresses, localhost, the name of the machine, and the hosts of `api.host`, `instance.externalUrl`, `instance.nodeUrl` and of `hosted` count without; a request for any other is answered 421.
+                 * @default []
+                 */
+                allowedHosts: string[];
+                /**
+                 * @description How long a request may take to arrive, headers and body; then it is answered 408 and the connection ends. Headers alone have 10s at most. Needs a restart.
+                 * @default 30s
+                 * @example 30s
+                 */
+                requestTimeout: string;
+                /**
                  * @description Headers that every answer carries, such as Strict-Transport-Security, beside those of the server.
                  * @default {}
                  */
@@ -4861,6 +4872,8 @@ export interface components {
                     requestCert?: boolean | null;
                 } | null;
                 trustedProxies?: string[] | null;
+                allowedHosts?: string[] | null;
+                requestTimeout?: string | null;
                 headers?: {
                     [key: string]: string;
                 } | null;
@@ -6946,7 +6959,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `misdirected`: The connection was made for the host of another workspace; open one for the host that is asked. */
+        /** @description `misdirected`: The host of the request is none of this server, and `api.allowedHosts` can name it; or the connection was made for the host of another workspace. */
         MisdirectedRequest: {
             headers: {
                 [name: string]: unknown;

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { GrantToken, RevokeToken } from '../../auth/organizations/oauth-clients.ts';
 import type { KeyRotation } from '../../auth/tokens/key-rotation.ts';
@@ -9,6 +10,7 @@ import type { TlsServers } from '../../lib/tls-servers.ts';
 import { createTrustedProxies } from '../../lib/trusted-proxies.ts';
 import { createBaseServer, refuseUnreadable } from '../base-server.ts';
 import { addNotFound } from '../hooks.ts';
+import { createHostRule, type HostSettings } from '../hosts.ts';
 import { addJwks, JWKS_ROUTE } from '../jwks.ts';
 import { addHealth, healthOperation, type ServerHealth } from '../v1/health.ts';
 import { addMetadata, addRevoke, addToken, METADATA_ROUTE, REVOKE_ROUTE, TOKEN_ROUTE } from './oauth.ts';
@@ -24,6 +26,10 @@ export interface LoginServerOptions {
   readonly issuer: string;
   readonly userRoutes: UserRoutesOptions;
   readonly health: () => ServerHealth;
+  /** Which settings of the installation name hosts. */
+  readonly hostSettings: () => HostSettings;
+  /** `api.requestTimeout` in ms. */
+  readonly requestTimeoutMs: number;
   /** `api.trustedProxies`. */
   readonly proxies: () => readonly string[];
   /** `api.headers`. */
@@ -41,6 +47,8 @@ const ROUTES = [TOKEN_ROUTE, REVOKE_ROUTE, METADATA_ROUTE, JWKS_ROUTE, healthOpe
 export async function createLoginServer(options: LoginServerOptions): Promise<FastifyInstance> {
   const { grant, revoke, keys, issuer, health, headers, createListener, clock, ids, logger } = options;
   const server = createBaseServer({
+    hosts: createHostRule({ settings: options.hostSettings, hostname: hostname(), clock, logger }),
+    requestTimeoutMs: options.requestTimeoutMs,
     proxies: createTrustedProxies(options.proxies),
     createListener,
     bodyLimit: MOST_BODY_BYTES,

@@ -123,6 +123,8 @@ export async function startLoginService(options: LoginServiceOptions): Promise<L
       keys,
       issuer: hosted.authUrl,
       health: () => ({ status: isStopping ? 'shutting down' : 'healthy', startTime }),
+      hostSettings: () => ({ api: api(), instance: { externalUrl: options.externalUrl }, hosted }),
+      requestTimeoutMs: api().requestTimeout.ms,
       proxies: () => api().trustedProxies,
       headers: () => api().headers,
       createListener: tls?.create,

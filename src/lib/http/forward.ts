@@ -56,7 +56,7 @@ export function createHttpForward(identity: () => SecureContextOptions | undefin
         await agent.stream(
           {
             origin,
-            path: incoming.url ?? '/',
+            path: (incoming.url ?? '/').replace(ORIGIN, '') || '/',
             method: methodOf(incoming),
             headers: { ...endToEndHeaders(incoming.headers), ...headers },
             body: hasBody(incoming) ? incoming : null,
@@ -78,6 +78,9 @@ export function createHttpForward(identity: () => SecureContextOptions | undefin
     close: () => agent.destroy(),
   };
 }
+
+/** In the absolute form of a target (RFC 9112 section 3.2.2). */
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

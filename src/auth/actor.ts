@@ -88,12 +88,22 @@ export function assertManagesOrganization({ role }: Pick<OrganizationActor, 'rol
     throw new AppError('forbidden', 'Only owners and admins of the organization may manage it');
 }
 
-/** Throws `forbidden` when an actor gives more than it holds, or takes from somebody who holds more. */
-export function assertCanAssignRoles(
+/** The order of the roles in an organization. */
+export const ROLE_RANKS: Readonly<Record<OrganizationRole, number>> = { user: 0, admin: 1, owner: 2 };
+
+/**
+ * The one rule of who may act on whom in an organization: nobody gives more than they hold, and nobody changes, takes
+ * over or removes who holds more, be it a member or a credential. `subjects` are the roles before and after the change.
+ * Throws `forbidden`.
+ */
+export function assertMayActOn(
   actor: Pick<OrganizationActor, 'role'>,
-  ...roles: readonly OrganizationRole[]
+  ...subjects: readonly OrganizationRole[]
 ): void {
   assertManagesOrganization(actor);
-  if (roles.includes('owner') && actor.role !== 'owner')
-    throw new AppError('forbidden', 'Only an owner of the organization may make or change an owner');
+  if (subjects.some(role => ROLE_RANKS[role] > ROLE_RANKS[actor.role]))
+    throw new AppError(
+      'forbidden',
+      'Only an owner of the organization may make, change or remove an owner or a credential of that role',
+    );
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseJson } from './json.ts';
+import { parseJson, parseJsonBytes } from './json.ts';
 
 it('reads what JSON.parse reads, for every value without duplicate keys', () => {
   fc.assert(
@@ -38,4 +38,17 @@ it.each([
   `${'['.repeat(32)}${']'.repeat(32)}`,
 ])('takes %s', text => {
   expect(parseJson(text)).toEqual(JSON.parse(text));
+});
+
+it.each([
+  ['a byte order mark', '\ufeff{}'],
+  ['a member that stands twice', '{"a":1,"a":1}'],
+  ['a second value', '{} {}'],
+  ['a zero byte', '{}\u0000'],
+])('bytes with %s are refused', (_what, text) => {
+  expect(() => parseJsonBytes(new TextEncoder().encode(text))).toThrow();
+});
+
+it('bytes that are no UTF-8 are refused', () => {
+  expect(() => parseJsonBytes(new Uint8Array([0x22, 0xc3, 0x28, 0x22]))).toThrow('UTF-8');
 });

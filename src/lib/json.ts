@@ -15,6 +15,22 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Reads a part of a token, or an answer about somebody's identity, as `parseJson` does: UTF-8 without a byte order mark
+ * (RFC 8259 section 8.1), each member once (RFC 7519 section 4, RFC 7515 section 4). Throws `invalid-request`.
+ */
+export function parseJsonBytes(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = strictUtf8.decode(bytes);
+  } catch {
+    throw new AppError('invalid-request', 'The body is not valid UTF-8');
+  }
+  return parseJson(text);
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -7,11 +7,10 @@ import type { Transaction } from '../../storage/storage.ts';
 import type { CredentialRow, CredentialSecretRow } from '../../storage/stores/credentials.ts';
 import type { WorkspaceRoleRow } from '../../storage/stores/organizations.ts';
 import { ORGANIZATION_ROLES, type OrganizationRole } from '../../storage/tables.ts';
-import type { OrganizationActor } from '../actor.ts';
 import { isRole, ROLES, type Role } from '../permissions.ts';
 import { createIssuedSecrets, type IssuedSecrets } from '../tokens/issued-secrets.ts';
 import { invalidField } from '../users/user.ts';
-import { canGrant, isReduced, type RoleAssignments } from './roles.ts';
+import { isReduced, type RoleAssignments } from './roles.ts';
 
 /** A credential without its secrets and their hashes. Times are epoch ms. */
 export interface CredentialDetails {
@@ -97,11 +96,6 @@ export const credentialFields = z.strictObject({
 export type CredentialFields = z.output<typeof credentialFields>;
 
 export const forbidden = (message: string): AppError => new AppError('forbidden', message);
-
-/** Throws `forbidden` when the role is more than the actor holds. */
-export function assertCanGrant({ role }: Pick<OrganizationActor, 'role'>, granted: OrganizationRole): void {
-  if (!canGrant(role, granted)) throw forbidden(`Only an owner may give a credential the role '${granted}'`);
-}
 
 /** Throws `invalid-request` unless the organization has the workspaces, each named once. */
 export async function assertWorkspacesExist(

@@ -107,11 +107,11 @@ describe('a credential', () => {
     const { credentials } = tenants;
     for (const asking of [
       () => credentials.rotate(ADMIN, owner.clientId),
+      () => credentials.update(ADMIN, owner.clientId, { description: 'of the backup' }),
       () => credentials.update(ADMIN, admin.clientId, { organizationRole: 'owner' }),
       () => credentials.update(ADMIN, user.clientId, { organizationRole: 'owner' }),
     ])
       await expect(asking()).rejects.toMatchObject(refusal('forbidden'));
-    await credentials.update(ADMIN, owner.clientId, { description: 'of the backup' });
     await credentials.update(ADMIN, user.clientId, { organizationRole: 'admin' });
   });
 

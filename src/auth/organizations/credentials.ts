@@ -7,12 +7,11 @@ import type { Storage, Transaction } from '../../storage/storage.ts';
 import type { CredentialRow } from '../../storage/stores/credentials.ts';
 import type { WorkspaceRoleRow } from '../../storage/stores/organizations.ts';
 import type { Page, PageRequest } from '../../storage/types.ts';
-import { assertManagesOrganization, type OrganizationActor } from '../actor.ts';
+import { assertManagesOrganization, assertMayActOn, type OrganizationActor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
 import type { IssuedSecrets } from '../tokens/issued-secrets.ts';
 import { invalidField } from '../users/user.ts';
 import {
-  assertCanGrant,
   assertNoEscalation,
   assertWorkspacesExist,
   assignmentsOf,
@@ -117,8 +116,7 @@ class CredentialService implements Credentials {
     actor: OrganizationActor,
     fields: Parameters<Credentials['create']>[1],
   ): Promise<CreatedCredential> {
-    assertManagesOrganization(actor);
-    assertCanGrant(actor, fields.organizationRole);
+    assertMayActOn(actor, fields.organizationRole);
     const { organization, name: createdBy } = actor;
     const clientId = newClientId();
     const { secret, row: secretRow } = this.#newSecret(clientId);
@@ -152,7 +150,7 @@ class CredentialService implements Credentials {
     const now = this.#clock.now();
     return this.#change(actor, clientId, async (tx, before, number) => {
       const after = applyFields(before.row, before.assignments.roles, fields);
-      if (isReduced(before.assignments, after.assignments)) assertCanGrant(actor, after.assignments.role);
+      assertMayActOn(actor, after.assignments.role);
       if (actor.kind === 'credential' && actor.id === clientId) assertNoEscalation(before, after);
       if (after.row.expires_at !== before.row.expires_at) assertInFuture(after.row.expires_at, now);
       if (fields.workspaces !== undefined || after.assignments.role !== before.assignments.role)
@@ -182,8 +180,6 @@ class CredentialService implements Credentials {
     const now = this.#clock.now();
     const { secret, row: secretRow } = this.#newSecret(clientId);
     const credential = await this.#change(actor, clientId, async (tx, { row }, number) => {
-      // The holder of the secret holds the role.
-      assertCanGrant(actor, row.organization_role);
       const plan = planRotation(await tx.credentialSecrets(clientId), { now, graceMs });
       for (const { id } of plan.removed) await tx.removeCredentialSecret(clientId, id);
       for (const { id, notAfter } of plan.ended) await tx.endCredentialSecret(clientId, id, notAfter);
@@ -243,13 +239,14 @@ class CredentialService implements Credentials {
 
   /** Changes one credential; resolves once every process knows, so that nobody is let in by the former state. */
   async #change(
-    { organization }: OrganizationActor,
+    actor: OrganizationActor,
     clientId: string,
     work: (tx: Transaction, before: CredentialState, number: number) => Promise<CredentialRow>,
   ): Promise<CredentialDetails> {
     const after = await this.#storage.transaction(async tx => {
       const number = await tx.incrementUserChanges();
-      const row = requireOwned(await tx.credential(clientId), { organization }, clientId);
+      const row = requireOwned(await tx.credential(clientId), actor, clientId);
+      assertMayActOn(actor, row.organization_role);
       const assignments = assignmentsOf(row.organization_role, await tx.credentialRoles(clientId));
       return work(tx, { row, assignments }, number);
     });

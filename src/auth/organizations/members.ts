@@ -7,7 +7,7 @@ import type { MemberRow } from '../../storage/stores/organizations.ts';
 import type { UserRow } from '../../storage/stores/users.ts';
 import type { OrganizationRole } from '../../storage/tables.ts';
 import type { Page, PageRequest } from '../../storage/types.ts';
-import { assertCanAssignRoles, assertManagesOrganization, type OrganizationActor } from '../actor.ts';
+import { assertManagesOrganization, assertMayActOn, type OrganizationActor } from '../actor.ts';
 import type { ChangeFeed } from '../change-feed.ts';
 import { isRole, type Role } from '../permissions.ts';
 import { generatePassword, type Passwords } from '../users/passwords.ts';
@@ -38,7 +38,7 @@ export interface OrganizationMember extends MemberRoles {
   readonly updatedAt: number;
 }
 
-/** The members of an organization. All throw `not-found` for a user who is none, and `forbidden` as `assertCanAssignRoles`. */
+/** The members of an organization. All throw `not-found` for a user who is none, and `forbidden` as `assertMayActOn`. */
 export interface Members {
   list(organization: string, page: PageRequest): Promise<Page<OrganizationMember>>;
   get(organization: string, userId: string): Promise<OrganizationMember>;
@@ -106,7 +106,7 @@ class MemberService implements Members {
   }
 
   async add(actor: OrganizationActor, email: string, roles: MemberRoles): ReturnType<Members['add']> {
-    assertCanAssignRoles(actor, roles.organizationRole);
+    assertMayActOn(actor, roles.organizationRole);
     const username = parseEmail(email);
     const password = generatePassword();
     const hash = await this.#passwords.hash(password);
@@ -130,7 +130,7 @@ class MemberService implements Members {
     const { organization } = actor;
     await this.#storage.transaction(async tx => {
       const { row, number } = await requireMember(tx, organization, userId);
-      assertCanAssignRoles(actor, row.role, roles.organizationRole);
+      assertMayActOn(actor, row.role, roles.organizationRole);
       await assertWorkspacesExist(tx, organization, roles);
       const { organizationRole: role } = roles;
       await tx.updateMember({ ...row, role, updated_by: actor.name, updated_at: this.#clock.now() });
@@ -147,7 +147,7 @@ class MemberService implements Members {
     const { organization } = actor;
     await this.#storage.transaction(async tx => {
       const { row } = await requireMember(tx, organization, userId);
-      assertCanAssignRoles(actor, row.role);
+      assertMayActOn(actor, row.role);
       await tx.removeMember(organization, userId);
       await assertOwnerRemains(tx, organization);
       if ((await tx.membershipsOf(userId)).length === 0) await tx.removeUser(userId);

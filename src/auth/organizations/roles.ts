@@ -1,5 +1,6 @@
 import type { OrganizationRow, WorkspaceRoleRow } from '../../storage/stores/organizations.ts';
 import type { OrganizationRole } from '../../storage/tables.ts';
+import { ROLE_RANKS } from '../actor.ts';
 import { isRole, type Permission, permissionsOf, RESOURCES, type Role } from '../permissions.ts';
 
 /** A role in an organization, and roles in single workspaces. */
@@ -7,12 +8,6 @@ export interface RoleAssignments {
   readonly role: OrganizationRole;
   readonly roles: readonly WorkspaceRoleRow[];
 }
-
-const RANKS: Readonly<Record<OrganizationRole, number>> = { user: 0, admin: 1, owner: 2 };
-
-/** An actor may give roles up to its own. */
-export const canGrant = (grantor: OrganizationRole, granted: OrganizationRole): boolean =>
-  RANKS[grantor] >= RANKS[granted];
 
 /** Where the plan has no role selector every token of a credential is Admin, whatever its roles. */
 export const effectiveAssignments = (
@@ -38,7 +33,7 @@ export function permissionsGrantedBy({ role, roles }: RoleAssignments): Readonly
 
 /** True when `before` grants something that `after` does not. */
 export function isReduced(after: RoleAssignments, before: RoleAssignments): boolean {
-  if (RANKS[after.role] < RANKS[before.role]) return true;
+  if (ROLE_RANKS[after.role] < ROLE_RANKS[before.role]) return true;
   if (before.role !== 'user' || after.role !== 'user') return false;
   return before.roles.some(({ workspace }) => {
     const [now, then] = [roleInWorkspace(after, workspace), roleInWorkspace(before, workspace)];

@@ -1,4 +1,4 @@
-import { decodeProtectedHeader } from 'jose';
+import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Ids } from '../../lib/ids.ts';
@@ -9,7 +9,7 @@ import type { ChangeFeed } from '../change-feed.ts';
 import { type Authenticate, createUserDirectory, type UserDirectory } from '../sessions/authenticate.ts';
 import { parseLabel } from '../tenant-name.ts';
 import { type AccessClaims, createAccessTokens, subjectKindOf } from '../tokens/access-tokens.ts';
-import { bearerToken, unauthenticated, verifyBearer } from '../tokens/jwt.ts';
+import { bearerToken, tokenHeader, unauthenticated, verifyBearer } from '../tokens/jwt.ts';
 import type { TokenKeys } from '../tokens/keys.ts';
 import { isAllowedFrom } from './credential.ts';
 import { createTenantDirectory, type TenantDirectory } from './directory.ts';
@@ -82,14 +82,12 @@ export function createWorkspaceAccess({
   };
 }
 
+const sessionHeader = z.looseObject({ typ: z.literal('session+jwt') });
+
 /** Selects the issuer of a token by its type: each refuses tokens of the other. */
 function isSessionToken(authorization: string | undefined): boolean {
   const token = authorization === undefined ? undefined : bearerToken(authorization);
-  try {
-    return token !== undefined && decodeProtectedHeader(token).typ === 'session+jwt';
-  } catch {
-    return false;
-  }
+  return token !== undefined && sessionHeader.safeParse(tokenHeader(token)).success;
 }
 
 /** The part of `hosted` that is about tokens. */

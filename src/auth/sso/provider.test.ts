@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { CompactSign, exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { afterEach, expect, test } from 'vitest';
 import { listenLocally } from '../../../test/acceptance/listen-locally.ts';
 import { testClock } from '../../../test/helpers/clock.ts';
@@ -24,17 +24,30 @@ interface Liar {
   readonly claims?: (claims: JWTPayload) => JWTPayload;
   readonly idToken?: (claims: JWTPayload) => Promise<string> | string;
   readonly userinfo?: object;
+  /** Changes the text of an answer. */
+  readonly text?: (text: string, path: string) => string;
+  /** Changes the text of the claims before it is signed. */
+  readonly claimsText?: (text: string) => string;
 }
 
 /** A provider that answers as configured, and records its requests. */
-async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo }: Liar = {}) {
+async function startLiar({
+  metadata = {},
+  claims = one => one,
+  idToken,
+  userinfo,
+  text = one => one,
+  claimsText = one => one,
+}: Liar = {}) {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' };
   const asked: string[] = [];
   let nonce: string | undefined;
   let isDead = false;
   const sign = (payload: JWTPayload): Promise<string> =>
-    new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'k1' }).sign(privateKey);
+    new CompactSign(new TextEncoder().encode(claimsText(JSON.stringify(payload))))
+      .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
+      .sign(privateKey);
 
   async function answerTo(path: string): Promise<unknown> {
     if (path === '/jwks') return { keys: [jwk] };
@@ -66,7 +79,7 @@ async function startLiar({ metadata = {}, claims = one => one, idToken, userinfo
     asked.push(path);
     response.setHeader('content-type', 'application/json');
     if (isDead) response.statusCode = 503;
-    response.end(JSON.stringify(await answerTo(path)));
+    response.end(text(JSON.stringify(await answerTo(path)), path));
   });
   const { url, end } = await listenLocally(server);
   const http = createHttpClient({ privateAddresses: 'allow', allowedAddresses: [], clock: systemClock });
@@ -111,6 +124,41 @@ const INVALID = { name: 'ProviderFailure', kind: 'invalid' };
 test('an honest answer says who it is', async () => {
   const { redeem, url } = await startLiar({ claims: one => ({ ...one, groups: ['a'] }) });
   expect(await redeem()).toMatchObject({ issuer: url, subject: 's-1', claims: { groups: ['a'] } });
+});
+
+const twice = (text: string): string => text.replace('"s-1"', '"s-2","sub":"s-1"');
+
+test.each<[string, Liar]>([
+  ['the claims of the token', { claimsText: twice }],
+  ['a nested claim of the token', { claimsText: text => text.replace('}', ',"a":{"b":1,"b":2}}') }],
+  ['an escaped name in the token', { claimsText: text => text.replace('}', ',"s\\u0075b":"s-2"}') }],
+  [
+    'the answer with the token',
+    { text: (text, path) => (path === '/token' ? text.replace('{', '{"id_token":"x",') : text) },
+  ],
+  ['the keys', { text: (text, path) => (path === '/jwks' ? text.replace('{', '{"keys":[],') : text) }],
+  [
+    'the metadata',
+    { text: (text, path) => (path.includes('well-known') ? text.replace('{', '{"issuer":"x",') : text) },
+  ],
+  [
+    'the userinfo',
+    {
+      userinfo: { sub: 's-1', groups: ['b'] },
+      text: (text, path) => (path === '/me' ? text.replace('{', '{"groups":["a"],') : text),
+    },
+  ],
+])('a member that stands twice in %s is refused', async (_where, liar) => {
+  const { redeem } = await startLiar(liar);
+  await expect(redeem({}, ['groups'])).rejects.toMatchObject(INVALID);
+});
+
+test.each([
+  ['a byte order mark', (text: string) => `\ufeff${text}`],
+  ['a way to a prototype', (text: string) => text.replace('}', ',"__proto__":{"groups":["a"]}}')],
+])('claims with %s are refused', async (_what, claimsText) => {
+  const { redeem } = await startLiar({ claimsText });
+  await expect(redeem()).rejects.toMatchObject(INVALID);
 });
 
 test.each<[string, Liar['claims']]>([

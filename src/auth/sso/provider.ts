@@ -1,9 +1,11 @@
 import * as openid from 'openid-client';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
-import type { HttpClient } from '../../lib/http/client.ts';
+import type { HttpAnswer, HttpClient } from '../../lib/http/client.ts';
 import { HttpFailure } from '../../lib/http/failure.ts';
+import { parseJsonBytes } from '../../lib/json.ts';
 import type { OpenidSettings } from '../settings.ts';
+import { isUnambiguousToken } from '../tokens/jwt.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 
 /** How long the provider's published configuration is used before it is discovered again. */
@@ -110,6 +112,8 @@ class OpenidProvider implements Provider {
       const claims = tokens.claims();
       if (claims === undefined || tokens.id_token === undefined)
         throw new ProviderFailure('invalid', 'the provider sent no ID token');
+      if (!isUnambiguousToken(tokens.id_token))
+        throw new ProviderFailure('invalid', 'the ID token of the provider is not JSON of one meaning');
       const isLacking = requiredClaims.some(name => claims[name] === undefined);
       const hasMore = isLacking && configuration.serverMetadata().userinfo_endpoint !== undefined;
       const userInfo = hasMore
@@ -259,12 +263,19 @@ const fetchOver =
       timeoutMs: TIMEOUT_MS,
       maxAnswerBytes: LARGEST_ANSWER,
     });
+    assertUnambiguous(answer);
     if (answer.truncated) throw new Error(`an answer of the provider is over ${LARGEST_ANSWER} bytes`);
     return new Response(WITHOUT_BODY.includes(answer.status) ? null : new Uint8Array(answer.body), {
       status: answer.status,
       headers: withoutEncoding(answer.headers),
     });
   };
+
+/** Keys, metadata, tokens and userinfo alike: none may have a member twice. Throws `invalid-request`. */
+function assertUnambiguous({ headers, body, truncated }: HttpAnswer): void {
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '');
+  if (isJson && !truncated && body.length > 0) parseJsonBytes(body);
+}
 
 /** The body is already decoded. */
 const withoutEncoding = (headers: Readonly<Record<string, string>>): Record<string, string> =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cpuMsOf } from '../../../test/helpers/cpu-time.ts';
-import { asciiJson, bearerToken } from './jwt.ts';
+import { asciiJson, bearerToken, isUnambiguousToken, tokenHeader } from './jwt.ts';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -98,4 +98,24 @@ test('whatever stands around a token, a header carries it in the two spellings o
     ),
     { numRuns: 2000 },
   );
+});
+
+const encoded = (text: string): string => Buffer.from(text).toString('base64url');
+
+test.each([
+  ['{"alg":"none","alg":"RS256"}', '{}'],
+  ['{"alg":"RS256"}', '{"sub":"a","sub":"b"}'],
+  ['{"alg":"RS256"}', '{"sub":"a","s\\u0075b":"b"}'],
+  ['{"alg":"RS256"}', '\ufeff{}'],
+  ['{"alg":"RS256"}', '{}{}'],
+  ['{"alg":"RS256"}', '{"__proto__":{"role":"owner"}}'],
+])('a token of the parts %s and %s does not mean one thing', (header, claims) => {
+  expect(isUnambiguousToken(`${encoded(header)}.${encoded(claims)}.c2ln`)).toBe(false);
+});
+
+test('the header of a token whose segments have another spelling is none', () => {
+  const header = encoded('{"typ":"a"}');
+  expect(tokenHeader(`${header}.e30.c2ln`)).toEqual({ typ: 'a' });
+  for (const token of [`${header}=.e30.c2ln`, `${header}.e30`, `${header}.e30.c2ln.x`, `${header}.e31.c2ln`])
+    expect(tokenHeader(token)).toBeUndefined();
 });

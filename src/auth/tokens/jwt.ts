@@ -4,6 +4,7 @@ import { compactVerify } from 'jose';
 import * as z from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { parseJsonBytes } from '../../lib/json.ts';
 import { createLru } from '../../lib/lru.ts';
 import type { Algorithm, TokenKeys, VerifyingKey } from './keys.ts';
 
@@ -93,14 +94,14 @@ export function createJwts<Claims extends TimedClaims>(
       if (remembered !== undefined)
         return keys.verifying.has(remembered.kid) ? validateTimes(remembered.claims) : refused('unknown-key');
 
-      const header = headerSchema.safeParse(readHeader(token));
+      const header = headerSchema.safeParse(tokenHeader(token));
       if (!header.success) return refused('malformed');
       if (!keys.verifying.has(header.data.kid)) await keys.refresh();
       const key = keys.verifying.get(header.data.kid);
       if (key === undefined || key.algorithm !== header.data.alg) return refused('unknown-key');
       const payload = await verifySignature(token, key);
       if (payload === undefined) return refused('bad-signature');
-      const claims = profile.claims.safeParse(parseJson(payload));
+      const claims = profile.claims.safeParse(readPart(payload));
       if (!claims.success) return refused('wrong-claims');
       const verdict = validateTimes(claims.data);
       if (verdict.kind === 'valid') verified.set(digest, { kid: key.kid, claims: claims.data });
@@ -122,12 +123,31 @@ const base64url = (text: string): string => Buffer.from(text).toString('base64ur
 
 export const epochSeconds = (clock: Pick<Clock, 'now'>): number => Math.floor(clock.now() / 1000);
 
-/** The header as JSON, undefined unless the token is three segments of canonical base64url. */
-function readHeader(token: string): unknown {
-  const segments = token.split('.', 4);
-  if (segments.length !== 3 || !segments.every(isCanonical)) return undefined;
-  return parseJson(Buffer.from(segments[0] ?? '', 'base64url'));
+/** Undefined unless the token is three segments of canonical base64url. */
+function segmentsOf(token: string): readonly [string, string, string] | undefined {
+  const [header = '', payload = '', signature = '', ...rest] = token.split('.', 4);
+  const segments = [header, payload, signature] as const;
+  return rest.length === 0 && segments.every(isCanonical) ? segments : undefined;
 }
+
+/** The header, read without a check of the signature; undefined unless it is JSON that has one meaning. */
+export function tokenHeader(token: string): unknown {
+  const segments = segmentsOf(token);
+  return segments && readPart(Buffer.from(segments[0], 'base64url'));
+}
+
+/** The claims as `tokenHeader`, for a token whose signature was checked when it came. */
+export function tokenClaims(token: string): unknown {
+  const segments = segmentsOf(token);
+  return segments && readPart(Buffer.from(segments[1], 'base64url'));
+}
+
+/**
+ * True when header and claims are JSON that every reader understands alike. Libraries keep the last of two members of
+ * one name (RFC 7519 section 4; RFC 8725 section 2.6).
+ */
+export const isUnambiguousToken = (token: string): boolean =>
+  tokenHeader(token) !== undefined && tokenClaims(token) !== undefined;
 
 /** Refuses unused bits in the last letter, which would give one token many spellings. */
 const isCanonical = (segment: string): boolean =>
@@ -141,9 +161,9 @@ async function verifySignature(token: string, key: VerifyingKey): Promise<Uint8A
   }
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function readPart(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return parseJsonBytes(bytes);
   } catch {
     return undefined;
   }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { grantsOf } from '../auth/actor.ts';
 import type { Configuration } from '../config/configuration.ts';
-import type { PlainMap } from '../config/plain.ts';
 import { shownTarget, withoutAddresses } from '../config/secrets/shown.ts';
 import type { TestResult } from '../delivery/test-send.ts';
 import { AppError, notFound, type Problem } from '../lib/errors.ts';
@@ -40,7 +39,7 @@ const targetResource: ResourceDefinition = {
 /** A target as reads answer it. */
 export interface DescribedTarget {
   /** Effective, with what is hidden masked; addresses in part for those who may not change targets. */
-  readonly settings: PlainMap;
+  readonly settings: ReturnType<typeof shownTarget>;
   /** The open incident of a target that fails. */
   readonly failure: IncidentRow | undefined;
   /** Why deliveries to it that are due wait, when they do. */
@@ -50,7 +49,7 @@ export interface DescribedTarget {
 type Reader = Pick<Call, 'actor' | 'context'>;
 
 /** Whoever may change a target sees where it sends; to others the path of an address may be the key to it. */
-function settingsFor({ actor }: Reader, now: Configuration, target: Target): PlainMap {
+function settingsFor({ actor }: Reader, now: Configuration, target: Target) {
   const shown = shownTarget(now, target);
   const schema = findTargetType(target.settings.type)?.schema;
   const mayChange = grantsOf(actor).has('update:targets');

@@ -47,13 +47,17 @@ export function grantsOf({ role, tokenScope }: Pick<Actor, 'role' | 'tokenScope'
     : new Set([...granted].filter(permission => tokenScope.has(permission)));
 }
 
-/** Throws `password-change-required`, naming the remedy, when the actor has to change the password first. */
-export function assertNoPasswordChangeDue({ id, mustChangePassword }: Actor): void {
-  if (mustChangePassword === true)
-    throw new AppError(
-      'password-change-required',
-      `The password must be changed first: PATCH /api/v1/system/users/${id}/info with password and currentPassword`,
-    );
+/**
+ * Throws `password-change-required` when the actor has to change the password first. The remedy is one that works where
+ * the caller is: members change theirs at the login service (`authUrl`).
+ */
+export function assertNoPasswordChangeDue({ id, mustChangePassword }: Actor, authUrl?: string): void {
+  if (mustChangePassword !== true) return;
+  const remedy =
+    authUrl === undefined
+      ? `PATCH /api/v1/system/users/${id}/info with password and currentPassword`
+      : `POST ${authUrl}/session with username, password and newPassword`;
+  throw new AppError('password-change-required', `The password must be changed first: ${remedy}`);
 }
 
 /** Throws `forbidden`, naming the permission, unless role and token grant it, and as `assertNoPasswordChangeDue`. */

@@ -58,7 +58,14 @@ const openid = z.strictObject({
     .default('openid profile email')
     .describe('The requested scope; many providers need `groups` as well.'),
   audience: z.string().min(1).optional().describe('Sent along where a provider requires it.'),
-  groupField: z.string().min(1).default('groups').describe('The claim that holds the groups of the user.'),
+  groupField: z
+    .string()
+    .min(1)
+    .default('groups')
+    .describe(
+      'The claim that holds the groups of the user. A claim of exactly this name wins; else dots lead into objects, ' +
+        'as in realm_access.roles.',
+    ),
   groups: groups.prefault({}).describe('The roles that groups give.'),
   mode: z
     .enum(['sync', 'seed'])

@@ -212,6 +212,13 @@ it('ends a one-time password that was never used, with the token it has given', 
   const password = initialPassword?.reveal() ?? '';
   const first = await withPassword(bob.email, password);
   expect(first).toMatchObject({ status: 200, body: { forcePasswordChange: true } });
+  const early = await fetch(`${service.url}/v1/organizations/acme/members`, {
+    headers: { authorization: first.body.token },
+  });
+  expect([early.status, await early.text()]).toEqual([
+    403,
+    expect.stringMatching(/POST https?:\/\/\S+\/session with username, password and newPassword/),
+  ]);
   provider.users.set('s-1', bob);
   const browser = handBrowser();
   await come('s-1', browser);
@@ -222,11 +229,15 @@ it('ends a one-time password that was never used, with the token it has given', 
   expect(answer.status).toBe(401);
 });
 
-it('goes on taking the password that a member has chosen', async () => {
+it('ends a password that was chosen before the owner of the address came, whoever chose it', async () => {
   await choosePassword();
   provider.users.set('s-1', ANN);
+  const before = await withPassword(ANN.email, PASSWORD);
+  expect(before.status).toBe(200);
   await come('s-1');
-  expect(await withPassword(ANN.email, PASSWORD)).toMatchObject({ status: 200 });
+  expect((await withPassword(ANN.email, PASSWORD)).status).toBe(401);
+  const headers = { authorization: before.body.token };
+  expect((await fetch(`${service.url}/v1/organizations/acme/members`, { headers })).status).toBe(401);
 });
 
 it('takes passwords until an owner or admin has come by the provider, where they are to end', async () => {

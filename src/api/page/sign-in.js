@@ -26,6 +26,8 @@ const SSO_REFUSALS = {
     'You are known to the identity provider, but are no member of an organization here. Ask an owner or admin of your organization for membership, with the e-mail address that the provider has of you.',
   'other-account':
     'Another account of the identity provider signs in as the member with your e-mail address. Sign in with that one, or ask an owner or admin of your organization to remove the member and add it again.',
+  'groups-unreadable':
+    'The identity provider sent your groups in a form that cannot be read here. Ask an administrator: the log says what came.',
   'not-allowed': 'You are known to the identity provider, but may not come in here. Ask an administrator.',
 };
 

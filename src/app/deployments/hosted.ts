@@ -127,6 +127,7 @@ async function startAccess({
     }),
     sessions: identity.authenticate,
     directory: createTenantDirectory(identity.feed, storage),
+    authUrl: hosted.authUrl,
   });
   return { identity, access };
 }

@@ -106,6 +106,7 @@ export async function startLoginService(options: LoginServiceOptions): Promise<L
       tenants: createTenantIdentity({ storage, feed, keys: keys.tokenKeys, clock, ids, settings: hosted }),
       sessions: identity.authenticate,
       directory,
+      authUrl: hosted.authUrl,
     });
     const userRoutes = userRoutesOf({
       ...{ shared: options, identity, access, secrets, audits, hosted },

@@ -35,12 +35,15 @@ interface WorkspaceAccessDependencies {
   /** Verifies tokens of browser sessions. */
   readonly sessions: Authenticate;
   readonly directory: Pick<TenantDirectory, 'memberships'>;
+  /** `hosted.authUrl`. */
+  readonly authUrl: string;
 }
 
 export function createWorkspaceAccess({
   tenants,
   sessions,
   directory,
+  authUrl,
 }: WorkspaceAccessDependencies): WorkspaceAccess {
   async function memberRole(workspace: string, userId: string) {
     const tenant = parseLabel(workspace);
@@ -53,7 +56,7 @@ export function createWorkspaceAccess({
     authenticateIn: workspace => async (authorization, address) => {
       if (isSessionToken(authorization)) {
         const user = await sessions(authorization, address);
-        assertNoPasswordChangeDue(user);
+        assertNoPasswordChangeDue(user, authUrl);
         const role = await memberRole(workspace, user.id);
         if (role !== undefined) return { ...user, kind: 'member', role };
       } else {
@@ -65,7 +68,7 @@ export function createWorkspaceAccess({
     async organizationActorOf(organization, authorization, address) {
       if (isSessionToken(authorization)) {
         const user = await sessions(authorization, address);
-        assertNoPasswordChangeDue(user);
+        assertNoPasswordChangeDue(user, authUrl);
         const memberships = await directory.memberships(user.id);
         const membership = memberships.find(one => one.organization === organization);
         if (membership !== undefined)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { permissionsOf, ROLES, type Role } from '../permissions.ts';
-import { decideRole, groupsIn } from './account-linking.ts';
+import { decideRole } from './account-linking.ts';
+import { claimAt, groupFieldProblem, readGroups, withClaimsOf } from './groups.ts';
 
 const groups = {
   default: 'user',
@@ -50,20 +51,78 @@ test.each([
   });
 });
 
+const read = (claims: object, name = 'groups') => readGroups({ ...claims }, name);
+
 test.each([
   [
     ['a', 'b'],
     ['a', 'b'],
   ],
   ['a', ['a']],
+  ['', []],
   [[], []],
-  [['a', 1, null], ['a']],
-  [undefined, undefined],
-  [null, undefined],
-  [{ a: true }, undefined],
-])('reads the claim %j as %j', (claim, expected) => {
-  expect(groupsIn(claim)).toEqual(expected);
+  [{}, []],
+  [[{ name: 'a', id: '7' }], ['a', '7']],
+  [
+    [{ display: 'a', value: '7', $ref: 'https://x' }, 'b'],
+    ['a', '7', 'b'],
+  ],
+  [{ name: 'a' }, ['a']],
+  [{ a: { org: 'x' }, b: { org: 'x' } }, ['a', 'b']],
+])('reads the claim %j as %j', (groups, names) => {
+  expect(read({ groups })).toEqual({ kind: 'groups', names });
 });
+
+test.each([
+  [['a', 1, null], 'a list of 3 (string, number, null)'],
+  [[['a']], 'a list of 1 (list)'],
+  [[{ title: 'secret' }], 'a list of 1 (object)'],
+  [{ a: true }, 'an object of 1 members'],
+  [7, 'a number'],
+  [true, 'a boolean'],
+])('the claim %j is unreadable, which is not empty', (groups, found) => {
+  expect(read({ groups })).toEqual({ kind: 'unreadable', found });
+});
+
+test('a claim that was not sent is absent, also when the provider says where it is', () => {
+  expect(read({})).toEqual({ kind: 'absent', isElsewhere: false });
+  expect(read({ groups: null })).toEqual({ kind: 'absent', isElsewhere: false });
+  expect(read({ _claim_names: { groups: 'src1' } })).toEqual({ kind: 'absent', isElsewhere: true });
+  expect(read({}, 'constructor.name')).toEqual({ kind: 'absent', isElsewhere: false });
+});
+
+test.each([
+  [{ realm_access: { roles: ['a'] } }, 'realm_access.roles'],
+  [{ 'https://example.com/groups': ['a'] }, 'https://example.com/groups'],
+  [{ 'realm_access.roles': ['a'], realm_access: { roles: ['b'] } }, 'realm_access.roles'],
+  [{ resource_access: { 'my.client': { roles: ['a'] } } }, 'resource_access.my.client.roles'],
+  [{ 'https://example.com/app': { roles: ['a'] } }, 'https://example.com/app.roles'],
+])('of %j the claim %j is found', (claims, name) => {
+  expect(claimAt({ ...claims }, name)).toEqual(['a']);
+});
+
+test('what the token lacks comes from the userinfo, also within an object', () => {
+  const merged = withClaimsOf(
+    { sub: 's', realm_access: { x: 1 } },
+    { sub: 't', realm_access: { roles: ['a'] } },
+  );
+  expect(merged).toEqual({ sub: 's', realm_access: { x: 1, roles: ['a'] } });
+});
+
+test.each([' groups', 'groups.', 'a..b', '$.groups', 'groups[0]', 'roles[*].name', '/groups', 'sub', 'exp'])(
+  'a claim cannot be called %j',
+  name => {
+    expect(groupFieldProblem(name)).toBeDefined();
+  },
+);
+
+test.each([
+  'groups',
+  'realm_access.roles',
+  'https://example.com/groups',
+  'cognito:groups',
+  'urn:zitadel:iam:roles',
+])('a claim may be called %j', name => expect(groupFieldProblem(name)).toBeUndefined());
 
 test('each role may all that those after it may, so that the highest is the union', () => {
   for (const [index, role] of ROLES.entries())

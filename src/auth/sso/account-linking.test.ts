@@ -105,3 +105,11 @@ test('another role is a change of the user, counted once every process knows of 
     { action: 'users.update', target: first.id, reason: 'role admin' },
   ]);
 });
+
+test('groups that cannot be read refuse the sign-in, and take no role away', async () => {
+  await admit('s-1', { groups: ['admins'] });
+  await admit('s-2', { groups: [{ name: 'admins' }] });
+  for (const groups of [[{ title: 'admins' }], 7, { a: 1 }, [['admins']]])
+    await expect(admit('s-2', { groups })).rejects.toMatchObject({ reason: 'groups-unreadable' });
+  expect(await store.storage.users.byIdentity(ISSUER, 's-2')).toMatchObject({ role: 'admin' });
+});

@@ -10,6 +10,7 @@ import { parseEmail } from '../organizations/members.ts';
 import { ROLES, type Role } from '../permissions.ts';
 import type { OpenidSettings } from '../settings.ts';
 import { newUserRow, parseUsername, roleOf } from '../users/user.ts';
+import { readGroups } from './groups.ts';
 import type { ProviderClaims } from './provider.ts';
 import { type RefusalReason, SignInRefused } from './refusal.ts';
 
@@ -119,16 +120,40 @@ export function createUserProvisioning({
   };
 }
 
-/** Throws `SignInRefused` for a user without a role. */
+const MOST_NAMES = 10;
+const LONGEST_NAME = 100;
+
+/** Throws `SignInRefused` for a user without a role, and when the groups cannot be read: who is an admin is unknown. */
 function roleFor(
   identity: ProviderIdentity,
   present: Role | undefined,
   { settings, logger }: { readonly settings: OpenidSettings; readonly logger: Logger },
 ): Role {
-  const claim = groupsIn(identity.claims[settings.groupField]);
-  const decision = decideRole(claim, present, settings);
+  const claim = readGroups(identity.claims, settings.groupField);
   const fields = { subject: identity.subject, claim: settings.groupField };
-  if (claim === undefined) logger.warn(fields, 'the identity provider sent no groups of a user');
+  if (claim.kind === 'unreadable') {
+    logger.warn({ ...fields, found: claim.found }, 'sign-in refused, as the claim of groups cannot be read');
+    throw new SignInRefused('groups-unreadable');
+  }
+  if (claim.kind === 'absent')
+    logger.warn(
+      fields,
+      claim.isElsewhere
+        ? 'the identity provider sent no groups of a user, only where they are (_claim_names)'
+        : 'the identity provider sent no groups of a user',
+    );
+  const names = claim.kind === 'groups' ? claim.names : undefined;
+  const fitsNothing = !names?.some(name => Object.hasOwn(settings.groups.mapping, name));
+  if (names !== undefined && names.length > 0 && fitsNothing)
+    logger.warn(
+      {
+        ...fields,
+        count: names.length,
+        groups: names.slice(0, MOST_NAMES).map(name => name.slice(0, LONGEST_NAME)),
+      },
+      'no group of a user is in auth.openid.groups.mapping',
+    );
+  const decision = decideRole(names, present, settings);
   if (decision.kind !== 'refused') return decision.role;
   logger.warn(fields, 'sign-in refused, as no group of the user has a role');
   throw new SignInRefused('not-allowed');
@@ -266,11 +291,14 @@ async function lookUpMember(
 
 /** True when a sign-in has nothing left to write. */
 const isLinked = (user: UserRow, { issuer, subject }: ProviderIdentity): boolean =>
-  user.issuer === issuer && user.subject === subject && user.force_password_change === 0;
+  user.issuer === issuer &&
+  user.subject === subject &&
+  user.password === '' &&
+  user.force_password_change === 0;
 
 /**
- * The user linked to the identity. The provider's users are not asked for another password, so one that somebody else
- * has chosen ends, with its tokens.
+ * The user linked to the identity. Whoever chose a password for the account before its owner came by the provider, be
+ * it the one who handed out the first password, would still come in: it ends, with all sessions and tokens.
  */
 function linkedTo(
   user: UserRow,
@@ -278,7 +306,7 @@ function linkedTo(
   { version, now }: { readonly version: number; readonly now: number },
 ): UserRow {
   const bound = { ...user, issuer, subject, updated_at: now };
-  if (user.force_password_change === 0) return bound;
+  if (user.password === '' && user.force_password_change === 0) return bound;
   return { ...bound, version, password: '', force_password_change: 0 };
 }
 
@@ -308,12 +336,6 @@ export type RoleDecision =
   /** The provider sent no groups, so the role stays. */
   | { readonly kind: 'kept'; readonly role: Role }
   | { readonly kind: 'refused' };
-
-/** The groups of a claim; undefined when it is absent, which is not the same as none. */
-export function groupsIn(claim: unknown): readonly string[] | undefined {
-  if (typeof claim === 'string') return [claim];
-  return Array.isArray(claim) ? claim.filter(one => typeof one === 'string') : undefined;
-}
 
 /** Decides the role by the groups. `present` is the role so far, undefined at the first sign-in. */
 export function decideRole(

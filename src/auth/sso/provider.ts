@@ -7,6 +7,7 @@ import { parseJsonBytes } from '../../lib/json.ts';
 import type { OpenidSettings } from '../settings.ts';
 import { isUnambiguousToken } from '../tokens/jwt.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
+import { claimAt, withClaimsOf } from './groups.ts';
 
 /** How long the provider's published configuration is used before it is discovered again. */
 const CACHE_MS = 3_600_000;
@@ -114,7 +115,7 @@ class OpenidProvider implements Provider {
         throw new ProviderFailure('invalid', 'the provider sent no ID token');
       if (!isUnambiguousToken(tokens.id_token))
         throw new ProviderFailure('invalid', 'the ID token of the provider is not JSON of one meaning');
-      const isLacking = requiredClaims.some(name => claims[name] === undefined);
+      const isLacking = requiredClaims.some(name => claimAt(claims, name) === undefined);
       const hasMore = isLacking && configuration.serverMetadata().userinfo_endpoint !== undefined;
       const userInfo = hasMore
         ? await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)
@@ -123,7 +124,7 @@ class OpenidProvider implements Provider {
         idToken: tokens.id_token,
         issuer: claims.iss,
         subject: claims.sub,
-        claims: { ...userInfo, ...claims, ...emailClaims(claims, userInfo) },
+        claims: { ...withClaimsOf(claims, userInfo), ...emailClaims(claims, userInfo) },
       };
     } catch (error) {
       throw failureOf(error);

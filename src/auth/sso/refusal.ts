@@ -6,6 +6,8 @@ const REFUSALS = {
   invalid: 'What the provider answered does not hold; the log says why.',
   expired: 'The sign-in took over ten minutes, was used already, or was begun in another browser.',
   'not-allowed': 'The user may not come in here.',
+  'groups-unreadable':
+    'The provider sent groups of the user in a form that cannot be read; the log says which.',
   unverified: 'The provider does not vouch for an e-mail address of somebody who has not come before.',
   'no-member': 'The user is no member of an organization; an owner or admin of it can make them one.',
   'other-account': 'The member comes in by another account of the provider.',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { groupFieldProblem } from '../../auth/sso/groups.ts';
 import { isLoopback } from '../../lib/addresses.ts';
 import { createAddressGuard } from '../../lib/http/guard.ts';
 import { type PipelineSettings, pipelineSchema } from '../../pipelines/settings.ts';
@@ -69,10 +70,20 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
       ...(parsed.success && restrictions === undefined ? unencrypted(parsed.data.api, origin) : []),
       ...(parsed.success ? forbidden(parsed.data, origin) : []),
       ...(parsed.success ? missingEmailScope(parsed.data, origin) : []),
+      ...(parsed.success ? unlikelyGroups(parsed.data, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
     files: resolved.files,
   };
+}
+
+/** A claim that cannot come: every user would keep the role of before. */
+function unlikelyGroups({ auth, hosted }: Settings, origin: ValueOrigin): ConfigProblem[] {
+  const { openid } = auth;
+  const problem = openid === undefined ? undefined : groupFieldProblem(openid.groupField);
+  if (openid === undefined || hosted !== undefined || problem === undefined) return [];
+  const place = origin.place(['auth', 'openid', 'groupField']);
+  return [{ ...place, message: `'${openid.groupField}' ${problem}; no user has groups` }];
 }
 
 const forbidden = (settings: Settings, origin: ValueOrigin): ConfigProblem[] =>

@@ -1833,7 +1833,7 @@ export interface components {
                 /** @description Sent along where a provider requires it. */
                 audience?: string;
                 /**
-                 * @description The claim that holds the groups of the user.
+                 * @description The claim that holds the groups of the user. A claim of exactly this name wins; else dots lead into objects, as in realm_access.roles.
                  * @default groups
                  */
                 groupField: string;
@@ -4090,7 +4090,7 @@ export interface components {
                     /** @description Sent along where a provider requires it. */
                     audience?: string;
                     /**
-                     * @description The claim that holds the groups of the user.
+                     * @description The claim that holds the groups of the user. A claim of exactly this name wins; else dots lead into objects, as in realm_access.roles.
                      * @default groups
                      */
                     groupField: string;

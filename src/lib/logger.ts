@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { coloursFor } from './colours.ts';
+import { terminalText } from './text.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -61,13 +62,13 @@ const LEVEL_COLOURS: Readonly<Record<string, (text: string) => string>> = {
 /** One log line for a person: time, level, message, then the fields. What is no JSON object stays as it is. */
 export function prettyLine(line: string): string {
   const fields = parseFields(line);
-  if (fields === undefined) return line;
+  if (fields === undefined) return terminalText(line);
   const { level, time, msg, ...rest } = fields;
   const name = String(level);
   const colour = LEVEL_COLOURS[name] ?? String;
-  const shown = Object.entries(rest).map(([key, value]) => `${key}=${valueText(value)}`);
-  const clock = String(time).slice(11, 19);
-  return `${dim(clock)} ${colour(name.toUpperCase().padEnd(5))} ${String(msg)} ${dim(shown.join(' '))}`.trimEnd();
+  const shown = Object.entries(rest).map(([key, value]) => `${terminalText(key)}=${valueText(value)}`);
+  const clock = terminalText(String(time).slice(11, 19));
+  return `${dim(clock)} ${colour(terminalText(name).toUpperCase().padEnd(5))} ${terminalText(String(msg).replaceAll('\n', ' '))} ${dim(shown.join(' '))}`.trimEnd();
 }
 
 function parseFields(line: string): Record<string, unknown> | undefined {
@@ -82,5 +83,5 @@ function parseFields(line: string): Record<string, unknown> | undefined {
 /** Quoted where it holds white space or control characters of a terminal. */
 const valueText = (value: unknown): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return /[\s\p{Cc}]/u.test(text) ? JSON.stringify(value) : text;
+  return terminalText(/[\s\p{Cc}]/u.test(text) ? JSON.stringify(value) : text);
 };

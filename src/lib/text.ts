@@ -50,3 +50,18 @@ const isContinuation = (byte: number | undefined): boolean => byte !== undefined
  * the parts' frame beside the whole, which counts where there are very many.
  */
 export const copyText = (text: string): string => Buffer.from(text).toString();
+
+/**
+ * Control characters but for tabs and line feeds, what turns the direction of text or has no width, and line separators:
+ * a terminal obeys them, or shows another text than the one that is there.
+ */
+const UNSAFE_ON_TERMINAL = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** The text with such characters as `\uXXXX`, so that JSON stays the same JSON. */
+export const terminalText = (text: string): string =>
+  text.replace(UNSAFE_ON_TERMINAL, character =>
+    character
+      .split('')
+      .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );

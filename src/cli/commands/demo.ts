@@ -6,7 +6,8 @@ import type { Notice } from '../../demo/viewer.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { coloursFor } from '../../lib/colours.ts';
 import { AppError } from '../../lib/errors.ts';
-import { EXIT, type ExitCode, type Finish, print, printError } from '../output/output.ts';
+import { terminalText } from '../../lib/text.ts';
+import { EXIT, type ExitCode, type Finish, printError, printStyled } from '../output/output.ts';
 import { runApp } from './serve.ts';
 
 const colours = coloursFor(process.stdout);
@@ -14,7 +15,7 @@ const colours = coloursFor(process.stdout);
 /** Runs the server and the parts of the demo until the process is stopped. Throws an `AppError`. */
 async function runDemo(): Promise<ExitCode> {
   endWithTerminal();
-  const demo = await startDemo({ clock: systemClock, received: notice => print(lineOf(notice)) });
+  const demo = await startDemo({ clock: systemClock, received: notice => printStyled(lineOf(notice)) });
   return serveDemo(demo).finally(demo.stop);
 }
 
@@ -31,7 +32,7 @@ function serveDemo(demo: Demo): Promise<ExitCode> {
     },
     ready: async app => {
       demo.begin(app.url);
-      print(introduction(demo, app.url, password));
+      printStyled(introduction(demo, app.url, password));
     },
   });
 }
@@ -71,7 +72,7 @@ const COLOURS = { ALARM: colours.red, OK: colours.green } as const;
 /** Without control characters, as any program on this machine may post to the viewer. */
 function lineOf({ receivedAt, status, text }: Notice): string {
   const time = new Date(receivedAt).toTimeString().slice(0, 8);
-  return `${time}  ${COLOURS[status](status.padEnd(5))}  ${text.replace(/\p{Cc}/gu, ' ')}`;
+  return `${time}  ${COLOURS[status](status.padEnd(5))}  ${terminalText(text.replaceAll('\n', ' '))}`;
 }
 
 const AFTER = `

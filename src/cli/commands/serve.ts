@@ -4,7 +4,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { coloursFor } from '../../lib/colours.ts';
 import { monotonicIds } from '../../lib/ids.ts';
 import { configOption, dataOption } from '../options.ts';
-import { type ExitCode, type Finish, print, printError } from '../output/output.ts';
+import { type ExitCode, type Finish, print, printError, printStyledError } from '../output/output.ts';
 import { runProcess } from '../run-process.ts';
 
 export interface RunOptions {
@@ -44,7 +44,7 @@ function showPassword({ generatedPassword: generated }: App): void {
   printError(`The first admin's password is in ${generated.file}`);
   const { bold } = coloursFor(process.stderr);
   if (process.stderr.isTTY)
-    printError(`Sign in as ${bold(generated.username)} with ${bold(generated.password.reveal())}`);
+    printStyledError(`Sign in as ${bold(generated.username)} with ${bold(generated.password.reveal())}`);
 }
 
 interface ServeFlags {

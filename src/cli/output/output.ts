@@ -1,11 +1,23 @@
-/** Prints the result of a command. */
+import { terminalText } from '../../lib/text.ts';
+
+/** Prints the result of a command. Nothing in it reaches the terminal as a control character. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  printStyled(terminalText(text));
 }
 
-/** Prints a message besides the result. */
+/** Prints a line of our own with colours, whose values have been through `terminalText`. */
+export function printStyled(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Prints a message besides the result, as safely as `print`. */
 export function printError(text: string): void {
-  process.stderr.write(`${text}\n`);
+  printStyledError(terminalText(text));
+}
+
+/** As `printStyled`. */
+export function printStyledError(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 /** The reader of our output may end before us, or its disk may be full: neither must end the process. */

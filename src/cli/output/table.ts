@@ -1,5 +1,6 @@
 import { coloursFor } from '../../lib/colours.ts';
-import { print } from './output.ts';
+import { terminalText } from '../../lib/text.ts';
+import { print, printStyled } from './output.ts';
 
 const { bold, green, yellow, red } = coloursFor(process.stdout);
 
@@ -23,12 +24,12 @@ export function printList<Row extends object>(
 ): void {
   if (json) print(asJson({ items: rows, count: rows.length }));
   else if (rows.length === 0) print(none);
-  else for (const line of tableLines(columns, rows)) print(line);
+  else for (const line of tableLines(columns, rows)) printStyled(line);
 }
 
 export function printItem(item: object, { json }: OutputFlags): void {
   if (json) print(asJson(item));
-  else for (const line of objectLines(item)) print(line);
+  else for (const line of objectLines(item)) printStyled(line);
 }
 
 export const asJson = (value: object): string => JSON.stringify(value, null, 2);
@@ -59,7 +60,7 @@ const objectLines = (value: object): string[] => {
 
 function leavesOf(value: object, prefix: string): [string, unknown][] {
   return Object.entries(value).flatMap(([key, one]): [string, unknown][] => {
-    const path = prefix === '' ? key : `${prefix}.${key}`;
+    const path = cellOf(prefix === '' ? key : `${prefix}.${key}`);
     const isMap = typeof one === 'object' && one !== null && !Array.isArray(one);
     return isMap && Object.keys(one).length > 0 ? leavesOf(one, path) : [[path, one]];
   });
@@ -68,7 +69,7 @@ function leavesOf(value: object, prefix: string): [string, unknown][] {
 function cellOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.replace(/[\r\n\t]+/g, ' ').replace(/\p{Cc}/gu, '\uFFFD');
+  return terminalText(text.replace(/[\r\n\t\u2028\u2029]+/g, ' '));
 }
 
 /** In code points, which is close enough for ids and texts. */

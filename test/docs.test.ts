@@ -14,8 +14,9 @@ import { NOTIFICATIONS_FILE, SETTINGS_FILE } from '../src/config/configuration.t
 import { SYSTEM_FIELDS } from '../src/events/system-fields.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { AppError, reasonOf } from '../src/lib/errors.ts';
+import { atOnce } from '../src/lib/slices.ts';
 import { readExternalEvents } from '../src/notifications/external-events.ts';
-import { parseSamples } from '../src/pipelines/parsers/samples.ts';
+import { readSamples } from '../src/pipelines/parsers/samples.ts';
 import type { WorkspaceContext } from '../src/resources/context.ts';
 import { notedAudit } from './helpers/audit.ts';
 import { testClock } from './helpers/clock.ts';
@@ -147,7 +148,7 @@ test('the examples of api.md are what the API answers', async () => {
   };
   for (const [title, answer] of Object.entries(answers))
     expect(exampleOf(API, title), title).toEqual(JSON.parse(JSON.stringify(answer)));
-  expect(() => parseSamples(exampleOf(API, 'Ingest'))).not.toThrow();
+  expect(() => atOnce(readSamples(exampleOf(API, 'Ingest')))).not.toThrow();
   expect(readExternalEvents(exampleOf(API, 'Posted events'))).toHaveLength(1);
 });
 

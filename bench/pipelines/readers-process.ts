@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/lib/clock.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import type { Slices } from '../../src/lib/slices.ts';
 import { createCardinalityLimit } from '../../src/pipelines/components/limits.ts';
 import { createComponentRegistry } from '../../src/pipelines/components/registry.ts';
 import { profileOf } from '../../src/pipelines/engines/index.ts';
@@ -9,6 +10,7 @@ import { createIngester } from '../../src/pipelines/ingest/ingester.ts';
 import { createScrapeSource } from '../../src/pipelines/ingest/source.ts';
 import { createMonitor } from '../../src/pipelines/monitor.ts';
 import { readOtlpJson, readOtlpProtobuf } from '../../src/pipelines/parsers/otlp.ts';
+import type { TakePoint } from '../../src/pipelines/parsers/point.ts';
 import { readWriteRequest } from '../../src/pipelines/parsers/remote-write.ts';
 import { createTextPageReader } from '../../src/pipelines/scrape/page-reader.ts';
 import { createSeriesStore } from '../../src/pipelines/series/series-store.ts';
@@ -28,12 +30,12 @@ const INTERVAL_MS = 10_000;
 const TOKEN = 'token-of-the-measured-pipeline';
 
 /** Takes one body in, to the end; returns how many samples it had. */
-type Take<Body> = (body: Body) => number;
+type Take<Body> = (body: Body) => number | Promise<number>;
 
 interface Reader {
   readonly name: string;
   /** Makes all bodies, then gives what takes the next one. */
-  prepare(rounds: readonly Round[]): () => number;
+  prepare(rounds: readonly Round[]): () => number | Promise<number>;
 }
 
 function reader<Body>(name: string, body: (round: Round) => Body, take: () => Take<Body>): Reader {
@@ -87,10 +89,10 @@ const monitor = (settings: object) => {
   return made;
 };
 
-function points<Body>(read: (body: Body) => Parameters<ReturnType<typeof monitor>['ingestPoints']>[2]) {
+function points<Body>(read: (body: Body, take: TakePoint) => Slices) {
   return (): Take<Body> => {
     const made = monitor({ engine: 'custom', rules });
-    return body => made.ingestPoints('edge', undefined, read(body)).accepted;
+    return async body => (await made.ingestPoints('edge', undefined, take => read(body, take))).accepted;
   };
 }
 
@@ -108,13 +110,13 @@ const READERS: readonly Reader[] = [
   reader(
     'OTLP JSON',
     round => Buffer.from(otlpJson(round)),
-    points(body => readOtlpJson(parseJson(body.toString()))),
+    points((body, take) => readOtlpJson(parseJson(body.toString()), take)),
   ),
   reader('OTLP protobuf', otlpProtobuf, points(readOtlpProtobuf)),
   reader('remote write, unpacked', writeRequest, points(readWriteRequest)),
   reader('impstats, counters read', impstats, () => {
     const made = monitor({ engine: 'rsyslog' });
-    return text => made.ingestImpstats('edge', 'host', text).accepted * 2;
+    return async text => (await made.ingestImpstats('edge', 'host', text)).accepted * 2;
   }),
 ];
 
@@ -125,10 +127,10 @@ const rounds = Array.from({ length: ROUNDS }, (_, at) => ({
 }));
 for (const { name, prepare } of READERS) {
   const next = prepare(rounds);
-  for (let round = 0; round < WARM_UP; round++) next();
+  for (let round = 0; round < WARM_UP; round++) await next();
   const before = process.cpuUsage();
   let samples = 0;
-  for (let round = WARM_UP; round < ROUNDS; round++) samples += next();
+  for (let round = WARM_UP; round < ROUNDS; round++) samples += await next();
   const { user, system } = process.cpuUsage(before);
   process.send?.({ name, samples, cpuSec: (user + system) / 1e6 });
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../lib/errors.ts';
 import type { HttpForward } from '../lib/http/forward.ts';
-import { parseJson } from '../lib/json.ts';
+import { parseJsonInSlices } from '../lib/json.ts';
 import { Secret } from '../lib/secret.ts';
+import { inSlices } from '../lib/slices.ts';
 import type { HostRule } from './hosts.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 
@@ -22,8 +23,11 @@ export function bearerToken(request: FastifyRequest): Secret | undefined {
   return token === undefined ? undefined : new Secret(token);
 }
 
+/** Values in a body of the API, of which there is one in each request for one thing. */
+const MOST_VALUES = 50_000;
+
 /** Reads JSON strictly; a Content-Type of JSON with no body at all is accepted. */
-export function readJsonBodies(scope: FastifyInstance): void {
+export function readJsonBodies(scope: FastifyInstance, mostValues = MOST_VALUES): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     'application/json',
@@ -31,7 +35,7 @@ export function readJsonBodies(scope: FastifyInstance): void {
     async (request: FastifyRequest, body: Buffer) => {
       assertUtf8(request);
       const text = decodeUtf8(body);
-      return text === '' ? undefined : parseJson(text);
+      return text === '' ? undefined : inSlices(parseJsonInSlices(text, mostValues));
     },
   );
 }

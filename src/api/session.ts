@@ -5,7 +5,7 @@ import { type BrowserSession, type BrowserSessions, isCsrfToken } from '../auth/
 import type { LocalLoginState } from '../auth/sso/local-login.ts';
 import { SignInRefused } from '../auth/sso/refusal.ts';
 import { AppError } from '../lib/errors.ts';
-import { invalidInput } from '../resources/verb.ts';
+import { readInput } from '../lib/problem-list.ts';
 import type { CallLimits } from './call-limits.ts';
 import { readCookie, SESSION_COOKIE, setSessionCookie, writeCookie } from './cookies.ts';
 import { isoTime } from './envelope.ts';
@@ -59,11 +59,10 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
   scope.get('/', async request => sessionBody(request, (await browsers.find(request))?.session));
 
   scope.post('/login', { bodyLimit: MOST_LOGIN_BYTES }, async (request, reply) => {
-    const parsed = credentialsSchema.safeParse(request.body);
-    if (!parsed.success) throw invalidInput(parsed.error);
+    const input = readInput(credentialsSchema, request.body);
     const former = readCookie(request, SESSION_COOKIE);
     const { secret, session } = await signInOf(request).signIn({
-      ...parsed.data,
+      ...input,
       address: request.ip,
       requestId: request.id,
       former,
@@ -73,11 +72,10 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
   });
 
   scope.post('/token', { bodyLimit: MOST_LOGIN_BYTES }, async request => {
-    const parsed = tokenRequestSchema.safeParse(request.body ?? undefined);
-    if (!parsed.success) throw invalidInput(parsed.error);
+    const input = readInput(tokenRequestSchema, request.body ?? undefined);
     const { sessions } = signInOf(request);
     const { secret, session } = await browsers.get(request);
-    const used = parsed.data.active ? await sessions.touch(secret) : undefined;
+    const used = input.active ? await sessions.touch(secret) : undefined;
     return sessions.issueToken(used ?? session);
   });
 

@@ -1,18 +1,29 @@
 import { AppError } from './errors.ts';
+import { ReadingBudget } from './reading-budget.ts';
+import { atOnce, type Slices } from './slices.ts';
 
 /** Deeper than any body we define, shallow enough that no recursion can fail on it. */
 const MAX_DEPTH = 32;
+/** Values of one text: one costs up to 64 bytes of memory, however short it is. */
+const MAX_VALUES = 1_000_000;
+/** Keys of one object. */
+const MAX_KEYS = 100_000;
 
 /**
  * Reads a JSON text (RFC 8259) more strictly than `JSON.parse`: duplicate keys are refused, since two readers of one
  * body must not see two values, so are the two ways to a prototype, `__proto__` and `prototype` in `constructor`, and
- * nesting ends at 32. Throws `invalid-request`.
+ * nesting ends at 32. So are texts of more than `mostValues` values and objects of more than 100,000 keys, before any of it
+ * is made. Throws `invalid-request`.
  */
-export function parseJson(text: string): unknown {
-  const value = parse(text);
-  const fault = findFault(text);
-  if (fault !== undefined) throw new AppError('invalid-request', fault);
-  return value;
+export const parseJson = (text: string, mostValues?: number): unknown =>
+  atOnce(parseJsonInSlices(text, mostValues));
+
+/** The same for texts of megabytes. */
+export function* parseJsonInSlices(text: string, mostValues = MAX_VALUES): Slices<unknown> {
+  const scan = new JsonScan(text, new ReadingBudget({ values: mostValues }));
+  yield* scan.run();
+  if (scan.fault !== undefined) throw new AppError('invalid-request', scan.fault);
+  return parse(text);
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -39,53 +50,88 @@ function parse(text: string): unknown {
   }
 }
 
-const [QUOTE, BACKSLASH, COLON] = [34, 92, 58];
+const [QUOTE, BACKSLASH, COLON, COMMA] = [34, 92, 58, 44];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [123, 125, 91, 93];
 
-/** Walks a text that is known to be valid JSON, so that only brackets, strings and colons matter. */
-function findFault(text: string): string | undefined {
-  const scopes: (Set<string> | undefined)[] = [];
-  /** The key of each open scope that was read last, whose value may be the next scope. */
-  const owners: string[] = [''];
-  let at = 0;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    if (code === OPEN_OBJECT || code === OPEN_LIST) {
-      if (scopes.push(code === OPEN_OBJECT ? new Set() : undefined) > MAX_DEPTH)
-        return `The body is nested deeper than ${MAX_DEPTH} levels`;
-      owners.push('');
-    } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
-      scopes.pop();
-      owners.pop();
-    }
-    if (code !== QUOTE) {
-      at += 1;
-      continue;
-    }
-    const end = endOfString(text, at);
-    const keys = scopes.at(-1);
-    if (keys !== undefined && isKey(text, end)) {
-      const key = keyIn(text.slice(at, end));
-      if (key === '__proto__') return "The body has the forbidden key '__proto__'";
-      if (key === 'prototype' && owners.at(-2) === 'constructor')
-        return "The body has the forbidden key 'prototype' in 'constructor'";
-      if (keys.has(key)) return `The body has the key '${key.slice(0, 100)}' twice in one object`;
-      keys.add(key);
-      owners[owners.length - 1] = key;
-    }
-    at = end;
+/** Object or list that is open. */
+interface Scope {
+  /** Of an object, once it has one. */
+  keys: Set<string> | undefined;
+  readonly isObject: boolean;
+  /** The key that was read last, whose value may be the next scope. */
+  owner: string;
+}
+
+/** Looks at brackets, strings, colons and commas alone: what is no JSON at all is left to the parser to find. */
+class JsonScan {
+  /** What is refused though it is JSON. */
+  fault: string | undefined;
+  readonly #text: string;
+  readonly #budget: ReadingBudget;
+  readonly #scopes: Scope[] = [];
+
+  constructor(text: string, budget: ReadingBudget) {
+    this.#text = text;
+    this.#budget = budget;
   }
-  return undefined;
+
+  /** Throws `invalid-request` for too much of it. */
+  *run(): Slices {
+    const text = this.#text;
+    for (let at = 0; at < text.length && this.fault === undefined; ) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) {
+        const end = endOfString(text, at);
+        this.#takeString(at, end);
+        at = end;
+        continue;
+      }
+      at += 1;
+      if (code === COMMA) this.#budget.takeValue();
+      else if (code === OPEN_OBJECT || code === OPEN_LIST) this.#open(code === OPEN_OBJECT);
+      else if (code === CLOSE_OBJECT || code === CLOSE_LIST) this.#scopes.pop();
+      else continue;
+      if (this.#budget.isPauseDue()) yield;
+    }
+  }
+
+  #open(isObject: boolean): void {
+    this.#budget.takeValue();
+    const depth = this.#scopes.push({ keys: undefined, isObject, owner: '' });
+    if (depth > MAX_DEPTH) this.fault = `The body is nested deeper than ${MAX_DEPTH} levels`;
+  }
+
+  #takeString(at: number, end: number): void {
+    const scope = this.#scopes.at(-1);
+    if (scope?.isObject !== true || !isKey(this.#text, end)) return;
+    const key = keyIn(this.#text.slice(at, end));
+    this.fault = this.#faultOf(key, scope);
+    scope.keys ??= new Set();
+    scope.keys.add(key);
+    scope.owner = key;
+  }
+
+  #faultOf(key: string, { keys }: Scope): string | undefined {
+    if (key === '__proto__') return "The body has the forbidden key '__proto__'";
+    if (key === 'prototype' && this.#scopes.at(-2)?.owner === 'constructor')
+      return "The body has the forbidden key 'prototype' in 'constructor'";
+    if (keys?.has(key)) return `The body has the key '${key.slice(0, 100)}' twice in one object`;
+    if (keys?.size === MAX_KEYS) return `The body has an object of more than ${MAX_KEYS} keys`;
+    return undefined;
+  }
 }
 
 const keyIn = (quoted: string): string =>
-  quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
+  quoted.includes('\\') ? String(parse(quoted)) : quoted.slice(1, -1);
 
 function endOfString(text: string, start: number): number {
   let at = start + 1;
-  for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at))
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
     at += code === BACKSLASH ? 2 : 1;
-  return at + 1;
+  }
+  return at;
 }
 
 function isKey(text: string, end: number): boolean {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { conditions } from '../conditions/index.ts';
 import { EXTERNAL_HINTS } from '../events/delivery-hints.ts';
 import { RESERVED_FIELDS } from '../events/system-fields.ts';
+import { readInput } from '../lib/problem-list.ts';
 import { fieldName } from './notification.ts';
 
 const MAX_EVENTS = 1000;
@@ -72,7 +73,8 @@ function hintFault(name: string, value: unknown): string | undefined {
     : `must be a text of at most ${MAX_HINT_LENGTH} characters: it steers the delivery`;
 }
 
-const events = z.array(event).max(MAX_EVENTS, `must be at most ${MAX_EVENTS} events`);
+const TOO_MANY = `must be at most ${MAX_EVENTS} events`;
+const events = z.array(event).max(MAX_EVENTS, TOO_MANY);
 
 /** The body of `POST /ingest/events`: one event or an array. */
 export const externalEventsSchema = z.union([event, events]);
@@ -82,7 +84,10 @@ export type ExternalEvent = z.output<typeof event>;
 /** Takes events that the sender of a pipeline posts; resolves and rejects as `Engine.receive` does. */
 export type ReceiveEvents = (pipeline: string, events: readonly ExternalEvent[]) => Promise<void>;
 
-/** Reads a body; throws `z.ZodError` with the index of each bad event: one bad event refuses the whole body. */
+/** A list that is longer is refused before any of its events is looked at. */
+const fewEvents = z.array(z.unknown()).max(MAX_EVENTS, TOO_MANY).pipe(events);
+
+/** Reads a body; throws `invalid-request` with the index of each bad event: one bad event refuses the whole body. */
 export function readExternalEvents(raw: unknown): readonly ExternalEvent[] {
-  return Array.isArray(raw) ? events.parse(raw) : [event.parse(raw)];
+  return Array.isArray(raw) ? readInput(fewEvents, raw) : [readInput(event, raw)];
 }

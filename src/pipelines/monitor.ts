@@ -9,6 +9,7 @@ import { notFound, reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http/client.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRepeat, type Repeat } from '../lib/repeat.ts';
+import { inSlices, type Slices } from '../lib/slices.ts';
 import type { Component, Components } from './components/component.ts';
 import { createComponentRegistry } from './components/registry.ts';
 import { type ComponentState, dropUnusedWindows } from './components/state.ts';
@@ -17,10 +18,9 @@ import type { PipelineContext, PipelineMeter } from './context.ts';
 import { createIngester } from './ingest/ingester.ts';
 import { pushedValuesOf } from './ingest/pushed.ts';
 import { FORGET_MS, SWEEP_MS } from './ingest/source.ts';
-import { parseImpstats } from './parsers/impstats.ts';
-import type { Point } from './parsers/point.ts';
-import { parseSamples } from './parsers/samples.ts';
-import { createPipeline, type Pipeline } from './pipeline.ts';
+import { readImpstats } from './parsers/impstats.ts';
+import { readSamples } from './parsers/samples.ts';
+import { createPipeline, type Pipeline, type ReadPoints } from './pipeline.ts';
 import { createSeriesStore } from './series/series-store.ts';
 import {
   MOST_COMPONENTS,
@@ -63,13 +63,18 @@ export interface Monitor {
   pipelineOfToken(presented: string): PushSettings | undefined;
   /** Settings of a pipeline that sends by itself; undefined when there is none of that id. */
   pushSettingsOf(id: string): PushSettings | undefined;
-  /** Throws `invalid-request` naming each bad place; then nothing was taken. */
-  ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number };
-  /** Takes points of remote write or OTLP; `ignored` belong to no input or output. */
-  ingestPoints(pipelineId: string, instance: string | undefined, points: readonly Point[]): Ingested;
+  /**
+   * Throws `invalid-request` naming each bad place; then nothing was taken. What is small is taken at once, as by the two
+   * below; what is large in slices, and what comes for the same pipeline meanwhile after it.
+   */
+  ingestSamples(pipelineId: string, body: unknown): Soon<{ readonly accepted: number }>;
+  /** Takes points of remote write or OTLP as they are read; `ignored` belong to no input or output. */
+  ingestPoints(pipelineId: string, instance: string | undefined, read: ReadPoints): Soon<Ingested>;
   /** Takes lines of rsyslog's impstats; `ignored` are lines and objects that belong to no input or output. */
-  ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Ingested;
+  ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Soon<Ingested>;
 }
+
+type Soon<Result> = Result | Promise<Result>;
 
 interface Ingested {
   readonly accepted: number;
@@ -165,23 +170,34 @@ class PipelineMonitor implements Monitor {
     return settings?.push ? settings : undefined;
   }
 
-  ingestSamples(pipelineId: string, body: unknown): { readonly accepted: number } {
-    const pipeline = this.#requirePipeline(pipelineId);
-    const pushed = parseSamples(body);
-    return { accepted: pipeline.push(pushed.instance, [pushedValuesOf(pushed, pipeline.settings.engine)]) };
+  ingestSamples(pipelineId: string, body: unknown): Soon<{ readonly accepted: number }> {
+    return this.#inOrder(pipelineId, function* (pipeline) {
+      const pushed = yield* readSamples(body);
+      const values = pushedValuesOf(pushed, pipeline.settings.engine);
+      return { accepted: yield* pipeline.push(pushed.instance, [values]) };
+    });
   }
 
-  ingestPoints(pipelineId: string, instance: string | undefined, points: readonly Point[]): Ingested {
-    const accepted = this.#requirePipeline(pipelineId).pushPoints(instance, points);
-    return { accepted, ignored: points.length - accepted };
+  ingestPoints(pipelineId: string, instance: string | undefined, read: ReadPoints): Soon<Ingested> {
+    return this.#inOrder(pipelineId, pipeline => pipeline.pushPoints(instance, read));
   }
 
-  ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Ingested {
-    const pipeline = this.#requirePipeline(pipelineId);
-    const { rounds, ignored } = parseImpstats(text);
-    const objects = rounds.reduce((count, round) => count + round.length, 0);
-    const accepted = pipeline.pushStats(instance, rounds);
-    return { accepted, ignored: ignored + objects - accepted };
+  ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Soon<Ingested> {
+    return this.#inOrder(pipelineId, function* (pipeline) {
+      const { rounds, ignored } = yield* readImpstats(text);
+      const objects = rounds.reduce((count, round) => count + round.length, 0);
+      const accepted = yield* pipeline.pushStats(instance, rounds);
+      return { accepted, ignored: ignored + objects - accepted };
+    });
+  }
+
+  /** A push that comes while another one of its pipeline is under way waits: its counters are those of a later time. */
+  #inOrder<Result>(id: string, take: (pipeline: Pipeline) => Slices<Result>): Soon<Result> {
+    const { pushes } = this.#requirePipeline(id);
+    const begin = () => inSlices(take(this.#requirePipeline(id)));
+    if (!pushes.isFree()) return pushes.run(async () => begin());
+    const result = begin();
+    return result instanceof Promise ? pushes.run(() => result) : result;
   }
 
   #requirePipeline(id: string): Pipeline {

@@ -1,5 +1,7 @@
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createMutex, type Mutex } from '../lib/mutex.ts';
+import type { Slices } from '../lib/slices.ts';
 import type { PipelineState } from './components/component.ts';
 import { type CardinalityLimit, createCardinalityLimit } from './components/limits.ts';
 import type { ComponentState } from './components/state.ts';
@@ -14,7 +16,7 @@ import {
   sweepScrapeSource,
 } from './ingest/source.ts';
 import type { StatsObject } from './parsers/impstats.ts';
-import type { Point } from './parsers/point.ts';
+import type { TakePoint } from './parsers/point.ts';
 import { createScraper, createScrapeStatus, type Scraper, type ScrapeStatus } from './scrape/scraper.ts';
 import type { PipelineSettings } from './settings.ts';
 import { encodePipeline, restoreComponents, restoreScrapeSource } from './snapshot/codec.ts';
@@ -24,11 +26,23 @@ import type { PipelineRecord } from './snapshot/file.ts';
 export interface PipelineSources {
   readonly sources: Map<string, ScrapeSource>;
   readonly readers: Map<string, RsyslogReader>;
+  /** One push at a time. */
+  readonly pushes: Mutex;
+}
+
+/** Reads points, and hands over each. */
+export type ReadPoints = (take: TakePoint) => Slices;
+
+interface PushedPoints {
+  /** How many belong to an input or output. */
+  readonly accepted: number;
+  readonly ignored: number;
 }
 
 /** A configured pipeline at work. */
 export interface Pipeline {
   readonly settings: PipelineSettings;
+  readonly pushes: Mutex;
   state(): PipelineState;
   record(): PipelineRecord;
   restore(record: PipelineRecord): void;
@@ -38,18 +52,22 @@ export interface Pipeline {
   drop(what: 'counters' | 'components'): void;
   /** Stops, and gives its counters to a pipeline that reads on. */
   detach(): PipelineSources;
-  /** Takes values of one sender; gives how many were kept. */
-  push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number;
-  /** Takes points of one sender; gives how many belong to an input or output. */
-  pushPoints(instance: string | undefined, points: readonly Point[]): number;
+  /**
+   * Takes values of one sender; gives how many were kept. Only one push may be under way. Throws `unavailable` when the pipeline was changed between two slices.
+   */
+  push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<number>;
+  /** Takes points of one sender as they are read. */
+  pushPoints(instance: string | undefined, read: ReadPoints): Slices<PushedPoints>;
   /** Takes rsyslog's objects of one sender; gives how many belong to an input or output. */
-  pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): number;
+  pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): Slices<number>;
   sweep(forgotten: ReadonlySet<ComponentState>): void;
 }
 
 /** Senders are named by themselves; so many names from one pipeline are a mistake or an attack. */
 const MOST_INSTANCES = 10_000;
 const LONGEST_INSTANCE = 256;
+/** Values that are taken between two pauses: one of a new series costs some microseconds. */
+const VALUES_A_SLICE = 4000;
 
 /** `from` are the sources of the same pipeline before a change of its settings. */
 export const createPipeline = (
@@ -60,6 +78,7 @@ export const createPipeline = (
 
 class RunningPipeline implements Pipeline {
   readonly settings: PipelineSettings;
+  readonly pushes: Mutex;
   readonly #context: PipelineContext;
   readonly #sources: Map<string, ScrapeSource>;
   readonly #readers: Map<string, RsyslogReader>;
@@ -68,9 +87,11 @@ class RunningPipeline implements Pipeline {
   readonly #status: ScrapeStatus;
   /** Undefined for a pipeline that pushes. */
   readonly #scraper: Scraper | undefined;
-  readonly #valuesOfPoints: (points: readonly Point[]) => PushedValue[];
+  readonly #valueOf: ReturnType<typeof createPointReader>;
   /** Messages that the queues of rsyslog's actions hold. */
   readonly #capacities: ReadonlyMap<string, number>;
+  /** Values that were taken since the last pause. */
+  #sincePause = 0;
   /** Epoch ms of the last push. */
   #pushedAt: number | null = null;
 
@@ -80,6 +101,7 @@ class RunningPipeline implements Pipeline {
     this.#context = context;
     this.#sources = from?.sources ?? new Map();
     this.#readers = from?.readers ?? new Map();
+    this.pushes = from?.pushes ?? createMutex();
     this.#limit = createCardinalityLimit({
       limits: { ...settings, componentQuota: context.componentQuota },
       clock: context.clock,
@@ -96,7 +118,7 @@ class RunningPipeline implements Pipeline {
       partial: settings.push === true,
     };
     this.#status = createScrapeStatus(context.clock);
-    this.#valuesOfPoints = createPointReader(settings);
+    this.#valueOf = createPointReader(settings);
     this.#capacities = new Map(
       settings.engine === 'rsyslog' ? Object.entries(settings.queueCapacities ?? {}) : [],
     );
@@ -111,50 +133,48 @@ class RunningPipeline implements Pipeline {
     this.#scraper?.stop();
   }
 
-  push(instance: string | undefined, rounds: readonly (readonly PushedValue[])[]): number {
-    const { clock, ingester, store } = this.#context;
+  *push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<number> {
     const source = this.#sourceOf(instance ?? this.settings.id);
-    const at = clock.monotonic();
+    const at = this.#context.clock.monotonic();
     let taken = 0;
-    for (const round of rounds) {
-      ingester.begin(source);
-      const own = ingester.enterOwnInstance(source);
-      for (const { series } of round) {
-        const firstEntry = source.series.get(series);
-        if (firstEntry !== -1) (store.replicaOf(firstEntry)?.instance ?? own).repeated = true;
-      }
-      for (const { series, describe, value, time } of round)
-        if (ingester.append(source, series, value, time, describe) === 'taken') taken++;
-      ingester.commit(source, true);
-    }
+    for (const round of rounds) taken += yield* this.#pushRound(source, round);
     this.#status.succeeded(at);
-    this.#pushedAt = clock.now();
+    this.#pushedAt = this.#context.clock.now();
     return taken;
   }
 
-  pushPoints(instance: string | undefined, points: readonly Point[]): number {
-    const values = this.#valuesOfPoints(points);
-    this.push(instance, [values]);
-    return values.length;
+  *pushPoints(instance: string | undefined, read: ReadPoints): Slices<PushedPoints> {
+    const values: PushedValue[] = [];
+    let ignored = 0;
+    yield* read(point => {
+      const value = this.#valueOf(point);
+      if (value === undefined) ignored++;
+      else values.push(value);
+    });
+    yield* this.push(instance, [values]);
+    return { accepted: values.length, ignored };
   }
 
-  pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): number {
+  *pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): Slices<number> {
     const name = instance ?? this.settings.id;
     const reader = this.#readers.get(name) ?? createRsyslogReader();
-    const read = rounds.map(round => reader.read(round, this.#capacities));
-    this.push(
-      name,
-      read.map(({ stats }) =>
-        stats.map(({ series, mappings, value }) => ({
+    const capacities = this.#capacities;
+    let known = 0;
+    function* values(): Iterable<readonly PushedValue[]> {
+      for (const round of rounds) {
+        const read = reader.read(round, capacities);
+        known += read.known;
+        yield read.stats.map(({ series, mappings, value }) => ({
           series,
           describe: () => ({ instance: undefined, mappings }),
           value,
           time: Number.NaN,
-        })),
-      ),
-    );
+        }));
+      }
+    }
+    yield* this.push(name, values());
     this.#readers.set(name, reader);
-    return read.reduce((sum, { known }) => sum + known, 0);
+    return known;
   }
 
   state(): PipelineState {
@@ -206,7 +226,7 @@ class RunningPipeline implements Pipeline {
 
   detach(): PipelineSources {
     this.stop();
-    return { sources: this.#sources, readers: this.#readers };
+    return { sources: this.#sources, readers: this.#readers, pushes: this.pushes };
   }
 
   drop(what: 'counters' | 'components'): void {
@@ -227,6 +247,44 @@ class RunningPipeline implements Pipeline {
       this.#sources.delete(source.name);
       this.#readers.delete(source.name);
     }
+  }
+
+  *#pushRound(source: ScrapeSource, round: readonly PushedValue[]): Slices<number> {
+    const { ingester, store } = this.#context;
+    ingester.begin(source);
+    const own = ingester.enterOwnInstance(source);
+    let taken = 0;
+    for (const { series } of round) {
+      const firstEntry = source.series.get(series);
+      if (firstEntry !== -1) (store.replicaOf(firstEntry)?.instance ?? own).repeated = true;
+      if (this.#isPauseDue()) yield* this.#pause(source);
+    }
+    for (const { series, describe, value, time } of round) {
+      if (ingester.append(source, series, value, time, describe) === 'taken') taken++;
+      if (this.#isPauseDue()) yield* this.#pause(source);
+    }
+    ingester.commit(source, true);
+    if (this.#isPauseDue()) yield* this.#pause(source);
+    return taken;
+  }
+
+  #isPauseDue(): boolean {
+    if (++this.#sincePause < VALUES_A_SLICE) return false;
+    this.#sincePause = 0;
+    return true;
+  }
+
+  /** Throws `unavailable` when the source was dropped meanwhile: nothing must be added to it any more. */
+  *#pause(source: ScrapeSource): Slices {
+    yield;
+    if (this.#sources.get(source.name) !== source)
+      throw new AppError(
+        'unavailable',
+        `pipeline '${this.settings.id}' was changed while the push was read`,
+        {
+          retryAfterSeconds: 1,
+        },
+      );
   }
 
   #createScraper(logger: Logger): Scraper | undefined {

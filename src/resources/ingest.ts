@@ -1,16 +1,10 @@
-import * as z from 'zod';
 import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Secret } from '../lib/secret.ts';
-import {
-  type ExternalEvent,
-  type ReceiveEvents,
-  readExternalEvents,
-} from '../notifications/external-events.ts';
+import { type ReceiveEvents, readExternalEvents } from '../notifications/external-events.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
-import type { Point } from '../pipelines/parsers/point.ts';
+import type { ReadPoints } from '../pipelines/pipeline.ts';
 import type { PushSettings } from '../pipelines/settings.ts';
-import { invalidInput } from './verb.ts';
 
 /** Where senders are let in. */
 export interface IngestEndpoint {
@@ -55,7 +49,11 @@ function senderWith(
 }
 
 /** `POST /ingest/samples`: all of the body's samples or none. */
-export function ingestSamples(endpoint: IngestEndpoint, token: Secret | undefined, body: unknown): object {
+export function ingestSamples(
+  endpoint: IngestEndpoint,
+  token: Secret | undefined,
+  body: unknown,
+): object | Promise<object> {
   return endpoint.monitor.ingestSamples(senderWith('custom', endpoint, token).id, body);
 }
 
@@ -65,27 +63,25 @@ export function ingestImpstats(
   token: Secret | undefined,
   instance: string | undefined,
   lines: string,
-): object {
+): object | Promise<object> {
   return endpoint.monitor.ingestImpstats(senderWith('rsyslog', endpoint, token).id, instance, lines);
 }
 
-/** `POST /ingest/prometheus/write` and `/ingest/otlp/v1/metrics`: points that were read already. */
+/** `POST /ingest/prometheus/write` and `/ingest/otlp/v1/metrics`: points that `read` hands over. */
 export function ingestPoints(
   endpoint: IngestEndpoint,
   token: Secret | undefined,
   instance: string | undefined,
-  points: readonly Point[],
-): object {
+  read: ReadPoints,
+): object | Promise<object> {
   const pipeline = senderOf(endpoint, token);
   if (pipeline.engine === 'rsyslog')
     throw new AppError(
       'forbidden',
       `The token belongs to pipeline '${pipeline.id}', whose engine is rsyslog; its statistics go to /ingest/impstats`,
     );
-  return endpoint.monitor.ingestPoints(pipeline.id, instance, points);
+  return endpoint.monitor.ingestPoints(pipeline.id, instance, read);
 }
-
-const MOST_PROBLEMS = 20;
 
 /**
  * `POST /ingest/events`: all of the body's events or none; answers when what follows from them is on disk. Throws
@@ -98,16 +94,7 @@ export async function ingestEvents(
   body: unknown,
 ): Promise<{ readonly accepted: number }> {
   const sender = senderOf(endpoint, token);
-  const events = readEvents(body);
+  const events = readExternalEvents(body);
   await receive(sender.id, events);
   return { accepted: events.length };
-}
-
-function readEvents(body: unknown): readonly ExternalEvent[] {
-  try {
-    return readExternalEvents(body);
-  } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
-    throw invalidInput(new z.ZodError(error.issues.slice(0, MOST_PROBLEMS)));
-  }
 }

@@ -1,8 +1,9 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { assertNoPasswordChangeDue, authorise } from '../auth/actor.ts';
 import type { Audit } from '../auth/audit.ts';
 import type { Permission } from '../auth/permissions.ts';
-import { AppError, notFound } from '../lib/errors.ts';
+import { notFound } from '../lib/errors.ts';
+import { readInput } from '../lib/problem-list.ts';
 import { type InvokedOperation, withAudit } from './audited.ts';
 import { type Call, type CallOrigin, groupsOf } from './context.ts';
 
@@ -26,7 +27,7 @@ interface Invocation<Call> {
 
 /**
  * Authorises, parses, acts, and audits changes and refusals. Throws `forbidden` before it looks at the input,
- * `not-found` for a group without pipelines, `invalid-request` with every problem.
+ * `not-found` for a group without pipelines, `invalid-request` with the first 20 problems.
  */
 export const invoke = <Input, Output>(
   verb: Pick<Verb<Input, Output>, 'permission' | 'isOpenBeforePasswordChange' | 'run'> & {
@@ -63,27 +64,7 @@ export function runVerb<
     { permission: verb.permission, actor: actor.name, origin, called, raw, audit: context.audit },
     async () => {
       assertAllowed(call);
-      const parsed = verb.input.safeParse(raw);
-      if (!parsed.success) throw invalidInput(parsed.error);
-      return verb.run(call, parsed.data);
+      return verb.run(call, readInput(verb.input, raw, 'body'));
     },
   );
-}
-
-/** A refusal that names every problem; paths in the body are shown as its sender knows them. */
-export function invalidInput(error: z.ZodError): AppError {
-  const problems = error.issues.map(issue => ({
-    path: z.core.toDotPath(issue.path[0] === 'body' ? issue.path.slice(1) : issue.path),
-    message: messageOf(issue),
-  }));
-  const first = problems[0];
-  const message =
-    first === undefined ? 'The request is not valid' : `${first.path || 'request'}: ${first.message}`;
-  return new AppError('invalid-request', message, { problems });
-}
-
-/** The schema library's own words for a wrong type are no words of ours. */
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
-  return issue.message.endsWith('received undefined') ? 'is required' : `must be a JSON ${issue.expected}`;
 }

@@ -113,9 +113,10 @@ describe('a wrong body', () => {
     expect(answer).toMatchObject({ http: 400, errors: [{ message: 'must be at most 1000 events' }] });
   });
 
-  it('with a thousand mistakes is answered with the first twenty', async () => {
+  it('with a thousand mistakes is answered with the first twenty and how many more there are', async () => {
     const answer = await post(Array.from({ length: 1000 }, () => ({})));
-    expect(answer.errors).toHaveLength(20);
+    expect(answer.errors).toHaveLength(21);
+    expect(answer.errors.at(-1)).toEqual({ path: '', message: 'and 2980 more' });
   });
 
   it.each([['"text"'], ['7'], ['null'], ['']])('%s is refused', async body => {

@@ -110,6 +110,9 @@ export const ingestOperations: readonly Operation[] = [
   eventsOperation,
 ];
 
+/** Values of JSON in one push: 100,000 samples with all their members. */
+const MOST_PUSHED_VALUES = 1_000_000;
+
 const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } } as const;
 
 interface IngestOptions {
@@ -161,7 +164,7 @@ export async function addIngest(
     if (!request.is404) assertKnownSender(request);
   });
   await scope.register(async json => {
-    readJsonBodies(json);
+    readJsonBodies(json, MOST_PUSHED_VALUES);
     json.post(below(samplesOperation), OPTIONS, async request =>
       ingestSamples(ingestEndpointOf(tenantOf(request)), bearerToken(request), request.body),
     );

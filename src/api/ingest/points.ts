@@ -3,10 +3,11 @@ import { gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { AppError } from '../../lib/errors.ts';
-import { parseJson } from '../../lib/json.ts';
+import { parseJsonInSlices } from '../../lib/json.ts';
+import { inSlices } from '../../lib/slices.ts';
 import { readOtlpJson, readOtlpProtobuf } from '../../pipelines/parsers/otlp.ts';
-import type { Point } from '../../pipelines/parsers/point.ts';
 import { readWriteRequest, unpackSnappy } from '../../pipelines/parsers/remote-write.ts';
+import type { ReadPoints } from '../../pipelines/pipeline.ts';
 import { ingestPoints } from '../../resources/ingest.ts';
 import { bearerToken, readBinaryBodies } from '../hooks.ts';
 import type { Operation } from '../operation.ts';
@@ -115,10 +116,10 @@ export async function addPointRoutes(
   { tenantOf, below, config }: PointsOptions,
 ): Promise<void> {
   const options = { bodyLimit: MOST_BYTES, config };
-  const take = (request: PointsRequest, points: readonly Point[]): object => {
+  const take = async (request: PointsRequest, read: ReadPoints): Promise<object> => {
     const { instance } = request.query;
     const sender = typeof instance === 'string' && instance !== '' ? instance : undefined;
-    return ingestPoints(ingestEndpointOf(tenantOf(request)), bearerToken(request), sender, points);
+    return ingestPoints(ingestEndpointOf(tenantOf(request)), bearerToken(request), sender, read);
   };
   readBinaryBodies(scope, ['application/json', PROTOBUF]);
 
@@ -130,13 +131,18 @@ export async function addPointRoutes(
         `The body must be a WriteRequest of remote write 1.0, ${PROTOBUF}`,
       );
     const body = bodyOf(request);
-    return take(request, body.length === 0 ? [] : readWriteRequest(unpackSnappy(body, MOST_BYTES)));
+    const unpacked = body.length === 0 ? body : unpackSnappy(body, MOST_BYTES);
+    return take(request, point => readWriteRequest(unpacked, point));
   });
 
   scope.post(below(otlpOperation), options, async (request: PointsRequest, reply) => {
     const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().startsWith(PROTOBUF);
     const body = await decompress(bodyOf(request), request.headers['content-encoding']);
-    take(request, isProtobuf ? readOtlpProtobuf(body) : readOtlpJson(parseJson(body.toString())));
+    if (isProtobuf) await take(request, point => readOtlpProtobuf(body, point));
+    else {
+      const value = await inSlices(parseJsonInSlices(body.toString()));
+      await take(request, point => readOtlpJson(value, point));
+    }
     return isProtobuf ? reply.type(PROTOBUF).send(Buffer.alloc(0)) : {};
   });
 }

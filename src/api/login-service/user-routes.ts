@@ -4,7 +4,7 @@ import type { BrowserSession } from '../../auth/sessions/sessions.ts';
 import type { LoginRequest, PasswordLogin } from '../../auth/users/login.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { invalidInput } from '../../resources/verb.ts';
+import { readInput } from '../../lib/problem-list.ts';
 import type { CallLimits } from '../call-limits.ts';
 import { setSessionCookie } from '../cookies.ts';
 import { createErrorWriter, organizationErrorBody } from '../errors.ts';
@@ -54,17 +54,15 @@ const workspaceLoginRoutes = ({
   ],
   add(scope, browsers) {
     scope.post('/hand-over', { bodyLimit: MOST_LOGIN_BYTES }, async request => {
-      const parsed = workspaceLoginSchema.safeParse(request.body);
-      if (!parsed.success) throw invalidInput(parsed.error);
+      const input = readInput(workspaceLoginSchema, request.body);
       const { session } = await browsers.get(request);
-      return { location: await redirectToWorkspace(session, parsed.data.workspace, parsed.data.state) };
+      return { location: await redirectToWorkspace(session, input.workspace, input.state) };
     });
 
     scope.post('/password', { bodyLimit: MOST_LOGIN_BYTES }, async (request, reply) => {
-      const parsed = passwordChangeSchema.safeParse(request.body);
-      if (!parsed.success) throw invalidInput(parsed.error);
+      const input = readInput(passwordChangeSchema, request.body);
       const { session } = await browsers.get(request);
-      const { secret } = await changePassword(session, { ...parsed.data, address: request.ip });
+      const { secret } = await changePassword(session, { ...input, address: request.ip });
       setSessionCookie(request, reply, secret);
       return { changed: true };
     });
@@ -108,9 +106,8 @@ export async function addUserRoutes(
       SESSION_PREFIX,
       { bodyLimit: MOST_LOGIN_BYTES },
       async ({ body, ip: address, id: requestId }) => {
-        const parsed = loginSchema.safeParse(body);
-        if (!parsed.success) throw invalidInput(parsed.error);
-        const { newPassword, ...known } = parsed.data;
+        const input = readInput(loginSchema, body);
+        const { newPassword, ...known } = input;
         const asked = { ...known, address, requestId };
         return newPassword === undefined
           ? options.login(asked)

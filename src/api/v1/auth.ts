@@ -3,8 +3,8 @@ import * as z from 'zod';
 import type { Actor } from '../../auth/actor.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { type Permission, ROLES } from '../../auth/permissions.ts';
+import { readInput } from '../../lib/problem-list.ts';
 import { getMe, listOwnRoles, listPolicy, logOut } from '../../resources/auth.ts';
-import { invalidInput } from '../../resources/verb.ts';
 import { item, list } from '../envelope.ts';
 import type { Operation, Shape } from '../operation.ts';
 import { type Route, route } from '../route.ts';
@@ -42,9 +42,8 @@ export const MOST_LOGIN_BYTES = 16 * 1024;
 /** `POST /auth/login` answers a bare `{token, forcePasswordChange}`; the token begins with the word Bearer. */
 export function addLogin(scope: FastifyInstance, identity: Pick<Identity, 'login'>): void {
   scope.post(loginOperation.path, { bodyLimit: MOST_LOGIN_BYTES }, async request => {
-    const parsed = credentialsSchema.safeParse(request.body);
-    if (!parsed.success) throw invalidInput(parsed.error);
-    return identity.login({ ...parsed.data, address: request.ip, requestId: request.id });
+    const input = readInput(credentialsSchema, request.body);
+    return identity.login({ ...input, address: request.ip, requestId: request.id });
   });
 }
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { credentialFields } from '../../auth/organizations/credential.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
-import { invalidInput } from '../../resources/verb.ts';
+import { readInput } from '../../lib/problem-list.ts';
 import { actsOnStore, configOption, dataOption, timeAhead } from '../options.ts';
 import {
   assertChanges,
@@ -71,16 +71,14 @@ function wireFields(flags: CredentialFlags): object {
 
 const newCredentialSchema = credentialFields.required({ name: true, organizationRole: true });
 
-/** The fields of a new credential, as the store takes them. Throws `invalid-request`, naming each problem. */
+/** The fields of a new credential, as the store takes them. Throws `invalid-request`, naming the problems. */
 function fieldsOf(flags: CredentialFlags & { readonly name: string }): z.output<typeof newCredentialSchema> {
   const { name, role, workspace, description = '', expires, allowFrom } = flags;
-  const read = newCredentialSchema.safeParse({
+  return readInput(newCredentialSchema, {
     ...{ name, organizationRole: role, workspaces: workspace, description },
     ...(expires !== undefined && { expiresAt: expires === NEVER ? null : Date.parse(expires) }),
     ...(allowFrom !== undefined && { ipAllowlist: allowFrom }),
   });
-  if (!read.success) throw invalidInput(read.error);
-  return read.data;
 }
 
 interface CreateFlags extends Folders, OrganizationFlags, CredentialFlags {}

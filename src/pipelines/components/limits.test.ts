@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { type Bench, startBench, startBenchWith, URL_OF, vectorAt } from '../../../test/helpers/monitor.ts';
+import { handOver } from '../../../test/helpers/points.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { Point } from '../parsers/point.ts';
 
@@ -84,7 +85,7 @@ describe('a pipeline with as much as it may have', () => {
       maxComponents: 1,
     });
     for (let at = 0; at < 50; at++)
-      bench.monitor.ingestPoints('edge', undefined, [pointOf(`id-${at}`, `i-${at}`)]);
+      bench.monitor.ingestPoints('edge', undefined, handOver([pointOf(`id-${at}`, `i-${at}`)]));
     await bench.monitor.stop();
     const components = bench.monitor.components.all();
     expect(components).toHaveLength(1);

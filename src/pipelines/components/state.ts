@@ -90,6 +90,12 @@ export interface Instance {
 export interface ScrapeSourceState {
   /** Number of the present reading. */
   reading: number;
+  /** Epoch ms at which the present reading began. */
+  begunAt: number;
+  /** The same in monotonic ms. */
+  begunMonotonic: number;
+  /** Replicas the present reading has named. */
+  touched: Replica[];
   /** A reading may lack series that exist: absence means nothing. */
   readonly partial: boolean;
   /** Why it cannot be read; null while it can. */

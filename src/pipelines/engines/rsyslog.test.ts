@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sample } from '../../../test/helpers/pages.ts';
-import { parseImpstats, type StatsObject } from '../parsers/impstats.ts';
+import { atOnce } from '../../lib/slices.ts';
+import { readImpstats, type StatsObject } from '../parsers/impstats.ts';
 import { createRsyslogReader } from './rsyslog.ts';
 
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -16,7 +17,7 @@ const series = (objects: readonly StatsObject[], reader = createRsyslogReader())
 
 describe('createRsyslogReader', () => {
   it('knows inputs, actions with their queues, and forwarders; the rest is ignored', () => {
-    const [round = []] = parseImpstats(sample('rsyslog-8.2302-impstats-json.txt')).rounds;
+    const [round = []] = atOnce(readImpstats(sample('rsyslog-8.2302-impstats-json.txt'))).rounds;
     const { stats, known } = createRsyslogReader().read(round, NONE);
     const named = stats.flatMap(stat => stat.mappings.map(one => `${one.kind} ${one.type}:${one.engineId}`));
     expect([...new Set(named)].sort()).toEqual([

@@ -19,7 +19,10 @@ export interface SeriesDescription {
 /** `refused`: a limit was reached. */
 type AppendResult = 'taken' | 'refused' | 'malformed';
 
-/** Takes the readings of scrape sources one after the other: begin, append each value, commit. */
+/**
+ * Takes the readings of scrape sources: begin, append each value, commit. Readings of several sources may be under way at a
+ * time, of each source one.
+ */
 export interface Ingester {
   begin(source: ScrapeSource): void;
   /** Counts the reading for the source's own instance, which exists though no series may name it. */
@@ -53,11 +56,6 @@ class DeltaIngester implements Ingester {
   readonly #clock: Clock;
   readonly #registry: ComponentRegistry;
   readonly #store: SeriesStore;
-  /** When the present reading began, on both clocks. */
-  #now = 0;
-  #monotonic = 0;
-  /** Replicas the present reading has named. */
-  #touched: Replica[] = [];
 
   constructor({ clock, registry, store }: Options) {
     this.#clock = clock;
@@ -66,9 +64,9 @@ class DeltaIngester implements Ingester {
   }
 
   begin(source: ScrapeSource): void {
-    this.#now = this.#clock.now();
-    this.#monotonic = this.#clock.monotonic();
-    this.#touched = [];
+    source.begunAt = this.#clock.now();
+    source.begunMonotonic = this.#clock.monotonic();
+    source.touched = [];
     source.reading++;
   }
 
@@ -103,9 +101,10 @@ class DeltaIngester implements Ingester {
   commit(source: ScrapeSource, isWhole: boolean): void {
     if (!isWhole) this.#carryOverUnseen(source);
     if (source.partial)
-      for (const replica of this.#touched) commitReplica(replica, this.#now, this.#monotonic, true);
+      for (const replica of source.touched)
+        commitReplica(replica, source.begunAt, source.begunMonotonic, true);
     else this.#commitInstances(source, isWhole);
-    this.#touched = [];
+    source.touched = [];
     source.unreachable = null;
   }
 
@@ -113,7 +112,7 @@ class DeltaIngester implements Ingester {
     if (instance.lastReading === source.reading) return;
     instance.lastReading = source.reading;
     instance.readings++;
-    instance.lastSeenAt = this.#monotonic;
+    instance.lastSeenAt = source.begunMonotonic;
   }
 
   #instanceOf(source: ScrapeSource, name: string): Instance {
@@ -127,12 +126,12 @@ class DeltaIngester implements Ingester {
   }
 
   #touch(replica: Replica): void {
-    const { reading } = replica.instance.source;
-    if (replica.lastReading === reading) return;
-    replica.lastReading = reading;
-    replica.state.timestamp = this.#now;
-    replica.state.lastSeenAt = this.#monotonic;
-    this.#touched.push(replica);
+    const { source } = replica.instance;
+    if (replica.lastReading === source.reading) return;
+    replica.lastReading = source.reading;
+    replica.state.timestamp = source.begunAt;
+    replica.state.lastSeenAt = source.begunMonotonic;
+    source.touched.push(replica);
   }
 
   #appendNew(
@@ -224,9 +223,14 @@ class DeltaIngester implements Ingester {
     if (meaning.reads === 'gauge') addValue(replica, meaning, value);
     else if (meaning.reads === 'delta') {
       const isCounted = restored !== undefined && isLate(restored.time, time, false);
-      addIncrease(replica, meaning, (source.partial || wasRead) && !isCounted ? value : 0, this.#monotonic);
+      addIncrease(
+        replica,
+        meaning,
+        (source.partial || wasRead) && !isCounted ? value : 0,
+        source.begunMonotonic,
+      );
     } else if ((wasRead && !(source.partial && restored !== undefined)) || !(restored || instance.restored)) {
-      addIncrease(replica, meaning, firstDelta(value, wasRead), this.#monotonic);
+      addIncrease(replica, meaning, firstDelta(value, wasRead), source.begunMonotonic);
     } else {
       accumulatorOf(replica).isFromSnapshot = true;
       this.#addGrowth(replica, meaning, restored?.value ?? 0, value, source.restarted);
@@ -253,7 +257,8 @@ class DeltaIngester implements Ingester {
     const late = isLate(store.timeOf(entry), time, isCumulative(meaning) && value > last);
     const present = late ? last : value;
     if (meaning.reads === 'gauge') addValue(replica, meaning, present);
-    else if (meaning.reads === 'delta') addIncrease(replica, meaning, late ? 0 : value, this.#monotonic);
+    else if (meaning.reads === 'delta')
+      addIncrease(replica, meaning, late ? 0 : value, source.begunMonotonic);
     else {
       const vanished = !source.partial && seen < instance.readings - 1;
       const restarted = source.restarted && instance.name === source.name;
@@ -265,7 +270,7 @@ class DeltaIngester implements Ingester {
   #addGrowth(replica: Replica, meaning: Increasing, last: number, value: number, reborn: boolean): void {
     if (meaning.reads !== 'level' && (reborn || value < last)) accumulatorOf(replica).restarted = true;
     const increase = meaning.reads === 'level' ? value - last : delta(last, value, reborn);
-    addIncrease(replica, meaning, increase, this.#monotonic);
+    addIncrease(replica, meaning, increase, replica.instance.source.begunMonotonic);
   }
 
   /** Counts series that an instance did not show as 0. Series from before the start that no instance showed are gone. */
@@ -275,7 +280,7 @@ class DeltaIngester implements Ingester {
       isUnread ||= instance.readings === 0;
       if (instance.lastReading !== source.reading) continue;
       for (const replica of instance.replicas.values())
-        commitReplica(replica, this.#now, this.#monotonic, false);
+        commitReplica(replica, source.begunAt, source.begunMonotonic, false);
     }
     if (!isUnread && isWhole) source.restored.clear();
   }

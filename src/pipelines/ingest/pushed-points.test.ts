@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
 import { type Bench, startBench } from '../../../test/helpers/monitor.ts';
 import { sample, sampleBytes } from '../../../test/helpers/pages.ts';
-import { readOtlpJson, readOtlpProtobuf } from '../parsers/otlp.ts';
+import {
+  handOver,
+  otlpJsonPoints,
+  otlpProtobufPoints,
+  writeRequestPoints,
+} from '../../../test/helpers/points.ts';
 import type { Point } from '../parsers/point.ts';
-import { readWriteRequest, unpackSnappy } from '../parsers/remote-write.ts';
+import { unpackSnappy } from '../parsers/remote-write.ts';
 
 const pushing = (engine: string): object => ({ id: 'edge', engine, push: true, token: 'token of the edge' });
 
@@ -18,17 +23,18 @@ const counterAt = (value: number, more: Partial<Point> = {}): Point => ({
   ...more,
 });
 
-const push = (bench: Bench, ...points: Point[]) => bench.monitor.ingestPoints('edge', undefined, points);
+const push = (bench: Bench, ...points: Point[]) =>
+  bench.monitor.ingestPoints('edge', undefined, handOver(points));
 
 it('finds inputs and outputs by the profile of the engine, and drops points that belong to none', async () => {
   const bench = await startBench(pushing('otelcol'));
-  const points = readOtlpJson(JSON.parse(sample('otlp-http-json-cumulative.json')));
-  expect(bench.monitor.ingestPoints('edge', undefined, [...points, counterAt(1, { name: 'other' })])).toEqual(
-    {
-      accepted: 3,
-      ignored: 1,
-    },
-  );
+  const points = otlpJsonPoints(JSON.parse(sample('otlp-http-json-cumulative.json')));
+  expect(
+    bench.monitor.ingestPoints('edge', undefined, handOver([...points, counterAt(1, { name: 'other' })])),
+  ).toEqual({
+    accepted: 3,
+    ignored: 1,
+  });
   expect(bench.monitor.components.all().map(({ kind, type, engineId }) => [kind, type, engineId])).toEqual([
     ['input', 'syslog', 'syslog/app'],
     ['output', 'otlp', 'otlp/prod'],
@@ -75,8 +81,8 @@ it('finds names without _total, as OpenTelemetry has them', async () => {
 
 it('reads Fluent Bit the same by OTLP and by remote write', async () => {
   const read = [
-    readOtlpProtobuf(sampleBytes('fluent-bit-5.1-otlp-http.bin')),
-    readWriteRequest(unpackSnappy(sampleBytes('fluent-bit-5.1-remote_write.snappy.bin'), 2 ** 24)),
+    otlpProtobufPoints(sampleBytes('fluent-bit-5.1-otlp-http.bin')),
+    writeRequestPoints(unpackSnappy(sampleBytes('fluent-bit-5.1-remote_write.snappy.bin'), 2 ** 24)),
   ];
   for (const points of read) {
     const bench = await startBench(pushing('fluent-bit'));
@@ -92,7 +98,7 @@ it('reads Fluent Bit the same by OTLP and by remote write', async () => {
 it('reads what Prometheus writes of itself by rules of our own', async () => {
   const rules = [{ match: '^up$', id: 'job', kind: 'input', metric: 'up' }];
   const bench = await startBench({ ...pushing('custom'), rules });
-  const points = readWriteRequest(
+  const points = writeRequestPoints(
     unpackSnappy(sampleBytes('prometheus-2.42-remote_write-v1.snappy.bin'), 2 ** 24),
   );
   push(bench, ...points);

@@ -55,9 +55,11 @@ function meaningOf({ metric }: PushedSample, temporality: PushedSamples['tempora
 /** Labels that name the process a series belongs to, where the sender does not name it otherwise. */
 const INSTANCE_LABELS = ['instance', 'host', 'hostname'] as const;
 
-/** Reads points by the profile of their pipeline's engine; points of no input or output are dropped. */
-export function createPointReader(settings: PipelineSettings): (points: readonly Point[]) => PushedValue[] {
-  if (settings.engine === 'rsyslog') return () => [];
+/** The value of a point by the profile of its pipeline's engine; undefined of a point of no input or output. */
+type PointReader = (point: Point) => PushedValue | undefined;
+
+export function createPointReader(settings: PipelineSettings): PointReader {
+  if (settings.engine === 'rsyslog') return () => undefined;
   const profile = profileOf(settings);
   const rulesOf = ruleLookup(profile);
 
@@ -67,23 +69,22 @@ export function createPointReader(settings: PipelineSettings): (points: readonly
     return rules.length > 0 ? rules : rulesOf(`${name}_total`);
   };
 
-  return points =>
-    points.flatMap(point => {
-      const rules = rulesFor(point.name);
-      if (rules.length === 0) return [];
-      const { labels, temporality, value, time } = point;
-      return {
-        series: seriesOf(point),
-        value,
-        time,
-        describe: () => ({
-          instance: point.instance ?? INSTANCE_LABELS.map(name => labels.get(name)).find(Boolean),
-          mappings: mapSeries(profile, rules, labels).flatMap(one =>
-            temporality === 'delta' ? deltaMappings(one) : one,
-          ),
-        }),
-      };
-    });
+  return point => {
+    const rules = rulesFor(point.name);
+    if (rules.length === 0) return undefined;
+    const { labels, temporality, value, time } = point;
+    return {
+      series: seriesOf(point),
+      value,
+      time,
+      describe: () => ({
+        instance: point.instance ?? INSTANCE_LABELS.map(name => labels.get(name)).find(Boolean),
+        mappings: mapSeries(profile, rules, labels).flatMap(one =>
+          temporality === 'delta' ? deltaMappings(one) : one,
+        ),
+      }),
+    };
+  };
 }
 
 /** All that makes it different from other series of the same sender. */

@@ -1,3 +1,6 @@
+import { ReadingBudget } from '../../lib/reading-budget.ts';
+import type { Slices } from '../../lib/slices.ts';
+
 /** One object of rsyslog's statistics: its name, the module it comes from, its counters. */
 export interface StatsObject {
   readonly name: string;
@@ -16,12 +19,20 @@ const LONGEST_LINE = 64 * 1024;
 const LONGEST_NAME = 512;
 const MARK = /\b(BEGIN|END)\s*$/;
 
+/** Lines that one request may hold, those without an object included. */
+const MOST_LINES = 200_000;
+/** Counters of all objects together. */
+const MOST_VALUES = 1_500_000;
+/** Counters of one object; rsyslog's own have some ten. */
+const MOST_COUNTERS = 256;
+
 /**
- * rsyslog's impstats lines, `format="json"` or `"cee"`, bracketing on or off. Whatever stands before
- * the first brace, such as a date or a syslog header, is cut. A round ends where BEGIN stands or where
- * an object comes again.
+ * rsyslog's impstats lines, `format="json"` or `"cee"`, bracketing on or off. Whatever stands before the first brace, such
+ * as a date or a syslog header, is cut. A round ends where BEGIN stands or where an object comes again. Throws
+ * `invalid-request` for more lines than one request may hold.
  */
-export function parseImpstats(text: string): Impstats {
+export function* readImpstats(text: string): Slices<Impstats> {
+  const budget = new ReadingBudget({ values: MOST_VALUES, points: MOST_LINES });
   const rounds: StatsObject[][] = [];
   let round: StatsObject[] = [];
   let seen = new Set<string>();
@@ -33,28 +44,38 @@ export function parseImpstats(text: string): Impstats {
     seen = new Set();
   }
 
-  for (const line of text.split('\n')) {
-    if (line.trim() === '') continue;
-    const mark = line.includes('{') ? undefined : MARK.exec(line)?.[1];
+  function take(line: string): void {
+    const isTooLong = line.length > LONGEST_LINE;
+    const mark = isTooLong || line.includes('{') ? undefined : MARK.exec(line)?.[1];
     if (mark === 'BEGIN') beginRound();
-    if (mark !== undefined) continue;
-    const object = parseLine(line);
+    if (mark !== undefined) return;
+    const object = isTooLong ? undefined : parseLine(line, budget);
     if (object === undefined) {
       ignored++;
-      continue;
+      return;
     }
     const key = `${object.origin}\n${object.name}`;
     if (seen.has(key)) beginRound();
     seen.add(key);
     round.push(object);
   }
+
+  for (let start = 0; start < text.length; ) {
+    const found = text.indexOf('\n', start);
+    const end = found === -1 ? text.length : found;
+    const line = text.slice(start, end);
+    start = end + 1;
+    budget.takePoint();
+    if (budget.isPauseDue()) yield;
+    if (line.trim() !== '') take(line);
+  }
   beginRound();
   return { rounds, ignored };
 }
 
-function parseLine(line: string): StatsObject | undefined {
+function parseLine(line: string, budget: ReadingBudget): StatsObject | undefined {
   const start = line.indexOf('{');
-  if (start === -1 || line.length > LONGEST_LINE) return undefined;
+  if (start === -1) return undefined;
   const parsed = parseObject(line.slice(start, line.lastIndexOf('}') + 1));
   if (parsed === undefined) return undefined;
   const { name, origin, ...rest } = parsed;
@@ -62,6 +83,8 @@ function parseLine(line: string): StatsObject | undefined {
   const numbers = Object.entries(rest).filter(
     (entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1]),
   );
+  if (numbers.length > MOST_COUNTERS) return undefined;
+  for (const _ of numbers) budget.takeValue();
   return { name, origin, values: Object.fromEntries(numbers) };
 }
 

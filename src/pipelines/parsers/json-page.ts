@@ -23,10 +23,13 @@ export type JsonReader = (text: string) => Stats & { readonly restarted?: boolea
 /** Numbers that one page may hold. */
 const MOST_STATS = 200_000;
 
+/** Values of all kinds that one page may hold. */
+const MOST_VALUES = 4_000_000;
+
 /** The value of a page. Throws `invalid-request`, which says what the page should be. */
 export function readPage(text: string, expected: string): unknown {
   try {
-    return parseJson(text);
+    return parseJson(text, MOST_VALUES);
   } catch (error) {
     throw notThat(expected, reasonOf(error).replace(/^The body/, 'it'));
   }

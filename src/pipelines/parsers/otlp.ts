@@ -1,7 +1,18 @@
 import * as z from 'zod';
-import { AppError } from '../../lib/errors.ts';
-import { assertFewLabels, assertMorePointsFit, type Point } from './point.ts';
-import { assertWire, type ByteRange, FIXED64, type Field, FieldReader, LENGTH, textOf } from './protobuf.ts';
+import { ProblemList } from '../../lib/problem-list.ts';
+import type { ReadingBudget } from '../../lib/reading-budget.ts';
+import type { Slices } from '../../lib/slices.ts';
+import { assertFewLabels, pointBudget, type TakePoint } from './point.ts';
+import {
+  assertWire,
+  type ByteRange,
+  FIXED64,
+  type Field,
+  FieldReader,
+  LENGTH,
+  type ProtobufBody,
+  textOf,
+} from './protobuf.ts';
 
 /** The description of a metric (opentelemetry-proto, metrics.proto). */
 interface OtlpMetric {
@@ -29,14 +40,13 @@ const INSTANCE = ['service.instance.id', 'host.name', 'host.id'] as const;
 const instanceOf = (resource: ReadonlyMap<string, string>): string | undefined =>
   INSTANCE.map(name => resource.get(name)).find(value => value !== undefined && value !== '');
 
-/** Adds a point as Prometheus would have it; a sum that goes up and down is a gauge, and its changes alone say nothing. */
-function addPoint(points: Point[], metric: OtlpMetric, point: OtlpPoint, instance: string | undefined): void {
+/** Takes a point as Prometheus would have it; a sum that goes up and down is a gauge, and its changes alone say nothing. */
+function takeAs(take: TakePoint, metric: OtlpMetric, point: OtlpPoint, instance: string | undefined): void {
   const isDelta = metric.kind === 'sum' && metric.temporality === DELTA;
   if (isDelta && !metric.isMonotonic) return;
-  assertMorePointsFit(points);
   assertFewLabels(point.attributes.size);
   const isCounter = metric.kind === 'sum' && metric.isMonotonic;
-  points.push({
+  take({
     name: prometheusName(metric.name),
     labels: prometheusLabels(point.attributes),
     instance,
@@ -96,7 +106,7 @@ const attributes = z
   .optional();
 type Attributes = z.output<typeof attributes>;
 
-const point = z.object({
+const dataPoint = z.object({
   attributes,
   startTimeUnixNano: whole.optional(),
   timeUnixNano: whole.optional(),
@@ -105,14 +115,15 @@ const point = z.object({
   flags: z.int().optional(),
 });
 
-const dataPoints = z.array(point).optional();
+/** Lists are validated item by item, so that reading stops at the first bad one. */
+const list = z.array(z.unknown()).default([]);
 
 const metric = z.object({
   name: z.string(),
-  gauge: z.object({ dataPoints }).optional(),
+  gauge: z.object({ dataPoints: list }).optional(),
   sum: z
     .object({
-      dataPoints,
+      dataPoints: list,
       aggregationTemporality: z
         .union([
           z.int(),
@@ -125,43 +136,86 @@ const metric = z.object({
     .optional(),
 });
 
-/** An ExportMetricsServiceRequest as JSON (OTLP 1.x, section JSON Protobuf encoding); unknown fields are ignored. */
-const otlpSchema = z.object({
-  resourceMetrics: z
-    .array(
-      z.object({
-        resource: z.object({ attributes }).optional(),
-        scopeMetrics: z.array(z.object({ metrics: z.array(metric).default([]) })).default([]),
-      }),
-    )
-    .default([]),
+const resourceMetrics = z.object({
+  resource: z.object({ attributes }).optional(),
+  scopeMetrics: list,
 });
+const scopeMetrics = z.object({ metrics: list });
+/** An ExportMetricsServiceRequest as JSON (OTLP 1.x, section JSON Protobuf encoding); unknown fields are ignored. */
+const request = z.object({ resourceMetrics: list });
 
-/** The points of a request. Throws `invalid-request` naming the first bad place. */
-export function readOtlpJson(body: unknown): Point[] {
-  const parsed = otlpSchema.safeParse(body);
-  if (!parsed.success) {
-    const problems = parsed.error.issues
-      .slice(0, 1)
-      .map(({ path, message }) => ({ path: path.map(String).join('.'), message }));
-    throw new AppError('invalid-request', 'The body is no ExportMetricsServiceRequest; nothing was taken', {
-      problems,
-    });
-  }
-  const points: Point[] = [];
-  for (const { resource, scopeMetrics } of parsed.data.resourceMetrics) {
-    const instance = instanceOf(labelsOf(resource?.attributes));
-    for (const { metrics } of scopeMetrics) for (const one of metrics) addMetric(points, one, instance);
-  }
-  return points;
+interface JsonBody {
+  readonly take: TakePoint;
+  readonly budget: ReadingBudget;
 }
 
-function addMetric(points: Point[], { name, gauge, sum }: z.output<typeof metric>, instance?: string): void {
-  const described = { name, kind: 'gauge', temporality: 0, isMonotonic: false } as const;
-  for (const one of gauge?.dataPoints ?? []) add(points, described, one, instance);
+/** Reads the points of a request that was parsed. Throws `invalid-request` naming the first bad item. */
+export function* readOtlpJson(
+  value: unknown,
+  take: TakePoint,
+  budget: ReadingBudget = pointBudget(),
+): Slices {
+  const body = { take, budget };
+  for (const [at, one] of readItem(request, value, []).resourceMetrics.entries()) {
+    const path = ['resourceMetrics', at];
+    const { resource, scopeMetrics: scopes } = readItem(resourceMetrics, one, path);
+    const instance = instanceOf(labelsOf(resource?.attributes));
+    for (const [scopeAt, scope] of scopes.entries()) {
+      const scopePath = [...path, 'scopeMetrics', scopeAt];
+      for (const [metricAt, found] of readItem(scopeMetrics, scope, scopePath).metrics.entries())
+        yield* readJsonMetric(body, found, [...scopePath, 'metrics', metricAt], instance);
+      budget.takeValue();
+      if (budget.isPauseDue()) yield;
+    }
+    budget.takeValue();
+    if (budget.isPauseDue()) yield;
+  }
+}
+
+/** Throws `invalid-request` naming the places. */
+function readItem<Output>(schema: z.ZodType<Output>, value: unknown, path: readonly PropertyKey[]): Output {
+  const problems = new ProblemList();
+  const read = problems.read(schema, value, path);
+  if (read === undefined)
+    throw problems.refusal('The body is no ExportMetricsServiceRequest; nothing was taken');
+  return read.data;
+}
+
+function* readJsonMetric(
+  body: JsonBody,
+  value: unknown,
+  path: readonly PropertyKey[],
+  instance: string | undefined,
+): Slices {
+  const { name, gauge, sum } = readItem(metric, value, path);
+  body.budget.takeValue();
+  if (body.budget.isPauseDue()) yield;
+  if (gauge !== undefined) {
+    const described = { name, kind: 'gauge', temporality: 0, isMonotonic: false } as const;
+    yield* readJsonPoints(body, gauge.dataPoints, [...path, 'gauge', 'dataPoints'], one =>
+      takeJson(body.take, described, one, instance),
+    );
+  }
   if (sum === undefined) return;
-  const { dataPoints: own = [], aggregationTemporality: temporality, isMonotonic } = sum;
-  for (const one of own) add(points, { name, kind: 'sum', temporality, isMonotonic }, one, instance);
+  const { dataPoints, aggregationTemporality: temporality, isMonotonic } = sum;
+  const described = { name, kind: 'sum', temporality, isMonotonic } as const;
+  yield* readJsonPoints(body, dataPoints, [...path, 'sum', 'dataPoints'], one =>
+    takeJson(body.take, described, one, instance),
+  );
+}
+
+function* readJsonPoints(
+  { budget }: JsonBody,
+  points: readonly unknown[],
+  path: readonly PropertyKey[],
+  take: (point: z.output<typeof dataPoint>) => void,
+): Slices {
+  for (const [at, one] of points.entries()) {
+    budget.takePoint();
+    if (budget.isPauseDue()) yield;
+    const parsed = dataPoint.safeParse(one);
+    take(parsed.success ? parsed.data : readItem(dataPoint, one, [...path, at]));
+  }
 }
 
 function labelsOf(list: Attributes = []): Map<string, string> {
@@ -174,24 +228,25 @@ function labelsOf(list: Attributes = []): Map<string, string> {
   return labels;
 }
 
-function add(
-  points: Point[],
+function takeJson(
+  take: TakePoint,
   described: OtlpMetric,
   {
-    attributes: own,
+    attributes: own = [],
     startTimeUnixNano = '0',
     timeUnixNano = '0',
     asDouble,
     asInt = 0,
     flags = 0,
-  }: z.output<typeof point>,
+  }: z.output<typeof dataPoint>,
   instance: string | undefined,
 ): void {
+  assertFewLabels(own.length);
   if (flags % 2 === 1) return;
   const time = Number(timeUnixNano) / NS_PER_MS;
   const start = String(startTimeUnixNano);
-  addPoint(
-    points,
+  takeAs(
+    take,
     described,
     {
       attributes: labelsOf(own),
@@ -206,126 +261,150 @@ function add(
 const NO_VALUE = 1;
 
 /**
- * The points of an ExportMetricsServiceRequest. Gauges and sums; histograms and summaries say nothing about inputs and
- * outputs. Throws `invalid-request` for anything else.
+ * Reads the points of an ExportMetricsServiceRequest. Gauges and sums; histograms and summaries say nothing about inputs
+ * and outputs. Throws `invalid-request` for anything else.
  */
-export function readOtlpProtobuf(bytes: Buffer): Point[] {
-  const points: Point[] = [];
-  inside(bytes, { from: 0, to: bytes.length }, 1, resourceMetrics => {
-    const resource = new Map<string, string>();
-    inside(bytes, resourceMetrics, 1, message => readAttributes(bytes, message, 1, resource));
-    const instance = instanceOf(resource);
-    inside(bytes, resourceMetrics, 2, scopeMetrics =>
-      inside(bytes, scopeMetrics, 2, metric => readMetric(bytes, metric, instance, points)),
-    );
-  });
-  return points;
+export function* readOtlpProtobuf(
+  bytes: Buffer,
+  take: TakePoint,
+  budget: ReadingBudget = pointBudget(),
+): Slices {
+  const body = { bytes, budget };
+  for (const resource of messages(body, { from: 0, to: bytes.length }, 1)) {
+    const instance = instanceOf(resourceOf(body, resource));
+    for (const scope of messages(body, resource, 2)) {
+      for (const metric of messages(body, scope, 2)) {
+        yield* readMetric(body, metric, instance, take);
+        if (budget.isPauseDue()) yield;
+      }
+      if (budget.isPauseDue()) yield;
+    }
+    if (budget.isPauseDue()) yield;
+  }
 }
 
-/** Calls `take` with each message in the fields of this number. */
-function inside(bytes: Buffer, span: ByteRange, number: number, take: (message: ByteRange) => void): void {
-  const fields = new FieldReader(bytes, span);
+/** The messages in the fields of this number. */
+function* messages(body: ProtobufBody, span: ByteRange, number: number): Generator<ByteRange> {
+  const fields = new FieldReader(body, span);
   while (fields.next())
     if (fields.number === number) {
       assertWire(fields, LENGTH);
-      take(fields);
+      yield fields;
     }
 }
 
-function readMetric(bytes: Buffer, span: ByteRange, instance: string | undefined, points: Point[]): void {
+/** The attributes of a resource; it may be written in several parts. */
+function resourceOf(body: ProtobufBody, resourceMetrics: ByteRange): ReadonlyMap<string, string> {
+  const attributes = new Map<string, string>();
+  for (const resource of messages(body, resourceMetrics, 1))
+    for (const attribute of messages(body, resource, 1)) addAttribute(body, attribute, attributes);
+  return attributes;
+}
+
+function* readMetric(
+  body: ProtobufBody,
+  span: ByteRange,
+  instance: string | undefined,
+  take: TakePoint,
+): Slices {
   let name = '';
-  const data: { readonly kind: OtlpMetric['kind']; readonly span: ByteRange }[] = [];
-  const fields = new FieldReader(bytes, span);
-  while (fields.next()) {
-    const { number, from, to } = fields;
-    if (number === 1 || number === 5 || number === 7) assertWire(fields, LENGTH);
-    if (number === 1) name = textOf(bytes, fields);
-    else if (number === 5) data.push({ kind: 'gauge', span: { from, to } });
-    else if (number === 7) data.push({ kind: 'sum', span: { from, to } });
+  const names = new FieldReader(body, span);
+  while (names.next()) {
+    if (names.number !== 1) continue;
+    assertWire(names, LENGTH);
+    name = textOf(body, names);
   }
-  for (const one of data) readData(bytes, one.span, { name, kind: one.kind, instance, points });
+  const fields = new FieldReader(body, span);
+  while (fields.next()) {
+    if (fields.number !== 5 && fields.number !== 7) continue;
+    assertWire(fields, LENGTH);
+    const kind = fields.number === 5 ? 'gauge' : 'sum';
+    yield* readData(body, fields, { name, kind, instance, take });
+  }
 }
 
 interface MetricContext {
   readonly name: string;
   readonly kind: OtlpMetric['kind'];
   readonly instance: string | undefined;
-  readonly points: Point[];
+  readonly take: TakePoint;
 }
 
-function readData(bytes: Buffer, span: ByteRange, { name, kind, instance, points }: MetricContext): void {
+/** What kind of sum it is may stand behind its points, so these are read in a second go over the message. */
+function* readData(
+  body: ProtobufBody,
+  span: ByteRange,
+  { name, kind, instance, take }: MetricContext,
+): Slices {
   let temporality = 0;
   let isMonotonic = false;
-  const found: OtlpPoint[] = [];
-  const fields = new FieldReader(bytes, span);
-  while (fields.next())
-    if (fields.number === 2) temporality = fields.varint;
-    else if (fields.number === 3) isMonotonic = fields.varint === 1;
-    else if (fields.number === 1) {
-      assertWire(fields, LENGTH);
-      const point = pointOf(bytes, fields);
-      if (point !== undefined) found.push(point);
-    }
+  const settings = new FieldReader(body, span);
+  while (settings.next())
+    if (settings.number === 2) temporality = settings.varint;
+    else if (settings.number === 3) isMonotonic = settings.varint === 1;
   const metric = { name, kind, temporality, isMonotonic };
-  for (const point of found) addPoint(points, metric, point, instance);
+  for (const message of messages(body, span, 1)) {
+    body.budget.takePoint();
+    if (body.budget.isPauseDue()) yield;
+    const point = pointOf(body, message);
+    if (point !== undefined) takeAs(take, metric, point, instance);
+  }
 }
 
-function pointOf(bytes: Buffer, span: ByteRange): OtlpPoint | undefined {
+function pointOf(body: ProtobufBody, span: ByteRange): OtlpPoint | undefined {
   const attributes = new Map<string, string>();
+  let count = 0;
   let value = 0;
   let start = '';
   let time = Number.NaN;
   let flags = 0;
-  const fields = new FieldReader(bytes, span);
+  const fields = new FieldReader(body, span);
   while (fields.next()) {
     const { number } = fields;
-    if (number === 2) start = String(fixed64(bytes, fields));
-    else if (number === 3) time = Number(fixed64(bytes, fields)) / NS_PER_MS || Number.NaN;
+    if (number === 2) start = String(fixed64(body, fields));
+    else if (number === 3) time = Number(fixed64(body, fields)) / NS_PER_MS || Number.NaN;
     else if (number === 4) {
       assertWire(fields, FIXED64);
-      value = bytes.readDoubleLE(fields.from);
-    } else if (number === 6) value = Number(BigInt.asIntN(64, fixed64(bytes, fields)));
-    else if (number === 7) addAttribute(bytes, fields, attributes);
-    else if (number === 8) flags = fields.varint;
+      value = body.bytes.readDoubleLE(fields.from);
+    } else if (number === 6) value = Number(BigInt.asIntN(64, fixed64(body, fields)));
+    else if (number === 7) {
+      assertWire(fields, LENGTH);
+      assertFewLabels(++count);
+      addAttribute(body, fields, attributes);
+    } else if (number === 8) flags = fields.varint;
   }
   return flags % 2 === NO_VALUE ? undefined : { attributes, value, start: start === '0' ? '' : start, time };
 }
 
-function fixed64(bytes: Buffer, field: Field): bigint {
+function fixed64({ bytes }: ProtobufBody, field: Field): bigint {
   assertWire(field, FIXED64);
   return bytes.readBigUInt64LE(field.from);
 }
 
-function readAttributes(bytes: Buffer, span: ByteRange, number: number, into: Map<string, string>): void {
-  const fields = new FieldReader(bytes, span);
-  while (fields.next()) if (fields.number === number) addAttribute(bytes, fields, into);
-}
-
-function addAttribute(bytes: Buffer, span: Field, into: Map<string, string>): void {
-  assertWire(span, LENGTH);
+function addAttribute(body: ProtobufBody, span: ByteRange, into: Map<string, string>): void {
   let key = '';
   let value = '';
-  const fields = new FieldReader(bytes, span);
+  const fields = new FieldReader(body, span);
   while (fields.next()) {
     if (fields.number > 2) continue;
     assertWire(fields, LENGTH);
-    if (fields.number === 1) key = textOf(bytes, fields);
-    else value = anyValue(bytes, fields);
+    if (fields.number === 1) key = textOf(body, fields);
+    else value = anyValue(body, fields);
   }
   into.set(key, value);
 }
 
 /** A string, boolean, whole or other number as text; lists and maps identify nothing, and are ''. */
-function anyValue(bytes: Buffer, span: ByteRange): string {
+function anyValue(body: ProtobufBody, span: ByteRange): string {
   let text = '';
-  const fields = new FieldReader(bytes, span);
+  const fields = new FieldReader(body, span);
   while (fields.next())
-    if (fields.number === 1) text = textOf(bytes, fields);
+    if (fields.number === 1) text = textOf(body, fields);
     else if (fields.number === 2) text = String(fields.varint === 1);
     else if (fields.number === 3) text = String(fields.varint);
     else if (fields.number === 4) {
       assertWire(fields, FIXED64);
-      text = String(bytes.readDoubleLE(fields.from));
+      text = String(body.bytes.readDoubleLE(fields.from));
     }
   return text;
 }

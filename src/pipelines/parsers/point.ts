@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
+import { ReadingBudget } from '../../lib/reading-budget.ts';
 
 /** One value of a series that was pushed by name and labels. */
 export interface Point {
@@ -16,21 +17,20 @@ export interface Point {
   readonly incarnation: string;
 }
 
-/** Points that one request may hold. */
+/** Takes each point as it is read: what belongs to no input or output is never kept. */
+export type TakePoint = (point: Point) => void;
+
+/** Points that one request may hold, those without a value included. */
 const MAX_POINTS = 200_000;
+/** Fields of protobuf that one request may hold, those that are read twice counting twice: 30 for each point. */
+const MAX_FIELDS = 6_000_000;
 /** Labels that one series may have. */
 const MAX_LABELS = 64;
 
-/** Throws `invalid-request` when there are too many for one more. */
-export function assertMorePointsFit(points: readonly Point[]): void {
-  if (points.length >= MAX_POINTS)
-    throw new AppError(
-      'invalid-request',
-      `The body has more than ${MAX_POINTS} points; send fewer at a time`,
-    );
-}
+/** The budget of one request with points. */
+export const pointBudget = (): ReadingBudget => new ReadingBudget({ values: MAX_FIELDS, points: MAX_POINTS });
 
-/** Throws `invalid-request` for a series with too many labels. */
+/** Throws `invalid-request` for a series with too many labels; one that comes twice counts twice. */
 export function assertFewLabels(count: number): void {
   if (count > MAX_LABELS)
     throw new AppError(

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sample, sampleBytes } from '../../../test/helpers/pages.ts';
-import { readOtlpJson, readOtlpProtobuf } from './otlp.ts';
+import { otlpJsonPoints, otlpProtobufPoints, writeRequestPoints } from '../../../test/helpers/points.ts';
 import type { Point } from './point.ts';
-import { readWriteRequest, unpackSnappy } from './remote-write.ts';
+import { unpackSnappy } from './remote-write.ts';
 
 const MOST = 16 * 1024 * 1024;
 const plain = (points: readonly Point[]) =>
@@ -11,7 +11,7 @@ const plain = (points: readonly Point[]) =>
 const found = (points: readonly Point[], name: string) => plain(points).filter(one => one.name === name);
 
 it('reads what Prometheus writes', () => {
-  const points = readWriteRequest(
+  const points = writeRequestPoints(
     unpackSnappy(sampleBytes('prometheus-2.42-remote_write-v1.snappy.bin'), MOST),
   );
   expect(found(points, 'up').length).toBeGreaterThan(0);
@@ -25,7 +25,9 @@ it('reads what Prometheus writes', () => {
 });
 
 it('takes a value that is not sent for 0', () => {
-  const points = readWriteRequest(unpackSnappy(sampleBytes('fluent-bit-5.1-remote_write.snappy.bin'), MOST));
+  const points = writeRequestPoints(
+    unpackSnappy(sampleBytes('fluent-bit-5.1-remote_write.snappy.bin'), MOST),
+  );
   expect(
     found(points, 'fluentbit_output_retries_total').map(({ labels, value }) => [labels.name, value]),
   ).toEqual(
@@ -37,8 +39,8 @@ it('takes a value that is not sent for 0', () => {
 });
 
 it('reads the same of OTLP as JSON and as protobuf', () => {
-  const json = plain(readOtlpJson(JSON.parse(sample('otlp-http-json-cumulative.json'))));
-  const protobuf = plain(readOtlpProtobuf(sampleBytes('otlp-http-protobuf-cumulative.bin')));
+  const json = plain(otlpJsonPoints(JSON.parse(sample('otlp-http-json-cumulative.json'))));
+  const protobuf = plain(otlpProtobufPoints(sampleBytes('otlp-http-protobuf-cumulative.bin')));
   const comparable = (points: typeof json) => points.map(({ time: _, incarnation: __, ...rest }) => rest);
   expect(comparable(protobuf)).toEqual(comparable(json));
   expect(json).toHaveLength(3);
@@ -54,7 +56,7 @@ it('reads the same of OTLP as JSON and as protobuf', () => {
 });
 
 it('knows an increase from a total', () => {
-  const points = plain(readOtlpJson(JSON.parse(sample('otlp-http-json-delta.json'))));
+  const points = plain(otlpJsonPoints(JSON.parse(sample('otlp-http-json-delta.json'))));
   expect(points.map(({ name, temporality }) => [name, temporality])).toEqual([
     ['otelcol_receiver_accepted_log_records', 'delta'],
     ['otelcol_exporter_sent_log_records', 'delta'],
@@ -63,7 +65,7 @@ it('knows an increase from a total', () => {
 });
 
 it('reads what Fluent Bit sends by OTLP, whose points name no process', () => {
-  const points = readOtlpProtobuf(sampleBytes('fluent-bit-5.1-otlp-http.bin'));
+  const points = otlpProtobufPoints(sampleBytes('fluent-bit-5.1-otlp-http.bin'));
   const [retries] = found(points, 'fluentbit_output_retries_total').filter(
     ({ labels }) => labels.name === 'dead_http',
   );
@@ -75,7 +77,7 @@ it.each([
   ['', 'resourceMetrics', { resourceMetrics: 5 }],
   [
     'a text in place of a number',
-    'resourceMetrics.0.scopeMetrics.0.metrics.0.gauge.dataPoints.0.asDouble',
+    'resourceMetrics[0].scopeMetrics[0].metrics[0].gauge.dataPoints[0].asDouble',
     {
       resourceMetrics: [
         { scopeMetrics: [{ metrics: [{ name: 'a', gauge: { dataPoints: [{ asDouble: '1' }] } }] }] },
@@ -83,7 +85,7 @@ it.each([
     },
   ],
 ])('names the place of %s what is wrong: %s', (_, path, body) => {
-  expect(() => readOtlpJson(body)).toThrow(
+  expect(() => otlpJsonPoints(body)).toThrow(
     expect.objectContaining({ code: 'invalid-request', problems: [expect.objectContaining({ path })] }),
   );
 });
@@ -91,10 +93,10 @@ it.each([
 it.each([
   [
     'remote write',
-    readWriteRequest,
+    writeRequestPoints,
     unpackSnappy(sampleBytes('prometheus-2.42-remote_write-v1.snappy.bin'), MOST),
   ],
-  ['OTLP', readOtlpProtobuf, sampleBytes('otlp-http-protobuf-cumulative.bin')],
+  ['OTLP', otlpProtobufPoints, sampleBytes('otlp-http-protobuf-cumulative.bin')],
 ] as const)('reads or refuses any bytes of %s, whatever was done to them', (_, read, whole) => {
   const mutation = fc.record({
     at: fc.nat({ max: whole.length - 1 }),

@@ -1,4 +1,11 @@
 import { AppError } from '../../lib/errors.ts';
+import type { ReadingBudget } from '../../lib/reading-budget.ts';
+
+/** A message and what may be read of it. */
+export interface ProtobufBody {
+  readonly bytes: Buffer;
+  readonly budget: ReadingBudget;
+}
 
 /** A stretch of bytes. */
 export interface ByteRange {
@@ -26,7 +33,8 @@ const FIXED_BYTES = { [FIXED64]: 8, [FIXED32]: 4 } as const;
 
 /**
  * Reads a message field by field: `while (fields.next())`, after which it is the field that was read. Throws `invalid-request`
- * where the bytes are none. A million points have several messages each, so it makes nothing but itself.
+ * where the bytes are none, and when the budget is spent. A million points have several messages each, so it makes nothing
+ * but itself.
  */
 export class FieldReader implements Field {
   number = 0;
@@ -35,10 +43,12 @@ export class FieldReader implements Field {
   from = 0;
   to: number;
   readonly #bytes: Buffer;
+  readonly #budget: ReadingBudget;
   readonly #end: number;
 
-  constructor(bytes: Buffer, { from, to }: ByteRange) {
+  constructor({ bytes, budget }: ProtobufBody, { from, to }: ByteRange) {
     this.#bytes = bytes;
+    this.#budget = budget;
     this.#end = to;
     this.to = from;
   }
@@ -46,6 +56,7 @@ export class FieldReader implements Field {
   /** False at the end of the message. */
   next(): boolean {
     if (this.to >= this.#end) return false;
+    this.#budget.takeValue();
     this.from = this.to;
     const key = this.#varint();
     this.number = Math.floor(key / 8);
@@ -87,7 +98,8 @@ export class FieldReader implements Field {
   }
 }
 
-export const textOf = (bytes: Buffer, { from, to }: ByteRange): string => bytes.toString('utf8', from, to);
+export const textOf = ({ bytes }: ProtobufBody, { from, to }: ByteRange): string =>
+  bytes.toString('utf8', from, to);
 
 /** Throws `invalid-request` when the field does not come as the schema has it. */
 export function assertWire({ number, wire, from }: Field, expected: number): void {

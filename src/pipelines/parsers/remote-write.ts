@@ -1,40 +1,52 @@
 import { AppError } from '../../lib/errors.ts';
-import { assertFewLabels, assertMorePointsFit, type Point } from './point.ts';
-import { assertWire, type ByteRange, FIXED64, FieldReader, LENGTH, textOf, VARINT } from './protobuf.ts';
+import type { ReadingBudget } from '../../lib/reading-budget.ts';
+import type { Slices } from '../../lib/slices.ts';
+import { assertFewLabels, pointBudget, type TakePoint } from './point.ts';
+import {
+  assertWire,
+  type ByteRange,
+  FIXED64,
+  FieldReader,
+  LENGTH,
+  type ProtobufBody,
+  textOf,
+  VARINT,
+} from './protobuf.ts';
 
 /**
- * The points of a WriteRequest of Prometheus remote write 1.0 (prometheus.io/docs/specs/prw/remote_write_spec), unpacked.
- * Staleness markers are NaN, and skipped. Throws `invalid-request` for anything else.
+ * Reads the points of a WriteRequest of Prometheus remote write 1.0 (prometheus.io/docs/specs/prw/remote_write_spec),
+ * unpacked. Staleness markers are NaN, and skipped. Throws `invalid-request` for anything else.
  */
-export function readWriteRequest(bytes: Buffer): Point[] {
-  const points: Point[] = [];
-  const fields = new FieldReader(bytes, { from: 0, to: bytes.length });
-  while (fields.next())
+export function* readWriteRequest(
+  bytes: Buffer,
+  take: TakePoint,
+  budget: ReadingBudget = pointBudget(),
+): Slices {
+  const body = { bytes, budget };
+  const fields = new FieldReader(body, { from: 0, to: bytes.length });
+  while (fields.next()) {
     if (fields.number === 1) {
       assertWire(fields, LENGTH);
-      readSeries(bytes, fields, points);
+      yield* readSeries(body, fields, take);
     }
-  return points;
+    if (budget.isPauseDue()) yield;
+  }
 }
 
-function readSeries(bytes: Buffer, span: ByteRange, points: Point[]): void {
-  const labels = new Map<string, string>();
-  const samples: { readonly value: number; readonly time: number }[] = [];
-  const fields = new FieldReader(bytes, span);
-  while (fields.next()) {
-    if (fields.number > 2) continue;
-    assertWire(fields, LENGTH);
-    if (fields.number === 1) {
-      addLabel(bytes, fields, labels);
-      assertFewLabels(labels.size);
-    } else samples.push(sampleOf(bytes, fields));
-  }
+/** Labels may stand behind samples, so samples are read in a second go over the message. */
+function* readSeries(body: ProtobufBody, span: ByteRange, take: TakePoint): Slices {
+  const labels = labelsOf(body, span);
   const name = labels.get('__name__') ?? '';
   labels.delete('__name__');
-  for (const { value, time } of samples) {
+  const fields = new FieldReader(body, span);
+  while (fields.next()) {
+    if (fields.number !== 2) continue;
+    assertWire(fields, LENGTH);
+    body.budget.takePoint();
+    if (body.budget.isPauseDue()) yield;
+    const { value, time } = sampleOf(body, fields);
     if (Number.isNaN(value)) continue;
-    assertMorePointsFit(points);
-    points.push({
+    take({
       name,
       labels,
       instance: undefined,
@@ -46,28 +58,41 @@ function readSeries(bytes: Buffer, span: ByteRange, points: Point[]): void {
   }
 }
 
-function addLabel(bytes: Buffer, span: ByteRange, labels: Map<string, string>): void {
+function labelsOf(body: ProtobufBody, span: ByteRange): Map<string, string> {
+  const labels = new Map<string, string>();
+  let count = 0;
+  const fields = new FieldReader(body, span);
+  while (fields.next()) {
+    if (fields.number !== 1) continue;
+    assertWire(fields, LENGTH);
+    assertFewLabels(++count);
+    addLabel(body, fields, labels);
+  }
+  return labels;
+}
+
+function addLabel(body: ProtobufBody, span: ByteRange, labels: Map<string, string>): void {
   let name = '';
   let value = '';
-  const fields = new FieldReader(bytes, span);
+  const fields = new FieldReader(body, span);
   while (fields.next()) {
     if (fields.number > 2) continue;
     assertWire(fields, LENGTH);
-    if (fields.number === 1) name = textOf(bytes, fields);
-    else value = textOf(bytes, fields);
+    if (fields.number === 1) name = textOf(body, fields);
+    else value = textOf(body, fields);
   }
   labels.set(name, value);
 }
 
 /** Protocol buffers leave out a field that is 0. */
-function sampleOf(bytes: Buffer, span: ByteRange): { readonly value: number; readonly time: number } {
+function sampleOf(body: ProtobufBody, span: ByteRange): { readonly value: number; readonly time: number } {
   let value = 0;
   let time = 0;
-  const fields = new FieldReader(bytes, span);
+  const fields = new FieldReader(body, span);
   while (fields.next())
     if (fields.number === 1) {
       assertWire(fields, FIXED64);
-      value = bytes.readDoubleLE(fields.from);
+      value = body.bytes.readDoubleLE(fields.from);
     } else if (fields.number === 2) {
       assertWire(fields, VARINT);
       time = fields.varint;
@@ -76,6 +101,8 @@ function sampleOf(bytes: Buffer, span: ByteRange): { readonly value: number; rea
 }
 
 const LONGEST_LENGTH_BYTES = 5;
+/** Bytes that one packed byte can stand for: the longest copy has 64 of 3. */
+const LONGEST_EXPANSION = 22;
 
 /**
  * Unpacks Snappy's block format (github.com/google/snappy, format_description.txt). Throws `body-too-large` for what
@@ -91,6 +118,8 @@ export function unpackSnappy(packed: Buffer, most: number): Buffer {
   }
   if (length > most)
     throw new AppError('body-too-large', `The body is ${length} bytes unpacked, over the limit of ${most}`);
+  // What no block so short can unpack to must not cost its memory.
+  if (length > packed.length * LONGEST_EXPANSION) throw notSnappy();
   const out = Buffer.alloc(length);
   let end = 0;
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../lib/errors.ts';
-import { parseSamples } from './samples.ts';
+import { atOnce } from '../../lib/slices.ts';
+import { type PushedSamples, readSamples } from './samples.ts';
+
+const parseSamples = (raw: unknown): PushedSamples => atOnce(readSamples(raw));
 
 const good = { kind: 'input', id: 'a', metric: 'in_events', value: 1 };
 
@@ -15,7 +18,7 @@ function problemsOf(raw: unknown): readonly string[] {
   }
 }
 
-describe('parseSamples', () => {
+describe('readSamples', () => {
   it('takes samples as cumulative unless the body says delta', () => {
     expect(parseSamples({ samples: [good] }).temporality).toBe('cumulative');
     expect(parseSamples({ samples: [good], temporality: 'delta' }).temporality).toBe('delta');
@@ -41,7 +44,14 @@ describe('parseSamples', () => {
     expect(problemsOf(raw)).toEqual([path]);
   });
 
-  it('names twenty places at most', () => {
-    expect(problemsOf({ samples: new Array(50).fill({ ...good, value: 'x' }) })).toHaveLength(20);
+  it('names twenty places at most, and says how many more there are', () => {
+    const samples = new Array(50).fill({ ...good, value: 'x' });
+    const problems = [...samples.keys()].slice(0, 20).map(at => `samples[${at}].value`);
+    expect(problemsOf({ samples })).toEqual([...problems, '']);
+    expect(() => parseSamples({ samples })).toThrow(
+      expect.objectContaining({
+        problems: expect.arrayContaining([{ path: '', message: 'and 30 more' }]),
+      }),
+    );
   });
 });

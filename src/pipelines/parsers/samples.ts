@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { AppError } from '../../lib/errors.ts';
+import { ProblemList } from '../../lib/problem-list.ts';
+import type { Slices } from '../../lib/slices.ts';
 import { isCounter, METRICS } from '../metric.ts';
 
 const MOST_SAMPLES = 100_000;
-const MOST_PROBLEMS = 20;
 
 const time = z.int().min(0);
 const name = z.string().min(1).max(512);
@@ -36,20 +36,25 @@ export const samplesSchema = z.strictObject({
 
 export type PushedSamples = z.output<typeof samplesSchema>;
 
-/** Throws `invalid-request` naming each bad place: one bad sample spoils the whole body. */
-export function parseSamples(raw: unknown): PushedSamples {
-  const parsed = samplesSchema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues
-    .slice(0, MOST_PROBLEMS)
-    .map(issue => ({ path: dotted(issue.path), message: issue.message }));
-  throw new AppError('invalid-request', 'The samples are not valid; none was taken', { problems });
-}
+/** The same body, its samples to be read one by one. */
+const envelope = samplesSchema.extend({ samples: z.array(z.unknown()).max(MOST_SAMPLES) });
 
-function dotted(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (text, key) =>
-      typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`,
-    '',
-  );
+/** Samples that are validated between two pauses. */
+const SAMPLES_A_SLICE = 2000;
+
+/** Throws `invalid-request` naming the first 20 bad places: one bad sample spoils the whole body. */
+export function* readSamples(raw: unknown): Slices<PushedSamples> {
+  const message = 'The samples are not valid; none was taken';
+  const problems = new ProblemList();
+  const whole = problems.read(envelope, raw);
+  if (whole === undefined) throw problems.refusal(message);
+  const { samples: items, ...rest } = whole.data;
+  const samples: PushedSamples['samples'] = [];
+  for (const [at, item] of items.entries()) {
+    const read = problems.read(sample, item, ['samples', at]);
+    if (read !== undefined) samples.push(read.data);
+    if (at % SAMPLES_A_SLICE === SAMPLES_A_SLICE - 1) yield;
+  }
+  if (problems.count > 0) throw problems.refusal(message);
+  return { ...rest, samples };
 }

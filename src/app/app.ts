@@ -10,14 +10,11 @@ import type { Sources } from '../config/read/configuration.ts';
 import type { Settings } from '../config/settings.ts';
 import { writeFirstFiles } from '../config/write/first-start.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createDial } from '../lib/dial.ts';
-import { createHttpClient } from '../lib/http/client.ts';
 import { createHttpForward } from '../lib/http/forward.ts';
 import { proxiesFrom } from '../lib/http/proxy.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createLru } from '../lib/lru.ts';
 import { createMetrics, type ProcessMetrics } from '../lib/metrics.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
@@ -31,12 +28,10 @@ import { seenCertificates, serverCertificate } from './expiries.ts';
 import { continueIds } from './leader/takeover.ts';
 import { announceNode, closeServer, listen, nodeUrlOf } from './listen.ts';
 import { createBatchMeter, meteredStorage } from './meters.ts';
+import { type InstallationOutgoing, installationOutgoing } from './outgoing.ts';
 import { createTeardown, type Teardown } from './teardown.ts';
 import { startTls, type Tls } from './tls.ts';
 import { openFileConfiguration, type SharedServices } from './workspace-configuration.ts';
-
-/** Receivers whose certificates are remembered. */
-const MOST_CERTIFICATES = 10_000;
 
 export interface AppOptions {
   readonly configFolder: string;
@@ -102,15 +97,18 @@ async function startParts(options: PartsOptions): Promise<App> {
     configuration: configuration.get,
     configurationStatus: configuration.status,
   });
-  const { http, dial, certificateEnd } = openOutgoing(options, settingsAtStart);
+  const outgoing = openOutgoing(options, settingsAtStart);
   teardown.add('audit', audit.stop);
   const { folder } = sources;
   const tls = startTls({ ...options, folder, settings: () => settings().api.tls });
   if (tls !== undefined) teardown.add('certificate', tls.stop);
   const node = ids.next();
   const parts: DeploymentOptions = {
-    ...{ shared, tls, node, http, dial, audit, metrics, settings, teardown },
-    expiries: now => [...serverCertificate(tls), ...seenCertificates(now, certificateEnd)],
+    ...{ shared, tls, node, outgoing, audit, metrics, settings, teardown },
+    expiriesBy: certificateEnd => now => [
+      ...serverCertificate(tls),
+      ...seenCertificates(now, certificateEnd),
+    ],
     firstPassword: firstPassword(options),
   };
   const { hosted } = settings();
@@ -143,20 +141,17 @@ async function openShared(
   return { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
 }
 
-/** Opens the way to targets and pipelines. `certificateEnd` is in epoch ms, by the origin that showed a certificate. */
-function openOutgoing({ environment, clock, logger, teardown }: PartsOptions, { delivery }: Settings) {
-  const certificates = createLru<string, number>(MOST_CERTIFICATES);
+/** Opens the ways out of the installation. */
+function openOutgoing(
+  { environment, clock, logger, teardown }: PartsOptions,
+  { delivery }: Settings,
+): InstallationOutgoing {
   const proxies = proxiesFrom(environment);
   if (Object.keys(proxies.configured).length > 0)
     logger.info({ proxies: proxies.configured }, 'targets are sent to through a proxy');
-  const http = createHttpClient({
-    ...delivery,
-    clock,
-    proxies,
-    onCertificate: (origin, notAfter) => void certificates.set(origin, notAfter),
-  });
-  teardown.add('http', () => http.close());
-  return { http, dial: createDial(delivery), certificateEnd: (origin: string) => certificates.get(origin) };
+  const outgoing = installationOutgoing({ delivery, proxies, clock });
+  teardown.add('outgoing connections', outgoing.close);
+  return outgoing;
 }
 
 interface ServedParts {

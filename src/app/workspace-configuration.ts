@@ -38,14 +38,23 @@ export interface SharedServices {
 /** The configuration of a workspace with its secrets, versions, ingest tokens and audit. */
 export interface WorkspaceConfiguration {
   readonly workspace: string;
-  /** Paths in its settings are relative to it; undefined where they may name no file. */
-  readonly folder: string | undefined;
   readonly audit: Audit;
   readonly secrets: SecretStore;
   readonly ingestTokens: IngestTokens;
   readonly versions: LeaderVersions;
   /** Not loaded yet. */
   readonly configuration: ConfigurationHolder;
+}
+
+/** Files of the operator. */
+export interface FileConfiguration extends WorkspaceConfiguration {
+  /** Paths in its settings are relative to it. */
+  readonly folder: string;
+}
+
+/** A document in the store, which may name no file. */
+export interface DocumentConfiguration extends WorkspaceConfiguration {
+  readonly folder: undefined;
 }
 
 /** Opens the configuration in a folder. Throws `internal` when the key ring lacks the key of a secret. */
@@ -60,7 +69,7 @@ export async function openFileConfiguration(
     readonly sources: Omit<Sources, 'secretOf'>;
     readonly assertMayBecome: NonNullable<HolderOptions['assertMayBecome']>;
   },
-): Promise<WorkspaceConfiguration> {
+): Promise<FileConfiguration> {
   const { clock, logger } = shared;
   const parts = await openConfigurationParts(shared, workspace);
   const { audit, secrets, versions } = parts;
@@ -76,7 +85,7 @@ export async function openFileConfiguration(
 export async function openDocumentConfiguration(
   shared: SharedServices,
   { workspace, tenant }: { readonly workspace: string; readonly tenant: WorkspaceRestrictions },
-): Promise<WorkspaceConfiguration> {
+): Promise<DocumentConfiguration> {
   const { storage, clock, logger } = shared;
   const parts = await openConfigurationParts(shared, workspace);
   const { secrets, versions } = parts;
@@ -99,7 +108,7 @@ export async function openDocumentConfiguration(
 async function openConfigurationParts(
   { storage, keyRing, pepper, clock, ids, logger }: SharedServices,
   workspace: string,
-): Promise<Omit<WorkspaceConfiguration, 'configuration' | 'folder'>> {
+): Promise<Omit<WorkspaceConfiguration, 'configuration'>> {
   return {
     workspace,
     audit: createAudit({ storage, workspace, clock, ids, logger }),

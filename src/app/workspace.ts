@@ -4,9 +4,7 @@ import type { Authenticate } from '../auth/sessions/authenticate.ts';
 import { WHOLE_EVENT_FIELDS } from '../conditions/index.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { createTestSend } from '../delivery/test-send.ts';
-import type { Dial } from '../lib/dial.ts';
 import { reasonOf } from '../lib/errors.ts';
-import type { HttpClient } from '../lib/http/client.ts';
 import type { Components } from '../pipelines/components/component.ts';
 import type { WorkspaceContext } from '../resources/context.ts';
 import type { ExpirySource } from './expiries.ts';
@@ -19,16 +17,18 @@ import {
   type LeaderTerm,
 } from './leader/lease.ts';
 import type { Meters } from './meters.ts';
+import type { InstallationOutgoing, WorkspaceOutgoing } from './outgoing.ts';
 import { createTeardown, type Teardown } from './teardown.ts';
-import type { SharedServices, WorkspaceConfiguration } from './workspace-configuration.ts';
+import type { DocumentConfiguration, FileConfiguration, SharedServices } from './workspace-configuration.ts';
 
-export interface WorkspaceOptions {
-  /** Its configuration is active. */
-  readonly workspaceConfiguration: WorkspaceConfiguration;
+/** Its configuration is active. One that is a document of the store has no way out but its own. */
+type Confined =
+  | { readonly workspaceConfiguration: FileConfiguration; readonly outgoing: InstallationOutgoing }
+  | { readonly workspaceConfiguration: DocumentConfiguration; readonly outgoing: WorkspaceOutgoing };
+
+export type WorkspaceOptions = Confined & {
   /** Id of this process. */
   readonly node: string;
-  readonly http: HttpClient;
-  readonly dial: Dial;
   readonly meters: Meters;
   /** Expiries that concern the workspace. */
   readonly expiries: ExpirySource;
@@ -37,7 +37,7 @@ export interface WorkspaceOptions {
   readonly quotas?: RunningQuotas;
   /** The same in every workspace of the installation. */
   readonly common: Pick<WorkspaceContext, 'users' | 'keys'>;
-}
+};
 
 /** Its engine runs here or in another process, and the API can serve it. */
 export interface RunningWorkspace {
@@ -138,14 +138,14 @@ class ElectingWorkspace implements RunningWorkspace {
   }
 
   async #lead(term: LeaderTerm): Promise<LeaderTask> {
-    const { shared, workspaceConfiguration, http, dial, meters, quotas, expiries } = this.#options;
+    const { shared, workspaceConfiguration, outgoing, meters, quotas, expiries } = this.#options;
     const { workspace, folder, secrets, ingestTokens, versions, configuration } = workspaceConfiguration;
     await Promise.all([secrets.refresh(), ingestTokens.reload()]);
     const active = (): Configuration => configuration.get();
     const leader = await startLeader(
       {
         ...shared,
-        ...{ workspace, http, dial, meters, quotas, configFolder: folder, configuration: active },
+        ...{ workspace, outgoing, meters, quotas, configFolder: folder, configuration: active },
         secretOf: name => secrets.get(name),
         expiries: () => expiries(active()),
       },
@@ -198,11 +198,12 @@ class ElectingWorkspace implements RunningWorkspace {
   }
 
   #testSend(): WorkspaceContext['testSend'] {
-    const { shared, workspaceConfiguration, http, dial } = this.#options;
+    const { shared, workspaceConfiguration, outgoing } = this.#options;
+    const { http, dial, sender } = outgoing;
     const { secrets, configuration } = workspaceConfiguration;
     const { dataFolder, clock, ids, logger } = shared;
     return createTestSend({
-      ...{ http, dial, clock, ids },
+      ...{ http, dial, sender, clock, ids },
       secretOf: name => secrets.get(name),
       logger: logger.child({ component: 'test-send' }),
       logFolder: join(dataFolder, 'log'),

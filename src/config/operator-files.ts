@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import { AppError, reasonOf } from '../lib/errors.ts';
-import type { ClientTls } from '../lib/http/agents.ts';
+import type { ClientTls } from '../lib/http/tunnel.ts';
 import { parseJson } from '../lib/json.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { DataFile, OperatorFiles, ScrapeTlsSettings } from '../pipelines/settings.ts';

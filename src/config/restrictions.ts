@@ -3,6 +3,15 @@ import type { ConfiguredTarget } from '../targets/target.ts';
 import { isMap } from './plain.ts';
 import type { Path } from './yaml/places.ts';
 
+/**
+ * Where a workspace may send to and read from, whatever the installation itself may: public addresses, and the ones that
+ * the operator has opened one by one for all workspaces.
+ */
+export const workspacePolicy = ({ allowedAddresses }: AddressPolicy): AddressPolicy => ({
+  privateAddresses: 'refuse',
+  allowedAddresses,
+});
+
 /** How much of each the configuration of a workspace may have. */
 export interface WorkspaceQuotas {
   readonly pipelines: number;

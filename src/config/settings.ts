@@ -4,7 +4,7 @@ import { MAX_TOKEN_TTL_SECONDS } from '../auth/tokens/keys.ts';
 import { parseRange } from '../lib/addresses.ts';
 import type { Problem } from '../lib/errors.ts';
 import { rate } from '../lib/rate.ts';
-import { duration, httpUrl, identifier, secretText, secretUrl, storeUrl } from '../lib/schemas.ts';
+import { duration, httpUrl, identifier, proxyUrl, secretText, secretUrl, storeUrl } from '../lib/schemas.ts';
 import { MOST_COMPONENTS, pipelineSchema } from '../pipelines/settings.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
 import type { ValueOrigin } from './schema-problems.ts';
@@ -126,6 +126,11 @@ export const hostedSchema = z.strictObject({
     .max(100)
     .describe(
       'What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart.',
+    ),
+  egressProxy: proxyUrl
+    .optional()
+    .describe(
+      'The forward proxy, http or https, that everything workspaces send or read goes through. It gets `CONNECT` with addresses that were looked up and judged here, never with names. Best written as `${env:NAME}`. Without it workspaces connect directly; HTTPS_PROXY is not theirs. Needs a restart.',
     ),
   quotas: z
     .strictObject({
@@ -440,6 +445,7 @@ const AT_START = [
   ['hosted', 'cloudDomain'],
   ['hosted', 'authUrl'],
   ['hosted', 'audience'],
+  ['hosted', 'egressProxy'],
   ['hosted', 'quotas'],
   ['hosted', 'tokenRateLimit'],
 ];

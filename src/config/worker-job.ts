@@ -1,12 +1,13 @@
 import { basename } from 'node:path';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
 import { createAddressGuard } from '../lib/http/guard.ts';
+import type { Target } from '../targets/target.ts';
 import type { ConfigEdit } from './change.ts';
 import { forbiddenAddresses, forbiddenSettings } from './check/addresses.ts';
-import type { FileTexts } from './configuration.ts';
+import { type FileName, type FileTexts, NOTIFICATIONS_FILE, SETTINGS_FILE } from './configuration.ts';
 import { withoutByteOrderMark } from './file-text.ts';
 import { isMap } from './plain.ts';
-import { type ConfigProblem, formatPath } from './problems.ts';
+import { type ConfigProblem, formatPath, type ItemFinding } from './problems.ts';
 import {
   type ConfigurationValues,
   type ReadConfiguration,
@@ -62,7 +63,7 @@ export function performJob({ sources, secrets, change, onlyFindings }: WorkerJob
   try {
     const changed = changedTexts(change);
     const read = readConfiguration({ ...lookup, texts: { ...change.now, ...changed } });
-    refuseUnsound(read, change.edits, changed);
+    refuseUnsound(read, change, changed);
     return { kind: 'read', result: checkedJob(read, changed) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -94,9 +95,10 @@ function checkedJob(read: ReadConfiguration, changed: FileTexts): CheckedJob | R
 }
 
 /** Throws `invalid-request` for a change that comes to errors: those within an item by their paths in it. */
-function refuseUnsound(read: ReadConfiguration, edits: readonly ConfigEdit[], changed: FileTexts): void {
+function refuseUnsound(read: ReadConfiguration, change: ChangeInput, changed: FileTexts): void {
+  const { edits } = change;
   const problems = read.ok
-    ? addressProblems(read, edits)
+    ? addressProblems(read, change)
     : read.problems.map(problem => asSent(problem, edits, changed));
   if (read.ok && problems.length === 0) return;
   const [first] = problems;
@@ -109,17 +111,31 @@ function refuseUnsound(read: ReadConfiguration, edits: readonly ConfigEdit[], ch
 /** Only a warning in a file, it is an error in a change, as the answer reaches its author at once. */
 function addressProblems(
   { data, values }: Extract<ReadConfiguration, { readonly ok: true }>,
-  edits: readonly ConfigEdit[],
+  { edits, texts }: ChangeInput,
 ): Problem[] {
   const { settings, targets } = values;
   const guard = createAddressGuard(settings.delivery);
-  const found = edits.flatMap(({ section, id, value }) => {
-    if (section === 'settings') return forbiddenSettings(settings, guard);
-    const target = targets.find(one => one.settings.id === id);
-    if (section !== 'targets' || value === undefined || target === undefined) return [];
-    return forbiddenAddresses(target.settings, data.raw.targets.get(id) ?? {}, guard);
-  });
-  return found.map(({ path, message }) => ({ path: formatPath(path), message }));
+  const inSettings = (): ItemFinding[] => forbiddenSettings(settings, guard);
+  const inTarget = (target: Target): ItemFinding[] =>
+    forbiddenAddresses(target.settings, data.raw.targets.get(target.settings.id) ?? {}, guard);
+  const inItem = ({ section, id, value }: ConfigEdit): ItemFinding[] => {
+    if (section === 'settings') return inSettings();
+    if (section !== 'targets' || value === undefined) return [];
+    return targets.filter(({ settings: { id: own } }) => own === id).flatMap(inTarget);
+  };
+  const inFile = (name: FileName, base: string, found: ItemFinding): Problem => {
+    const path = [base, formatPath(found.path)].filter(part => part !== '').join('.');
+    return { path, message: `${name}: ${found.message}` };
+  };
+  return [
+    ...edits.flatMap(inItem).map(({ path, message }) => ({ path: formatPath(path), message })),
+    ...(texts[SETTINGS_FILE] === undefined ? [] : inSettings()).map(found =>
+      inFile(SETTINGS_FILE, '', found),
+    ),
+    ...(texts[NOTIFICATIONS_FILE] === undefined ? [] : targets).flatMap(target =>
+      inTarget(target).map(found => inFile(NOTIFICATIONS_FILE, `targets.${target.settings.id}`, found)),
+    ),
+  ];
 }
 
 /** A problem of an item that was sent, by its path in the item; another by its file and its path there. */

@@ -11,7 +11,7 @@ import { maskSecrets } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { FailedRequest } from '../targets/http-target.ts';
 import type { Outcome } from '../targets/outcome.ts';
-import { hiddenTextsOf, type Target } from '../targets/target.ts';
+import { hiddenTextsOf, type Sender, type Target } from '../targets/target.ts';
 
 /** A target that has not answered by then has failed. Targets' own limits are shorter. */
 const ATTEMPT_TIMEOUT_MS = 60_000;
@@ -21,6 +21,8 @@ export interface DeliveryContext {
   readonly storage: Storage;
   readonly http: HttpClient;
   readonly dial: Dial;
+  /** By default nothing of the process is used. */
+  readonly sender?: Sender | undefined;
   readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -75,7 +77,16 @@ const DEFAULT_PAUSE_MS = 60_000;
 
 export type SendDependencies = Pick<
   DeliveryContext,
-  'http' | 'dial' | 'secretOf' | 'clock' | 'logger' | 'logFolder' | 'knownFields' | 'signal' | 'maySend'
+  | 'http'
+  | 'dial'
+  | 'sender'
+  | 'secretOf'
+  | 'clock'
+  | 'logger'
+  | 'logFolder'
+  | 'knownFields'
+  | 'signal'
+  | 'maySend'
 >;
 
 /** Sends once. `stopped` when the process ends meanwhile: nothing is recorded, and it is sent again later. */
@@ -138,7 +149,7 @@ async function callTarget(
   target: Target,
   options: SendDependencies,
 ): Promise<Outcome> {
-  const { http, dial, secretOf, clock, signal, logFolder, knownFields } = options;
+  const { http, dial, sender, secretOf, clock, signal, logFolder, knownFields } = options;
   const masked = (text: string): string => maskSecrets(text, hiddenTextsOf(target));
   const warn = (reason: string): void =>
     options.logger.warn(
@@ -162,6 +173,7 @@ async function callTarget(
       ...(rest !== undefined && { rest }),
       http,
       dial,
+      ...(sender && { sender }),
       secretOf,
       clock,
       signal,

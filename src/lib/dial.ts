@@ -1,5 +1,6 @@
-import { connect as connectPlainly, isIP, type Socket } from 'node:net';
+import { connect as connectPlainly, isIP, type LookupFunction, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectEncrypted } from 'node:tls';
+import type { Egress } from './http/egress.ts';
 import { ForbiddenAddress, failureOf } from './http/failure.ts';
 import {
   type AddressPolicy,
@@ -9,6 +10,7 @@ import {
   type Resolve,
   resolveBySystem,
 } from './http/guard.ts';
+import { onAbort } from './on-abort.ts';
 
 interface DialRequest {
   /** A name or an address, without brackets. */
@@ -29,27 +31,44 @@ interface DialRequest {
  */
 export type Dial = (request: DialRequest) => Promise<Socket>;
 
+interface Options extends AddressPolicy {
+  readonly resolve?: Resolve;
+  /** Every connection goes through it. By default each goes directly. */
+  readonly egress?: Egress | undefined;
+}
+
 /** Throws `invalid-request` for an item of `allowedAddresses` that is no address and no range. */
-export function createDial(policy: AddressPolicy & { readonly resolve?: Resolve }): Dial {
-  const guard = createAddressGuard(policy);
-  const lookup = guardedLookup(guard, policy.resolve ?? resolveBySystem);
-  return ({ host, port, signal, tls }) =>
-    new Promise((resolve, reject) => {
+export function createDial(options: Options): Dial {
+  const { resolve: lookUp = resolveBySystem, egress } = options;
+  const guard = createAddressGuard(options);
+  return async request => {
+    const { host, port } = request;
+    const refusal = literalRefusal(guard, host, port);
+    if (refusal !== undefined) throw failureOf(new ForbiddenAddress(refusal), `${host}:${port}`);
+    if (egress === undefined) return connected(request, guardedLookup(guard, lookUp, port));
+    const through = await unlessAborted(egress.connect({ host, port, guard, resolve: lookUp }), request);
+    return connected(request, undefined, through);
+  };
+
+  /** `through` is a connection to the receiver already. */
+  function connected(
+    { host, port, signal, tls }: DialRequest,
+    lookup: LookupFunction | undefined,
+    through?: Socket,
+  ): Promise<Socket> {
+    if (through !== undefined && tls === undefined) return Promise.resolve(through);
+    return new Promise((resolve, reject) => {
       const origin = `${host}:${port}`;
-      const refusal = literalRefusal(guard, host);
-      if (refusal !== undefined) return reject(failureOf(new ForbiddenAddress(refusal), origin));
-      const socket =
-        tls === undefined
-          ? connectPlainly({ host, port, lookup })
-          : connectEncrypted({ ...tls, host, port, lookup, servername: isIP(host) === 0 ? host : '' });
-      const giveUp = (): void =>
-        void socket.destroy(Object.assign(new Error('given up'), { code: 'UND_ERR_ABORTED' }));
+      const servername = isIP(host) === 0 ? host : '';
+      const to = { host, port, ...(lookup && { lookup }), ...(through && { socket: through }) };
+      const socket = tls === undefined ? connectPlainly(to) : connectEncrypted({ ...tls, ...to, servername });
+      const giveUp = (): void => void socket.destroy(abandoned());
       const fail = (error: Error): void => end(() => reject(failureOf(error, origin)));
       function end(then: () => void): void {
         signal.removeEventListener('abort', giveUp);
         socket.removeListener('error', fail);
         // Later errors are reported to the reader of the socket, and must not end the process before that.
-        socket.on('error', () => {});
+        socket.on('error', ignore);
         then();
       }
       socket.on('error', fail);
@@ -57,4 +76,34 @@ export function createDial(policy: AddressPolicy & { readonly resolve?: Resolve 
       if (signal.aborted) giveUp();
       else signal.addEventListener('abort', giveUp, { once: true });
     });
+  }
+}
+
+const ignore = (): void => {};
+
+const abandoned = (): Error => Object.assign(new Error('given up'), { code: 'UND_ERR_ABORTED' });
+
+/** A connection that comes too late is closed. */
+function unlessAborted(opening: Promise<Socket>, { host, port, signal }: DialRequest): Promise<Socket> {
+  const origin = `${host}:${port}`;
+  return new Promise((resolve, reject) => {
+    let isOver = signal.aborted;
+    if (isOver) reject(failureOf(abandoned(), origin));
+    const leave = onAbort(signal, () => {
+      isOver = true;
+      reject(failureOf(abandoned(), origin));
+    });
+    opening.then(
+      socket => {
+        leave();
+        socket.on('error', ignore);
+        if (isOver) socket.destroy();
+        else resolve(socket);
+      },
+      error => {
+        leave();
+        reject(failureOf(error, origin));
+      },
+    );
+  });
 }

@@ -105,6 +105,23 @@ export const storeUrl = z
   })
   .meta({ secretWhen: '^[^@]*:[^/@][^@]*@|^\\*{8}$' });
 
+const PROXY_PROTOCOLS = ['http:', 'https:'];
+
+/** The address of a forward proxy, which may hold a name and a password. */
+export const proxyUrl = z
+  .string()
+  .refine(text => {
+    const url = /[\s\p{Cc}]/u.test(text) ? null : parseUrl(text);
+    return (
+      url !== null &&
+      PROXY_PROTOCOLS.includes(url.protocol) &&
+      url.pathname === '/' &&
+      `${url.search}${url.hash}` === ''
+    );
+  }, 'must be the address of a proxy such as http://proxy.example:3128 or http://name:password@proxy.example:3128')
+  .transform(text => new Secret(text))
+  .meta({ secret: true });
+
 function parseUrl(text: string): URL | null {
   try {
     return new URL(text);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Cancel } from '../lib/clock.ts';
-import type { ClientTls } from '../lib/http/agents.ts';
+import type { ClientTls } from '../lib/http/tunnel.ts';
 import { duration, httpUrl, identifier, secretText } from '../lib/schemas.ts';
 import { customRuleSchema } from './engines/custom.ts';
 import { JSON_ENGINES, TEXT_ENGINES } from './engines/index.ts';

@@ -18,6 +18,14 @@ import {
 import type { FailedRequest } from './http-target.ts';
 import type { Outcome } from './outcome.ts';
 
+/** In whose name targets send. */
+export interface Sender {
+  /** The name that it greets with, of a machine or a domain. */
+  readonly hostname: string;
+  /** True when targets may use what identifies the process or its machine: keys, profiles, roles, variables. */
+  readonly isProcess: boolean;
+}
+
 /** The tools of a target while it sends. */
 export interface SendContext {
   /** Id of the delivery or of its batch: the same on all attempts, so that receivers drop repeats. */
@@ -27,6 +35,8 @@ export interface SendContext {
   readonly http: HttpClient;
   /** Connects targets that do not speak HTTP. */
   readonly dial: Dial;
+  /** By default nobody: then nothing of the process is used. */
+  readonly sender?: Sender | undefined;
   /** Reads a stored secret by its name, for settings that name one. */
   readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;

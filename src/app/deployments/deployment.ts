@@ -4,12 +4,18 @@ import type { GeneratedPassword } from '../../auth/users/first-admin.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { ProcessMetrics } from '../../lib/metrics.ts';
 import type { Secret } from '../../lib/secret.ts';
+import type { ExpirySource } from '../expiries.ts';
+import type { InstallationOutgoing } from '../outgoing.ts';
 import type { Teardown } from '../teardown.ts';
 import type { Tls } from '../tls.ts';
 import type { WorkspaceOptions } from '../workspace.ts';
 import type { SharedServices } from '../workspace-configuration.ts';
 
-export interface DeploymentOptions extends Pick<WorkspaceOptions, 'http' | 'dial' | 'node' | 'expiries'> {
+export interface DeploymentOptions extends Pick<WorkspaceOptions, 'node'> {
+  /** Of the installation: no workspace of a hosted one may have it. */
+  readonly outgoing: InstallationOutgoing;
+  /** Expiries that concern a workspace, with those of the certificates that its receivers have shown. */
+  readonly expiriesBy: (certificateEnd: InstallationOutgoing['certificateEnd']) => ExpirySource;
   readonly shared: SharedServices;
   /** The certificate of this process; undefined while it speaks http. */
   readonly tls: Pick<Tls, 'create'> | undefined;

@@ -13,12 +13,14 @@ import {
 } from '../../auth/organizations/workspace-access.ts';
 import { createLoginServiceSignOn } from '../../auth/sso/login-service-sign-on.ts';
 import { labelOf, organizationKey, parseLabel, parseTenantHost } from '../../auth/tenant-name.ts';
+import { workspacePolicy } from '../../config/restrictions.ts';
 import type { HostedSettings, Settings } from '../../config/settings.ts';
 import { AppError, notFound } from '../../lib/errors.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { ConfigurationInvalid } from '../configuration-invalid.ts';
 import { openCredentialExpiry } from '../expiries.ts';
 import { createMeters } from '../meters.ts';
+import { workspaceOutgoing } from '../outgoing.ts';
 import { createRetentionSweep, retentionOf, sweepSessions } from '../sweeps.ts';
 import { createTeardown } from '../teardown.ts';
 import { type RunningWorkspace, startWorkspace } from '../workspace.ts';
@@ -44,6 +46,8 @@ interface HostedAccess {
 interface TenantOptions extends HostedOptions, HostedAccess {
   /** Later changes count after a restart, also for workspaces that are new. */
   readonly settingsAtStart: Settings;
+  /** True for a port that this process listens on. */
+  readonly isOwnPort: (port: number) => boolean;
 }
 
 /** The workspaces of many organizations, each found by the host that a request was sent to. */
@@ -51,7 +55,9 @@ export async function startHosted(options: HostedOptions): Promise<Serving> {
   const { shared, hosted, teardown } = options;
   const { identity, access } = await startAccess(options);
   const settingsAtStart = options.settings();
-  const workspaces = await startWorkspaces({ ...options, identity, access, settingsAtStart });
+  const ownPorts = new Set(ownPortsOf(settingsAtStart.api.port, options.shared));
+  const isOwnPort = (port: number): boolean => ownPorts.has(port);
+  const workspaces = await startWorkspaces({ ...options, identity, access, settingsAtStart, isOwnPort });
 
   const labelAt = (host: string): string | undefined => {
     const tenant = parseTenantHost(host, hosted.cloudDomain);
@@ -83,6 +89,7 @@ export async function startHosted(options: HostedOptions): Promise<Serving> {
     assertMayBecome: async () => {},
     follow() {},
     async listening(port) {
+      for (const own of ownPortsOf(port, shared)) ownPorts.add(own);
       // The login service in a process of its own cannot share a file.
       if (shared.isShared) return;
       const login = await startLoginServiceBeside(options, identity, port + 1);
@@ -96,12 +103,18 @@ export async function startHosted(options: HostedOptions): Promise<Serving> {
   };
 }
 
+/** Of the API, and of the login service where it runs beside it. */
+function ownPortsOf(port: number, { isShared }: DeploymentOptions['shared']): number[] {
+  if (port === 0) return [];
+  return isShared ? [port] : [port, port + 1];
+}
+
 async function startAccess({
   shared,
   hosted,
   settings,
   teardown,
-  http,
+  outgoing: { http },
 }: HostedOptions): Promise<HostedAccess> {
   const { storage, isShared, keyRing, clock, ids, logger } = shared;
   const audits = createOrganizationAudits({ storage, clock, ids, logger });
@@ -156,18 +169,22 @@ async function startTenant(
   workspace: string,
   { shared, hosted, settingsAtStart, identity, access, ...options }: TenantOptions,
 ): Promise<RunningWorkspace> {
-  const { node, http, dial, expiries, metrics } = options;
+  const { node, expiriesBy, metrics } = options;
   const { storage, clock, logger } = shared;
   const { delivery, instance } = settingsAtStart;
   const teardown = createTeardown(logger);
   // Snapshots, heartbeats and logs are not shared between workspaces.
   const dataFolder = join(shared.dataFolder, 'workspaces', workspace);
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-  const tenant = {
-    delivery: { ...delivery, privateAddresses: 'refuse' as const },
-    externalUrl: tenantUrlOf(workspace, hosted, instance.externalUrl),
-    quotas: hosted.quotas,
-  };
+  const externalUrl = tenantUrlOf(workspace, hosted, instance.externalUrl);
+  const policy = workspacePolicy(delivery);
+  const tenant = { delivery: policy, externalUrl, quotas: hosted.quotas };
+  const { isOwnPort } = options;
+  const outgoing = workspaceOutgoing({
+    policy: { ...policy, isOwnPort },
+    ...{ egressProxy: hosted.egressProxy, externalUrl, clock },
+  });
+  teardown.add('outgoing connections', outgoing.close);
   const workspaceConfiguration = await openDocumentConfiguration(shared, { workspace, tenant });
   const { configuration, audit } = workspaceConfiguration;
   const workspaceMetrics = metrics.withLabels({ ...parseLabel(workspace) });
@@ -182,8 +199,8 @@ async function startTenant(
     const running = await startWorkspace(
       { ...shared, dataFolder, logger: logger.child({ workspace }) },
       {
-        ...{ workspaceConfiguration, node, http, dial, meters: createMeters(workspaceMetrics, clock) },
-        expiries: now => [...expiries(now), ...credentials.expiries()],
+        ...{ workspaceConfiguration, node, outgoing, meters: createMeters(workspaceMetrics, clock) },
+        expiries: now => [...expiriesBy(outgoing.certificateEnd)(now), ...credentials.expiries()],
         authenticate: access.authenticateIn(workspace),
         quotas: hosted.quotas,
         common: { users: identity.users, keys: identity.keys },

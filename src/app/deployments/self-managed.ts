@@ -4,17 +4,18 @@ import { signingKey } from '../expiries.ts';
 import { createMeters, meteredIdentity } from '../meters.ts';
 import { sweepSessions } from '../sweeps.ts';
 import { startWorkspace } from '../workspace.ts';
-import type { WorkspaceConfiguration } from '../workspace-configuration.ts';
+import type { FileConfiguration } from '../workspace-configuration.ts';
 import type { DeploymentOptions, Serving } from './deployment.ts';
 import { identitySettings } from './identity.ts';
 
 /** A deployment that its customer manages, with local users and one workspace. */
 export async function startSelfManaged(
-  options: DeploymentOptions & { readonly workspaceConfiguration: WorkspaceConfiguration },
+  options: DeploymentOptions & { readonly workspaceConfiguration: FileConfiguration },
 ): Promise<Serving> {
   const { shared, workspaceConfiguration, audit, metrics, settings, firstPassword, teardown } = options;
   const { storage, isShared, keyRing, dataFolder, clock, ids, logger } = shared;
-  const { http, dial, node, expiries } = options;
+  const { outgoing, node, expiriesBy } = options;
+  const { http, certificateEnd } = outgoing;
   const identity: Identity = meteredIdentity(
     await createIdentity({
       ...{ audit, storage, keyRing, http, clock, ids, logger, isShared },
@@ -27,8 +28,8 @@ export async function startSelfManaged(
   identity.keys.start();
   teardown.add('sessions', sweepSessions(identity.sessions, { clock, logger }));
   const workspace = await startWorkspace(shared, {
-    ...{ workspaceConfiguration, node, http, dial, meters: createMeters(metrics, clock) },
-    expiries: now => [...expiries(now), ...signingKey(identity.keys)],
+    ...{ workspaceConfiguration, node, outgoing, meters: createMeters(metrics, clock) },
+    expiries: now => [...expiriesBy(certificateEnd)(now), ...signingKey(identity.keys)],
     authenticate: identity.authenticate,
     common: { users: identity.users, keys: identity.keys },
   });

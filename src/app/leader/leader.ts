@@ -8,8 +8,6 @@ import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../..
 import { createResultBus, type ResultBus } from '../../delivery/results.ts';
 import { createRetry, type Retry } from '../../delivery/retry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Dial } from '../../lib/dial.ts';
-import type { HttpClient } from '../../lib/http/client.ts';
 import type { MonotonicIds } from '../../lib/ids.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -22,6 +20,7 @@ import type { ComponentKind } from '../../pipelines/metric.ts';
 import { createMonitor, type Monitor } from '../../pipelines/monitor.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Meters } from '../meters.ts';
+import type { Outgoing } from '../outgoing.ts';
 import { createRetentionSweep, type RetentionSweep, retentionOf } from '../sweeps.ts';
 import { createTeardown, type Teardown } from '../teardown.ts';
 import { sendHeartbeats, whyStalled } from './heartbeat.ts';
@@ -33,8 +32,7 @@ export interface LeaderOptions {
   readonly workspace: string;
   readonly storage: Storage;
   readonly keyRing: KeyRing;
-  readonly http: HttpClient;
-  readonly dial: Dial;
+  readonly outgoing: Outgoing;
   readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
   readonly ids: MonotonicIds;
@@ -173,7 +171,7 @@ class WorkspaceLeader implements Leader {
 
   /** In the order of the start, as parts are stopped in reverse. The heartbeat has nothing else to start. */
   #registerTeardown(): void {
-    const { removedTargets, configuration, http, clock, logger } = this.#options;
+    const { removedTargets, configuration, outgoing, clock, logger } = this.#options;
     const engine = this.#engine;
     const dispatcher = this.#dispatcher;
     this.#teardown.add('pipelines', () => this.monitor.stop());
@@ -185,7 +183,7 @@ class WorkspaceLeader implements Leader {
       sendHeartbeats({
         url: () => configuration().settings.instance.heartbeatUrl?.reveal(),
         stalled: () => whyStalled({ engine, dispatcher, clock }),
-        ...{ http, clock, logger },
+        ...{ http: outgoing.http, clock, logger },
       }),
     );
     this.#teardown.add('retention', () => this.#sweep.stop());
@@ -203,9 +201,9 @@ function meteredResults(meters: Meters): ResultBus {
 }
 
 function monitorOf(options: WorkspaceLeaderOptions): Monitor {
-  const { http, clock, logger, dataFolder, random, configFolder: folder, meters, quotas } = options;
+  const { outgoing, clock, logger, dataFolder, random, configFolder: folder, meters, quotas } = options;
   return createMonitor({
-    ...{ http, clock, logger, dataFolder, random },
+    ...{ http: outgoing.http, clock, logger, dataFolder, random },
     files: folder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder, clock }),
     meter: meters.pipelines,
     componentQuota: quotas?.components,
@@ -213,10 +211,11 @@ function monitorOf(options: WorkspaceLeaderOptions): Monitor {
 }
 
 function deliveryOptions(options: WorkspaceLeaderOptions) {
-  const { workspace, storage, http, dial, secretOf, clock, ids, random, meters, quotas, term } = options;
+  const { workspace, storage, secretOf, clock, ids, random, meters, quotas, term } = options;
+  const { http, dial, sender } = options.outgoing;
   const { removedTargets, failing, configuration } = options;
   return {
-    ...{ workspace, storage, http, dial, secretOf, clock, ids, random, failing },
+    ...{ workspace, storage, http, dial, sender, secretOf, clock, ids, random, failing },
     logger: options.logger.child({ component: 'delivery' }),
     logFolder: join(options.dataFolder, 'log'),
     knownFields: WHOLE_EVENT_FIELDS,

@@ -6,10 +6,12 @@ import type { Clock } from '../clock.ts';
 import { formatDuration } from '../duration.ts';
 import { onAbort } from '../on-abort.ts';
 import { MASK } from '../secret.ts';
-import { type Agents, type ClientTls, createAgents, proxyRefusal } from './agents.ts';
+import { type Agents, createAgents } from './agents.ts';
+import type { Egress } from './egress.ts';
 import { ForbiddenAddress, failureOf, HttpFailure } from './failure.ts';
 import { type AddressPolicy, type Resolve, resolveBySystem } from './guard.ts';
-import { bareHost, type ForwardProxy, type Proxies } from './proxy.ts';
+import type { ForwardProxy, Proxies } from './proxy.ts';
+import { type ClientTls, proxyRefusal } from './tunnel.ts';
 
 export interface HttpRequest {
   readonly url: string;
@@ -53,6 +55,8 @@ interface Options extends AddressPolicy {
   readonly resolve?: Resolve;
   /** Called with the end of a receiver's certificate at each new connection; `notAfter` is epoch ms. */
   readonly onCertificate?: (origin: string, notAfter: number) => void;
+  /** Every request goes through it, `proxied` or not. */
+  readonly egress?: Egress | undefined;
   /** For requests that are `proxied`. By default there are none. */
   readonly proxies?: Proxies;
 }
@@ -173,7 +177,7 @@ function dispatch(
     return agents
       .of({ skipsVerification, isRoundRobin, tls: request.tls })
       .request({ ...common, origin, path });
-  const refusal = agents.refusal(bareHost(url));
+  const refusal = agents.refusal(url);
   if (refusal !== undefined) throw new ForbiddenAddress(refusal);
   if (url.protocol === 'https:')
     return agents.of({ skipsVerification, tunnel: proxy }).request({ ...common, origin, path });

@@ -1,5 +1,6 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { type Address, type AddressRange, isWithin, parseRange } from '../addresses.ts';
 import { AppError, type Problem } from '../errors.ts';
@@ -11,12 +12,16 @@ export interface AddressPolicy {
   readonly privateAddresses: 'allow' | 'refuse';
   /** Addresses or ranges in CIDR notation that are open although `privateAddresses` refuses them. */
   readonly allowedAddresses: readonly string[];
+  /** True for a port that this process listens on: nothing is sent to it at an address of this machine, whatever is allowed. */
+  readonly isOwnPort?: (port: number) => boolean;
 }
 
 /** Judges the address a connection is about to be made to, never a name. */
 export interface AddressGuard {
   /** The kind of forbidden address, as a phrase; undefined when it may be connected to. */
-  refusal(address: string): string | undefined;
+  refusal(address: string, port?: number): string | undefined;
+  /** True when addresses are judged otherwise at this port. */
+  isOwnPort(port: number): boolean;
 }
 
 /**
@@ -37,11 +42,15 @@ const METADATA: readonly AddressRange[] = [
 export function createAddressGuard(policy: AddressPolicy): AddressGuard {
   const allowed = parseRanges(policy.allowedAddresses);
   const isOpen = (address: Address): boolean => address.range() === 'unicast' || isWithin(address, allowed);
+  const isOwnPort = (port: number): boolean => policy.isOwnPort?.(port) === true;
   return {
-    refusal(text) {
+    isOwnPort,
+    refusal(text, port) {
       if (!ipaddr.isValid(text)) return 'something that is no address';
       const address = ipaddr.parse(text);
       const inner = embedded(address);
+      if (port !== undefined && isOwnPort(port) && [address, ...inner].some(isOwnAddress))
+        return 'this service itself, which is never allowed';
       if ([address, ...inner].some(one => isWithin(one, METADATA)))
         return 'a link-local or cloud metadata address, which is never allowed';
       if (policy.privateAddresses === 'allow' || isWithin(address, allowed)) return undefined;
@@ -51,6 +60,15 @@ export function createAddressGuard(policy: AddressPolicy): AddressGuard {
         : 'an address that is not public; add it to delivery.allowedAddresses if it is meant';
     },
   };
+}
+
+/** An address of this machine, as its interfaces are now. */
+function isOwnAddress(address: Address): boolean {
+  if (['loopback', 'unspecified'].includes(address.range())) return true;
+  const text = address.toNormalizedString();
+  return Object.values(networkInterfaces()).some(own =>
+    own?.some(one => ipaddr.parse(one.address.replace(/%.*$/, '')).toNormalizedString() === text),
+  );
 }
 
 function parseRanges(texts: readonly string[]): AddressRange[] {
@@ -136,11 +154,11 @@ export function roundRobin(resolve: Resolve): Resolve {
  * a name whose answer changes has no gap. One forbidden address among several refuses the name.
  */
 export const guardedLookup =
-  (guard: AddressGuard, resolve: Resolve): LookupFunction =>
+  (guard: AddressGuard, resolve: Resolve, port: number): LookupFunction =>
   (hostname, options, done) =>
     resolve(hostname, (error, addresses) => {
       if (error) return done(error, []);
-      const refusal = addresses.map(one => guard.refusal(one.address)).find(text => text !== undefined);
+      const refusal = addresses.map(one => guard.refusal(one.address, port)).find(text => text !== undefined);
       const first = addresses[0];
       if (refusal !== undefined) return done(new ForbiddenAddress(refusal), []);
       if (first === undefined) return done(Object.assign(new Error('no address'), { code: 'ENODATA' }), []);
@@ -149,5 +167,5 @@ export const guardedLookup =
     });
 
 /** Why a host that is an address itself, and so is never looked up, may not be connected to. */
-export const literalRefusal = (guard: AddressGuard, host: string): string | undefined =>
-  isIP(host) === 0 ? undefined : guard.refusal(host);
+export const literalRefusal = (guard: AddressGuard, host: string, port: number): string | undefined =>
+  isIP(host) === 0 ? undefined : guard.refusal(host, port);

@@ -37,7 +37,10 @@ export function proxiesFrom(environment: ProxyEnvironment): Proxies {
   const variable = (name: string): string =>
     (environment[name.toLowerCase()] ?? environment[name] ?? '').trim();
   const byProtocol = new Map(
-    Object.entries(NAMES).map(([protocol, name]) => [protocol, parseProxy(name, variable(name))]),
+    Object.entries(NAMES).map(([protocol, name]) => {
+      const text = variable(name);
+      return [protocol, text === '' ? undefined : parseProxy(name, text)];
+    }),
   );
   const exemptions = variable('NO_PROXY')
     .split(/[,\s]+/)
@@ -53,7 +56,7 @@ export function proxiesFrom(environment: ProxyEnvironment): Proxies {
     proxyFor(url) {
       const host = bareHost(url);
       if (isThisMachine(host)) return undefined;
-      const port = url.port || DEFAULT_PORTS[url.protocol];
+      const port = String(portOf(url));
       if (exemptions.some(one => (one.port ?? port) === port && matches(one, host))) return undefined;
       return byProtocol.get(url.protocol);
     },
@@ -63,11 +66,14 @@ export function proxiesFrom(environment: ProxyEnvironment): Proxies {
 /** The host as it is connected to: IPv6 without brackets. */
 export const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
+/** The port that is connected to; NaN for an address that is neither http nor https. */
+export const portOf = (url: URL): number => Number(url.port || DEFAULT_PORTS[url.protocol]);
+
 const isThisMachine = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || isLoopback(host);
 
-function parseProxy(name: string, text: string): ForwardProxy | undefined {
-  if (text === '') return undefined;
+/** Throws `invalid-request` that names the setting or variable, never its value. */
+export function parseProxy(name: string, text: string): ForwardProxy {
   try {
     const url = new URL(/^[a-z][\w+.-]*:\/\//i.test(text) ? text : `http://${text}`);
     if (Object.hasOwn(NAMES, url.protocol))

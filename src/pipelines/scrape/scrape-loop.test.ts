@@ -7,8 +7,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { certificateAuthority } from '../../../test/helpers/certificates.ts';
 import { NO_FILES } from '../../../test/helpers/monitor.ts';
 import { systemClock } from '../../lib/clock.ts';
-import type { ClientTls } from '../../lib/http/agents.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http/client.ts';
+import type { ClientTls } from '../../lib/http/tunnel.ts';
 import { type OperatorFiles, pipelineSchema } from '../settings.ts';
 import { type ScrapeResult, startScraping } from './scrape-loop.ts';
 

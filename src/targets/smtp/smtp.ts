@@ -90,14 +90,18 @@ interface SmtpAnswer {
 async function attempt(
   message: MailMessage,
   settings: SmtpSettings,
-  { clock, dial, signal }: SendContext,
+  { clock, dial, sender, signal }: SendContext,
 ): Promise<SmtpAnswer | { readonly outcome: Outcome }> {
   const timeout = new AbortController();
   const removeListener = onAbort(signal, () => timeout.abort());
   const cancel = clock.after(TIMEOUT_MS, () => timeout.abort());
   if (signal.aborted) timeout.abort();
   try {
-    const result = await transfer(message, settings, { dial, signal: timeout.signal });
+    const result = await transfer(message, settings, {
+      dial,
+      hostname: sender?.hostname ?? '',
+      signal: timeout.signal,
+    });
     return { isTaken: true, refusals: refusalsIn(result, settings) ?? [] };
   } catch (error) {
     const refusals = refusalsIn(error, settings);

@@ -1,5 +1,4 @@
 import { isIPv6, type Socket } from 'node:net';
-import { hostname } from 'node:os';
 import { type ConnectionOptions, rootCertificates } from 'node:tls';
 import * as z from 'zod';
 import type { Dial } from '../../lib/dial.ts';
@@ -15,6 +14,8 @@ const SILENCE_MS = 30_000;
 
 interface TransferOptions {
   readonly dial: Dial;
+  /** The name of this machine, or of the workspace; '' for none. */
+  readonly hostname: string;
   readonly signal: AbortSignal;
 }
 
@@ -22,7 +23,7 @@ interface TransferOptions {
 export async function transfer(
   message: MailMessage,
   settings: SmtpSettings,
-  { dial, signal }: TransferOptions,
+  { dial, hostname, signal }: TransferOptions,
 ) {
   // Only needed where mail is sent.
   const { createTransport } = await import('nodemailer');
@@ -40,7 +41,7 @@ export async function transfer(
       secured: isEncrypted,
       ...upgradeOptions(settings),
       tls,
-      name: ownName(connection),
+      name: ownName(hostname, connection),
       greetingTimeout: GREETING_MS,
       socketTimeout: SILENCE_MS,
       // Distinguishes a server that requires no password from one that should.
@@ -91,9 +92,8 @@ function tlsOptions({
   };
 }
 
-/** The name of this machine in the greeting: a whole name, else the address it sends from (RFC 5321 section 4.1.4). */
-function ownName({ localAddress = '127.0.0.1' }: Socket): string {
-  const name = hostname();
+/** The name in the greeting: a whole name, else the address it sends from (RFC 5321 section 4.1.4). */
+function ownName(name: string, { localAddress = '127.0.0.1' }: Socket): string {
   if (/^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name)) return name;
   return isIPv6(localAddress) ? `[IPv6:${localAddress}]` : `[${localAddress}]`;
 }

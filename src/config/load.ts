@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { configureNotification, type Notification } from '../notifications/notification.ts';
 import { findTargetType } from '../targets/index.ts';
-import type { Target } from '../targets/target.ts';
+import type { ConfiguredTarget, Target } from '../targets/target.ts';
 import { withDefaultTarget, withResolvedTargets } from './check/cross-checks.ts';
 import { targetGraph } from './check/target-graph.ts';
 import { type Configuration, type FileTexts, SETTINGS_FILE } from './configuration.ts';
@@ -15,6 +15,7 @@ import {
   type Sources,
 } from './read/configuration.ts';
 import { readSettings } from './read/settings.ts';
+import { confined } from './restrictions.ts';
 import type { ValueOrigin } from './schema-problems.ts';
 import { childOf } from './schema-walk.ts';
 import { withReferredTexts } from './secrets/references.ts';
@@ -93,7 +94,7 @@ export async function valuesOf(
   const rawTargets = [...raw.targets.values()];
   for (const [index, value] of resolvedTargets.entries()) {
     const target = withReferredTexts(configured(value), rawTargets[index], value);
-    targets.push(deepFreeze(withResolvedTargets(target, graph)));
+    targets.push(deepFreeze(withResolvedTargets(confined(target, sources.restrictions), graph)));
     await pause();
   }
   const notifications: Notification[] = [];
@@ -105,7 +106,7 @@ export async function valuesOf(
   return { settings, rawSettings, settingOrigin: origin, overridden, targets, notifications };
 }
 
-function configured(value: unknown): Target {
+function configured(value: unknown): ConfiguredTarget {
   const type = childOf(value, 'type');
   const found = typeof type === 'string' ? findTargetType(type) : undefined;
   if (found === undefined) throw new Error(`a target of the unknown type '${String(type)}' passed the check`);

@@ -1,8 +1,37 @@
 import { expect, test } from 'vitest';
-import { refusedTargetSettings } from './restrictions.ts';
+import { findTargetType } from '../targets/index.ts';
+import { confined, workspacePolicy } from './restrictions.ts';
 
-test('a workspace is refused files of the machine, but not those that stay in its own folder', () => {
-  const files = [{ path: ['caPath'] }, { path: ['logsDir'], isConfined: true }] as const;
-  expect(refusedTargetSettings({ files, usesProcessIdentity: false })).toEqual([['caPath']]);
-  expect(refusedTargetSettings({ files: [], usesProcessIdentity: true })).toEqual([]);
+const RESTRICTIONS = {
+  delivery: { privateAddresses: 'refuse', allowedAddresses: [] },
+  externalUrl: 'https://main-acme.example.com',
+  quotas: { pipelines: 1, targets: 1, notifications: 1 },
+} as const;
+
+const configured = (settings: { readonly type: string }) => {
+  const target = findTargetType(settings.type)?.configure({ id: 'a', ...settings });
+  if (target === undefined) throw new Error('there is no such type');
+  return target;
+};
+
+test('a target that uses the identity of the process is switched off in a workspace, and nowhere else', () => {
+  const topic = configured({
+    type: 'sns',
+    ...{ region: 'eu-west-1', destinationType: 'topic', topicArn: 'arn:aws:sns:eu-west-1:1:t' },
+    ...{ messageGroupId: '' },
+  });
+  expect(confined(topic, RESTRICTIONS).switchedOff).toMatch(/'manual'.*'secret'/);
+  expect(confined(topic, undefined).switchedOff).toBeUndefined();
+});
+
+test('a target that writes a file in the own folder of the workspace runs', () => {
+  const log = configured({ type: 'notifications_log' });
+  expect(confined(log, RESTRICTIONS).switchedOff).toBeUndefined();
+});
+
+test('workspaces reach no private address, whatever the installation may reach, but what is opened by name', () => {
+  expect(workspacePolicy({ privateAddresses: 'allow', allowedAddresses: ['10.1.0.0/16'] })).toEqual({
+    privateAddresses: 'refuse',
+    allowedAddresses: ['10.1.0.0/16'],
+  });
 });

@@ -1,6 +1,7 @@
 import type { AddressPolicy } from '../lib/http/guard.ts';
-import type { ConfiguredTarget } from '../targets/target.ts';
+import type { ConfiguredTarget, ProcessUse, Target } from '../targets/target.ts';
 import { isMap } from './plain.ts';
+import { formatPath } from './problems.ts';
 import type { Path } from './yaml/places.ts';
 
 /**
@@ -75,14 +76,17 @@ export function withRestrictions(value: unknown, { delivery, externalUrl }: Work
 
 const section = (value: unknown): object => (isMap(value) ? value : {});
 
-/**
- * Settings of a target that a workspace may not have, by own names: those that name files of the machine. The one place
- * that judges what a target uses of the process; its identity is let through.
- */
-export const refusedTargetSettings = ({
-  files,
-}: Pick<ConfiguredTarget, 'files' | 'usesProcessIdentity'>): Path[] =>
-  files.flatMap(({ path, isConfined }) => (isConfined === true ? [] : [path]));
+/** Settings of a target that use what is the operator's, so that a workspace may not have them. */
+export const refusedUses = (
+  target: Pick<ConfiguredTarget, 'processUses'> | undefined,
+  restrictions: WorkspaceRestrictions | undefined,
+): readonly ProcessUse[] => (target === undefined || restrictions === undefined ? [] : target.processUses);
+
+/** The target as it may run: one with settings that a workspace may not have is switched off, and says why. */
+export function confined(target: ConfiguredTarget, restrictions: WorkspaceRestrictions | undefined): Target {
+  const [use] = refusedUses(target, restrictions);
+  return use === undefined ? target : { ...target, switchedOff: `${formatPath(use.path)}: ${use.message}` };
+}
 
 /** Why there are too many of something; undefined while there are not. */
 export function overQuota(

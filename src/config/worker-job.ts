@@ -1,13 +1,10 @@
 import { basename } from 'node:path';
 import { AppError, type ErrorCode, type Problem } from '../lib/errors.ts';
-import { createAddressGuard } from '../lib/http/guard.ts';
-import type { Target } from '../targets/target.ts';
 import type { ConfigEdit } from './change.ts';
-import { forbiddenAddresses, forbiddenSettings } from './check/addresses.ts';
-import { type FileName, type FileTexts, NOTIFICATIONS_FILE, SETTINGS_FILE } from './configuration.ts';
+import { FILES, type FileName, type FileTexts, SETTINGS_FILE } from './configuration.ts';
 import { withoutByteOrderMark } from './file-text.ts';
 import { isMap } from './plain.ts';
-import { type ConfigProblem, formatPath, type ItemFinding } from './problems.ts';
+import { type ConfigProblem, formatPath } from './problems.ts';
 import {
   type ConfigurationValues,
   type ReadConfiguration,
@@ -26,8 +23,8 @@ export interface WorkerJob {
   readonly secrets: ReadonlyMap<string, string> | undefined;
   /** Undefined to load the files as they are. */
   readonly change: ChangeInput | undefined;
-  /** Set when only errors and warnings are wanted. */
-  readonly onlyFindings?: boolean;
+  /** Set when only errors and warnings are wanted: names of the files that somebody asks about. */
+  readonly checked?: readonly FileName[];
 }
 
 /** A configuration that was read and found sound. */
@@ -54,11 +51,14 @@ export type WorkerResult =
     };
 
 /** Reads the files, or works a change out and reads what would come of it. */
-export function performJob({ sources, secrets, change, onlyFindings }: WorkerJob): WorkerResult {
+export function performJob({ sources, secrets, change, checked }: WorkerJob): WorkerResult {
   const lookup: Sources = { ...sources, secretOf: secrets && (name => secrets.get(name)) };
   if (change === undefined) {
     const read = readConfiguration(lookup);
-    return { kind: 'read', result: onlyFindings ? findingsOf(read) : checkedJob(read, {}) };
+    // An operator's file may name what its settings refuse; a text of a workspace is refused with it.
+    const isRefused = ({ file }: ConfigProblem): boolean =>
+      sources.restrictions !== undefined && checked?.includes(fileNameOf(file)) === true;
+    return { kind: 'read', result: checked ? findingsOf(read, isRefused) : checkedJob(read, {}) };
   }
   try {
     const changed = changedTexts(change);
@@ -79,13 +79,17 @@ export function withoutValues(done: WorkerResult): WorkerResult {
   return { kind: 'read', result };
 }
 
-const findingsOf = (read: ReadConfiguration): ReadUnsound => ({
-  ok: false,
-  problems: read.ok ? [] : read.problems,
-  warnings: read.warnings,
-  files: [],
-  texts: {},
-});
+function findingsOf(read: ReadConfiguration, isRefused: (refusal: ConfigProblem) => boolean): ReadUnsound {
+  const refused = new Set(read.refusals.filter(isRefused));
+  return {
+    ok: false,
+    problems: [...(read.ok ? [] : read.problems), ...refused],
+    warnings: read.warnings.filter(warning => !refused.has(warning)),
+    refusals: [],
+    files: [],
+    texts: {},
+  };
+}
 
 function checkedJob(read: ReadConfiguration, changed: FileTexts): CheckedJob | ReadUnsound {
   if (!read.ok) return read;
@@ -96,10 +100,13 @@ function checkedJob(read: ReadConfiguration, changed: FileTexts): CheckedJob | R
 
 /** Throws `invalid-request` for a change that comes to errors: those within an item by their paths in it. */
 function refuseUnsound(read: ReadConfiguration, change: ChangeInput, changed: FileTexts): void {
-  const { edits } = change;
-  const problems = read.ok
-    ? addressProblems(read, change)
-    : read.problems.map(problem => asSent(problem, edits, changed));
+  const places = placesOf(change.edits, { ...change.now, ...changed });
+  const isSent = ({ file, path }: ConfigProblem): boolean =>
+    change.texts[fileNameOf(file)] !== undefined ||
+    places.some(place => withinPlace(place, fileNameOf(file), path) !== undefined);
+  // Only warnings in what is stored, they are errors in a change, as the answer reaches its author at once.
+  const found = read.ok ? read.refusals.filter(isSent) : read.problems;
+  const problems = found.map(problem => asSent(problem, places));
   if (read.ok && problems.length === 0) return;
   const [first] = problems;
   const place = first === undefined || first.path === '' ? '' : `${first.path}: `;
@@ -108,52 +115,37 @@ function refuseUnsound(read: ReadConfiguration, change: ChangeInput, changed: Fi
   });
 }
 
-/** Only a warning in a file, it is an error in a change, as the answer reaches its author at once. */
-function addressProblems(
-  { data, values }: Extract<ReadConfiguration, { readonly ok: true }>,
-  { edits, texts }: ChangeInput,
-): Problem[] {
-  const { settings, targets } = values;
-  const guard = createAddressGuard(settings.delivery);
-  const inSettings = (): ItemFinding[] => forbiddenSettings(settings, guard);
-  const inTarget = (target: Target): ItemFinding[] =>
-    forbiddenAddresses(target.settings, data.raw.targets.get(target.settings.id) ?? {}, guard);
-  const inItem = ({ section, id, value }: ConfigEdit): ItemFinding[] => {
-    if (section === 'settings') return inSettings();
-    if (section !== 'targets' || value === undefined) return [];
-    return targets.filter(({ settings: { id: own } }) => own === id).flatMap(inTarget);
-  };
-  const inFile = (name: FileName, base: string, found: ItemFinding): Problem => {
-    const path = [base, formatPath(found.path)].filter(part => part !== '').join('.');
-    return { path, message: `${name}: ${found.message}` };
-  };
-  return [
-    ...edits.flatMap(inItem).map(({ path, message }) => ({ path: formatPath(path), message })),
-    ...(texts[SETTINGS_FILE] === undefined ? [] : inSettings()).map(found =>
-      inFile(SETTINGS_FILE, '', found),
-    ),
-    ...(texts[NOTIFICATIONS_FILE] === undefined ? [] : targets).flatMap(target =>
-      inTarget(target).map(found => inFile(NOTIFICATIONS_FILE, `targets.${target.settings.id}`, found)),
-    ),
-  ];
+/** Where an item that was sent stands. */
+interface SentPlace {
+  readonly file: FileName;
+  /** Of the item; '' for settings. */
+  readonly path: string;
 }
 
+function placesOf(edits: readonly ConfigEdit[], texts: FileTexts): SentPlace[] {
+  return edits.flatMap(edit => {
+    const path = pathOf(edit, texts);
+    return path === undefined ? [] : [{ file: FILE_OF[edit.section], path }];
+  });
+}
+
+/** The path within an item that was sent; undefined for one that is not in it. */
+function withinPlace(place: SentPlace, file: string, path: string): string | undefined {
+  if (place.file !== file) return undefined;
+  if (place.path === '') return path;
+  const rest = path.slice(place.path.length);
+  if (!path.startsWith(place.path) || (rest !== '' && !/^[.[]/.test(rest))) return undefined;
+  return rest.replace(/^\./, '');
+}
+
+const fileNameOf = (file: string): FileName => FILES.find(name => name === basename(file)) ?? SETTINGS_FILE;
+
 /** A problem of an item that was sent, by its path in the item; another by its file and its path there. */
-function asSent(
-  { file, path, message }: ConfigProblem,
-  edits: readonly ConfigEdit[],
-  texts: FileTexts,
-): Problem {
+function asSent({ file, path, message }: ConfigProblem, places: readonly SentPlace[]): Problem {
   const name = basename(file);
-  for (const edit of edits) {
-    const start = FILE_OF[edit.section] === name ? pathOf(edit, texts) : undefined;
-    if (start === '') return { path, message };
-    if (
-      start !== undefined &&
-      (path === start || /^[.[]/.test(path.slice(start.length))) &&
-      path.startsWith(start)
-    )
-      return { path: path.slice(start.length).replace(/^\./, ''), message };
+  for (const place of places) {
+    const within = withinPlace(place, name, path);
+    if (within !== undefined) return { path: within, message };
   }
   return { path, message: `${name}: ${message}` };
 }

@@ -72,7 +72,11 @@ export async function prepareWithWorker(
  */
 export async function checkTexts(sources: Sources, texts: FileTexts): Promise<CheckFindings> {
   const job = jobOf(sources, { ...textsNow(sources), ...texts }, undefined, undefined);
-  const sealed: WorkerJob = { ...job, sources: { ...job.sources, sealed: true }, onlyFindings: true };
+  const sealed: WorkerJob = {
+    ...job,
+    sources: { ...job.sources, sealed: true },
+    checked: FILES.filter(name => texts[name] !== undefined),
+  };
   const done = await runJob(sealed);
   if (done.kind === 'refused' || done.result.ok) throw new Error('a check is no change');
   const { problems, warnings } = done.result;

@@ -40,6 +40,8 @@ const targetResource: ResourceDefinition = {
 export interface DescribedTarget {
   /** Effective, with what is hidden masked; addresses in part for those who may not change targets. */
   readonly settings: ReturnType<typeof shownTarget>;
+  /** Why it sends nothing although it is configured. */
+  readonly switchedOff?: string | undefined;
   /** The open incident of a target that fails. */
   readonly failure: IncidentRow | undefined;
   /** Why deliveries to it that are due wait, when they do. */
@@ -65,6 +67,7 @@ async function describeTargets(
   const failures = await failuresOf(stores.incidents);
   return targets.map(target => ({
     settings: settingsFor(reader, now, target),
+    switchedOff: target.switchedOff,
     failure: failures.get(target.settings.id),
     heldBecause: heldBecause(target.settings.id),
   }));

@@ -66,6 +66,9 @@ test('every alias that answers show is read as well', () => {
     expect(Object.fromEntries(aliasesOf(fieldsOf(schema)))).toMatchObject(aliases);
 });
 
+/** Stays in the folder that the process gives. */
+const CONFINED = ['logsDir'];
+
 test('every setting that names a file or folder is declared', () => {
   for (const type of targetTypes) {
     const named = Object.entries(fieldsOf(type.schema).shape).flatMap(([key, field]) =>
@@ -73,7 +76,10 @@ test('every setting that names a file or folder is declared', () => {
     );
     const given = Object.fromEntries(named.map(key => [key, 'below']));
     const target = type.configure({ id: 'a', type: type.type, ...NEEDED[type.type], ...given });
-    expect([type.type, target.files.map(({ path }) => path)]).toEqual([type.type, named.map(key => [key])]);
+    expect([type.type, target.processUses.flatMap(({ path }) => path)]).toEqual([
+      type.type,
+      expect.arrayContaining(named.filter(key => !CONFINED.includes(key))),
+    ]);
   }
 });
 
@@ -119,14 +125,12 @@ test.each([
   [{ awsAuthenticationMethod: 'secret', awsSecret: 'aws' }, false],
 ])('an sns target with %j uses the identity of the process: %s', (settings, expected) => {
   const target = findTargetType('sns')?.configure({ id: 'a', type: 'sns', ...NEEDED.sns, ...settings });
-  expect(target?.usesProcessIdentity).toBe(expected);
+  expect(target?.processUses.length).toBe(expected ? 1 : 0);
 });
 
 test('no other type uses the identity of the process', () => {
   for (const type of targetTypes.filter(one => one.type !== 'sns'))
-    expect(type.configure({ id: 'a', type: type.type, ...NEEDED[type.type] }).usesProcessIdentity).toBe(
-      false,
-    );
+    expect(type.configure({ id: 'a', type: type.type, ...NEEDED[type.type] }).processUses).toEqual([]);
 });
 
 test('mail alone needs recipients of each notification', () => {

@@ -96,8 +96,11 @@ interface TargetDefinition<Settings extends CommonSettings> {
   readonly isDefault?: true;
   /** True when each notification gives the recipients, by `emailRecipient` in `targetConfigs`. */
   readonly needsRecipients: boolean;
-  /** True when it sends in the name of the process or its machine: by keys from the environment, a profile, a role. */
-  usesProcessIdentity(settings: Settings): boolean;
+  /**
+   * The setting by which it sends in the name of the process or its machine, with keys from the environment, a profile or
+   * a role; undefined when it has all it needs in its settings. Such a target sends nothing in a workspace of many.
+   */
+  usesProcessIdentity(settings: Settings): ProcessUse | undefined;
   /** Settings that name files or folders of the machine. */
   readonly files: readonly FileSetting[];
   /** The limit on deliveries under way at once. */
@@ -128,6 +131,14 @@ interface TargetDefinition<Settings extends CommonSettings> {
   bulletinSeverity?(settings: Settings): Severity | undefined;
 }
 
+/** A use of what is the operator's, by the setting that asks for it. */
+export interface ProcessUse {
+  /** Own names of settings. */
+  readonly path: readonly PropertyKey[];
+  /** Why it is refused where the operator is somebody else, and the remedy. */
+  readonly message: string;
+}
+
 /** A kind of target, its settings' type hidden behind `configure`. */
 export interface TargetType {
   readonly type: string;
@@ -148,14 +159,8 @@ export interface TargetType {
 
 /** A target with its uses of the process, which a workspace may be refused. */
 export interface ConfiguredTarget extends Target {
-  /** True when it sends in the name of the process or its machine. */
-  readonly usesProcessIdentity: boolean;
-  /** The given settings that name files or folders of the machine. */
-  readonly files: readonly UsedFile[];
-}
-
-interface UsedFile extends Pick<FileSetting, 'isConfined'> {
-  readonly path: readonly PropertyKey[];
+  /** Its identity, and files of the machine that anybody could name. */
+  readonly processUses: readonly ProcessUse[];
 }
 
 /** A target of the configuration, ready to send. */
@@ -164,6 +169,8 @@ export interface Target {
   readonly settings: CommonSettings;
   /** Texts of the settings that are hidden although no schema says so: what references stand for. */
   readonly referredTexts?: readonly string[];
+  /** Why it sends nothing although it is configured, with the remedy. */
+  readonly switchedOff?: string;
   readonly concurrency: number;
   /** Id of its fallback target, which exists. */
   readonly fallback: string | undefined;
@@ -214,6 +221,7 @@ export function defineTarget<Settings extends CommonSettings>(
     needsRecipients: definition.needsRecipients,
     configure(raw) {
       const settings = definition.schema.parse(raw);
+      const processUses = processUsesOf(definition, settings);
       return {
         settings,
         concurrency: definition.concurrency(settings),
@@ -226,12 +234,12 @@ export function defineTarget<Settings extends CommonSettings>(
         ...(routes && { routes: event => routes(event, settings) }),
         ...(skipReason && { skipReason: event => skipReason(event, settings) }),
         ...(definition.testNote && { testNote: definition.testNote(settings) }),
-        send: (events, context) => definition.send(events, settings, context),
+        send: async (events, context) =>
+          refusedUse(processUses, context) ?? definition.send(events, settings, context),
         ...(definition.bulletinTitle && { bulletinTitle: definition.bulletinTitle(settings) }),
         ...(definition.bulletinSeverity && { bulletinSeverity: definition.bulletinSeverity(settings) }),
         bulletinText: (event, warnings) => definition.bulletinText?.(event, settings, warnings),
-        usesProcessIdentity: definition.usesProcessIdentity(settings),
-        files: usedFiles(settings, definition.files),
+        processUses,
       };
     },
   };
@@ -241,12 +249,23 @@ export function defineTarget<Settings extends CommonSettings>(
 export const fallbackReferences = (settings: object): readonly TargetReference[] =>
   referencesAt(settings, [['fallback']], false);
 
-const usedFiles = (settings: object, files: readonly FileSetting[]): UsedFile[] =>
-  files.flatMap(({ path, ...file }) =>
-    settingsAt(settings, path)
-      .filter(({ value }) => value !== undefined && value !== '')
-      .map(found => ({ ...file, path: found.path })),
-  );
+const processUsesOf = <Settings extends CommonSettings>(
+  { usesProcessIdentity, files }: TargetDefinition<Settings>,
+  settings: Settings,
+): ProcessUse[] => [
+  ...[usesProcessIdentity(settings)].flatMap(use => use ?? []),
+  ...files
+    .filter(({ isConfined }) => isConfined !== true)
+    .flatMap(({ path }) => settingsAt(settings, path))
+    .filter(({ value }) => value !== undefined && value !== '')
+    .map(({ path }) => ({ path, message: 'names a file, and there are no files of yours here' })),
+];
+
+/** Nothing is sent in the name of a process that is not the sender, wherever the settings came from. */
+function refusedUse([use]: readonly ProcessUse[], { sender }: SendContext): Outcome | undefined {
+  if (use === undefined || sender?.isProcess === true) return undefined;
+  return { kind: 'refused', reason: `${use.path.join('.')}: ${use.message}` };
+}
 
 /**
  * Settings of every type, to be spread into its schema. Marks on fields, here and in each type: `aliases` other names

@@ -11,7 +11,14 @@ function settingsOf(raw: { readonly type: string }): PlainMap {
 
 const shown = (raw: { readonly type: string }): Record<string, unknown> =>
   JSON.parse(
-    JSON.stringify(wireTarget({ settings: settingsOf(raw), failure: undefined, heldBecause: undefined })),
+    JSON.stringify(
+      wireTarget({
+        settings: settingsOf(raw),
+
+        failure: undefined,
+        heldBecause: undefined,
+      }),
+    ),
   );
 
 const slack = { type: 'slack', slackUrl: 'https://hooks.slack.com/services/hunter2' };

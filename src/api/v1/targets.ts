@@ -29,9 +29,9 @@ const kindName = (type: string): string =>
     .join('')}Target`;
 
 const status = z.object({
-  health: z.enum(['Green', 'Red']).describe('Red while deliveries to it fail.'),
+  health: z.enum(['Green', 'Red']).describe('Red while deliveries to it fail, and while it is switched off.'),
   since: z.iso.datetime().optional().describe('Since when it fails.'),
-  error: z.string().optional().describe('What its last failure was.'),
+  error: z.string().optional().describe('What its last failure was, or why it is switched off.'),
   heldBecause: z.string().optional().describe('Why what is due for it waits its turn, while it does.'),
 });
 
@@ -50,20 +50,24 @@ const targetShape: Shape = {
 };
 
 /** Effective settings, secrets masked. */
-export function wireTarget({ settings, failure, heldBecause }: DescribedTarget): object {
+export function wireTarget({ settings, switchedOff, failure, heldBecause }: DescribedTarget): object {
   const type = typeof settings.type === 'string' ? findTargetType(settings.type) : undefined;
   const others = Object.entries(type?.aliases ?? {}).map(([name, key]) => [name, settings[key]]);
   return {
     ...settings,
     ...Object.fromEntries(others),
-    status: { ...wireHealth(failure), ...(heldBecause !== undefined && { heldBecause }) },
+    status: { ...wireHealth(failure, switchedOff), ...(heldBecause !== undefined && { heldBecause }) },
   };
 }
 
-const wireHealth = (failure: IncidentRow | undefined): z.output<typeof status> =>
-  failure === undefined
-    ? { health: 'Green' }
-    : { health: 'Red', since: isoTime(failure.opened_at), error: failure.text };
+function wireHealth(
+  failure: IncidentRow | undefined,
+  switchedOff: string | undefined,
+): z.output<typeof status> {
+  const error = switchedOff === undefined ? failure?.text : `switched off: ${switchedOff}`;
+  if (error === undefined) return { health: 'Green' };
+  return { health: 'Red', ...(failure && { since: isoTime(failure.opened_at) }), error };
+}
 
 /**
  * Brings a body under the settings' own names, as `underOwnNames` does. `present` is the target the client may have

@@ -52,6 +52,8 @@ export interface ConfigurationValues {
 
 export type ReadConfiguration = {
   readonly warnings: readonly ConfigProblem[];
+  /** The warnings of what is not used although it stands there. A change that brings it is refused. */
+  readonly refusals: readonly ConfigProblem[];
   /** Every file that was looked at, secrets' files included. */
   readonly files: readonly string[];
   /** The files that are there, as they were read. */
@@ -69,7 +71,8 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
   const { folder } = sources;
   const names = configurationFiles(folder);
   const trouble = sources.restrictions === undefined ? folderProblem(folder) : undefined;
-  if (trouble !== undefined) return { ok: false, problems: [trouble], warnings: [], files: names, texts: {} };
+  if (trouble !== undefined)
+    return { ok: false, problems: [trouble], warnings: [], refusals: [], files: names, texts: {} };
 
   const documents = readDocuments(sources);
   const texts = textsOf(documents);
@@ -79,11 +82,12 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
   const outputs = readDeclared(documents[OUTPUTS_FILE], 'output');
   const parts = [documents[SETTINGS_FILE], reading, rest, inputs, outputs];
   const problems = parts.flatMap(part => part.problems);
-  const warnings = inOrder([...reading.warnings, ...rest.warnings], names);
+  const refusals = [...reading.refusals, ...rest.refusals];
+  const warnings = inOrder([...reading.warnings, ...rest.warnings, ...refusals], names);
   const files = [...names, ...reading.files, ...rest.files];
   const { settings, origin: settingOrigin, overridden } = reading;
   if (settings === undefined || problems.length > 0)
-    return { ok: false, problems: inOrder(problems, names), warnings, files, texts };
+    return { ok: false, problems: inOrder(problems, names), warnings, refusals, files, texts };
   const data: ConfigurationData = {
     targets: rest.resolvedTargets,
     inputs: inputs.declared,
@@ -98,7 +102,7 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
   const { targets, notifications } = rest;
   const rawSettings = { ...documents[SETTINGS_FILE].value };
   const values = { settings, rawSettings, settingOrigin, overridden, targets, notifications };
-  return { ok: true, data, values, warnings, files, texts };
+  return { ok: true, data, values, warnings, refusals, files, texts };
 }
 
 function readDocuments({ folder, texts }: Sources): Readonly<Record<FileName, ConfigDocument>> {

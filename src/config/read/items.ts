@@ -7,9 +7,9 @@ import {
   notificationSchema,
 } from '../../notifications/notification.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
-import type { ConfiguredTarget } from '../../targets/target.ts';
+import type { Target } from '../../targets/target.ts';
 import { type ConfigProblem, didYouMean, quote } from '../problems.ts';
-import { refusedTargetSettings } from '../restrictions.ts';
+import { confined, refusedUses } from '../restrictions.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { asWritten, childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
 import {
@@ -19,14 +19,16 @@ import {
   withReferredTexts,
 } from '../secrets/references.ts';
 import type { ConfigDocument, ConfigItem } from '../yaml/document.ts';
-import { clearText, filesRefused } from './settings.ts';
+import { clearText } from './settings.ts';
 
 export interface TargetReading {
-  readonly target: ConfiguredTarget | undefined;
+  readonly target: Target | undefined;
   /** The item with its references resolved. */
   readonly resolved?: unknown;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
+  /** Warnings of what is not used although it stands there. */
+  readonly refusals: readonly ConfigProblem[];
   readonly files: readonly string[];
 }
 
@@ -44,6 +46,7 @@ export function readTarget(
       target: undefined,
       problems: [{ ...plain.place(['type']), message: noType(typeName) }],
       warnings: [],
+      refusals: [],
       files: [],
     };
 
@@ -65,15 +68,14 @@ export function readTarget(
   ];
   const sound = unresolved.length === 0 ? read.result : undefined;
   const target = sound && withReferredTexts(sound, item.value, value);
-  const foreign =
-    target === undefined || sources.restrictions === undefined ? [] : refusedTargetSettings(target);
   return {
-    target,
+    target: target && confined(target, sources.restrictions),
     resolved: value,
-    problems: [
-      ...problems,
-      ...foreign.map(path => filesRefused(origin, asWritten(schema, path, item.value))),
-    ],
+    problems,
+    refusals: refusedUses(target, sources.restrictions).map(({ path, message }) => ({
+      ...origin.place(asWritten(schema, path, item.value)),
+      message: `${message}; the target is switched off`,
+    })),
     warnings,
     files,
   };

@@ -31,6 +31,8 @@ interface NotificationsReading {
   readonly notificationItems: readonly ConfigItem[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
+  /** Warnings of what is not used although it stands there. */
+  readonly refusals: readonly ConfigProblem[];
   /** Files that settings refer to. */
   readonly files: readonly string[];
 }
@@ -89,6 +91,7 @@ export function readNotifications(
       ...readings.flatMap(({ problems }) => problems),
     ],
     warnings: [...crossed.warnings.map(placed), ...readings.flatMap(({ warnings }) => warnings)],
+    refusals: readTargets.flatMap(({ refusals }) => refusals),
     files: readTargets.flatMap(({ files }) => files),
   };
 }
@@ -109,8 +112,8 @@ function targetIn(
   if (reading.target === undefined) return reading;
   const { place } = fileOrigin({ ...document, base: item.path });
   const forbidden = forbiddenAddresses(reading.target.settings, item.value, guard);
-  const warnings = forbidden.map(({ path, message }) => ({ ...place(path), message }));
-  return { ...reading, warnings: [...reading.warnings, ...warnings] };
+  const refusals = forbidden.map(({ path, message }) => ({ ...place(path), message }));
+  return { ...reading, refusals: [...reading.refusals, ...refusals] };
 }
 
 interface NotificationContext {

@@ -29,6 +29,8 @@ export interface SettingsReading {
   readonly overridden: readonly Overridden[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
+  /** Warnings of what is not used although it stands there. */
+  readonly refusals: readonly ConfigProblem[];
   /** Files that settings refer to. */
   readonly files: readonly string[];
 }
@@ -68,11 +70,11 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
       ...unknown,
       ...unknownVariables(schema, environment),
       ...(parsed.success && restrictions === undefined ? unencrypted(parsed.data.api, origin) : []),
-      ...(parsed.success ? forbidden(parsed.data, origin) : []),
       ...(parsed.success ? missingEmailScope(parsed.data, origin) : []),
       ...(parsed.success ? unlikelyGroups(parsed.data, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
+    refusals: parsed.success ? forbidden(parsed.data, origin) : [],
     files: resolved.files,
   };
 }

@@ -35,7 +35,7 @@ export const bulletinMessage = defineTarget({
   templates: [templateSetting({ path: ['message'], fields: 'whole-event' })],
   references: [],
   needsRecipients: false,
-  usesProcessIdentity: () => false,
+  usesProcessIdentity: () => undefined,
   files: [],
   concurrency: () => 1,
   send: async () => ({ kind: 'sent' }),

@@ -37,7 +37,7 @@ export const notificationsLog = defineTarget({
   templates: [],
   references: [],
   needsRecipients: false,
-  usesProcessIdentity: () => false,
+  usesProcessIdentity: () => undefined,
   // Its schema only accepts folders below the log folder.
   files: [{ path: ['logsDir'], isConfined: true }],
   concurrency: () => 1,

@@ -44,7 +44,7 @@ export const pagerDuty = defineTarget({
   templates: [],
   references: [],
   needsRecipients: false,
-  usesProcessIdentity: () => false,
+  usesProcessIdentity: () => undefined,
   files: [],
   concurrency: () => 5,
   keepsOpen: true,

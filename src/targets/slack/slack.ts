@@ -36,7 +36,7 @@ export const slack = defineTarget({
   templates: [],
   references: [],
   needsRecipients: false,
-  usesProcessIdentity: () => false,
+  usesProcessIdentity: () => undefined,
   files: [],
   // A channel shows messages in the order in which they come.
   concurrency: () => 1,

@@ -44,7 +44,7 @@ export const smtp = defineTarget({
   templates: [],
   references: [],
   needsRecipients: true,
-  usesProcessIdentity: () => false,
+  usesProcessIdentity: () => undefined,
   files: [],
   // Many servers accept more at once for a flood.
   concurrency: () => 2,

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
 import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
+import { VERSION } from '../../lib/version.ts';
 import { CredentialsMissing, configuredKeys, type SnsAccess } from './settings.ts';
 
 /** Publishes with keys that it gets once and renews in time. */
@@ -32,14 +33,15 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Requests use the one HTTP client, so that their addresses are checked as all others are. */
-const commonOptions = ({ settings, http }: SnsAccess) => ({
+const commonOptions = ({ settings, http, sender }: SnsAccess) => ({
+  ...(sender?.isProcess !== true && WITHOUT_PROCESS),
   region: settings.region,
   requestHandler: {
     async handle(request: SdkRequest, { abortSignal }: { readonly abortSignal?: unknown } = {}) {
       const answer = await http.request({
         url: urlOf(request),
         method: 'POST',
-        headers: request.headers,
+        headers: withoutTrace(request.headers),
         body: typeof request.body === 'string' ? request.body : Buffer.from(request.body ?? []),
         timeoutMs: REQUEST_TIMEOUT_MS,
         maxAnswerBytes: MAX_ANSWER_BYTES,
@@ -53,6 +55,31 @@ const commonOptions = ({ settings, http }: SnsAccess) => ({
     },
   },
 });
+
+/** The library takes the trace of the process from its variables. It is no part of the signature. */
+const withoutTrace = (headers: SdkRequest['headers']): SdkRequest['headers'] =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'x-amzn-trace-id'));
+
+const never = async (): Promise<never> => {
+  throw new CredentialsMissing('there are no keys but those of the settings');
+};
+
+/**
+ * Every option that the library would else read from variables, from files of a profile, or from the machine: addresses,
+ * the retry mode, what it says about itself, and keys.
+ */
+const WITHOUT_PROCESS = {
+  authSchemePreference: async (): Promise<string[]> => [],
+  credentialDefaultProvider: () => never,
+  defaultsMode: 'standard',
+  disableClockSkewCorrection: false,
+  defaultUserAgentProvider: async (): Promise<[string, string][]> => [['headgate', VERSION]],
+  ignoreConfiguredEndpointUrls: true,
+  retryMode: 'standard',
+  useDualstackEndpoint: false,
+  useFipsEndpoint: false,
+  userAgentAppId: async () => undefined,
+} as const;
 
 interface SdkRequest {
   readonly protocol: string;

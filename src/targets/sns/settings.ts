@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { withAliases } from '../../lib/aliases.ts';
 import type { HttpClient } from '../../lib/http/client.ts';
 import { httpUrl, secretText } from '../../lib/schemas.ts';
-import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
+import { commonSettings, EVEN_WHEN_INVALID, type ProcessUse, type Sender } from '../target.ts';
 import { groupName, topicName } from './names.ts';
 
 /** The region becomes part of the host name that keys are sent to. */
@@ -234,17 +234,33 @@ export interface SnsAccess {
   readonly settings: SnsSettings;
   readonly http: HttpClient;
   readonly secretOf: (name: string) => string | undefined;
+  /** The keys, profile and variables of the process are used only where it is the sender. */
+  readonly sender?: Sender | undefined;
 }
 
 /** The id goes out with every request, so a text of another form may be another secret. */
 const PAIR = /^([A-Z0-9]{16,128}):([\x21-\x7e]{1,512})$/;
 
 /**
- * True without own keys: the library finds those of the process: environment, profile, web identity, the machine's
+ * Found without own keys: the library finds those of the process: environment, profile, web identity, the machine's
  * role.
  */
-export const usesProcessIdentity = ({ awsApiKey, awsAuthenticationMethod: method }: SnsSettings): boolean =>
-  method === 'auto' || (method === 'manual' && awsApiKey === undefined);
+export function usesProcessIdentity({
+  awsApiKey,
+  awsAuthenticationMethod: method,
+}: SnsSettings): ProcessUse | undefined {
+  if (method === 'auto')
+    return {
+      path: ['awsAuthenticationMethod'],
+      message: `is 'auto', for which there are no keys here; ${OWN_KEYS}`,
+    };
+  if (method === 'manual' && awsApiKey === undefined)
+    return { path: ['awsApiKey'], message: `is required, as there are no other keys here; ${OWN_KEYS}` };
+  return undefined;
+}
+
+const OWN_KEYS =
+  "set awsAuthenticationMethod to 'manual' and give awsApiKey and awsSecretKey, or to 'secret' and name a stored pair in awsSecret";
 
 /** Undefined when the library is to find them. */
 export function configuredKeys({

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { alarm, anyEvent } from '../../../test/helpers/any-event.ts';
@@ -10,7 +13,7 @@ import { until } from '../../../test/helpers/until.ts';
 import { withDeliveryHints } from '../../events/delivery-hints.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { createHttpClient, type HttpClient } from '../../lib/http/client.ts';
+import { createHttpClient, type HttpClient, type HttpRequest } from '../../lib/http/client.ts';
 import type { AddressPolicy } from '../../lib/http/guard.ts';
 import type { Outcome } from '../outcome.ts';
 import { shortText, snsMessage } from './message.ts';
@@ -40,6 +43,8 @@ interface Sending {
   readonly clock?: Clock;
   readonly policy?: Partial<AddressPolicy>;
   readonly secrets?: Readonly<Record<string, string>>;
+  /** False for a workspace of many. */
+  readonly isProcess?: boolean;
 }
 
 const toTopic = {
@@ -80,6 +85,7 @@ function target(settings: object) {
           ...(sending.rest !== undefined && { rest: sending.rest }),
           http,
           dial: noDial,
+          sender: { hostname: 'host', isProcess: sending.isProcess ?? true },
           secretOf: name => secrets[name],
           clock,
           signal: new AbortController().signal,
@@ -295,6 +301,94 @@ test('without any keys the target is broken, and nothing is sent', async () => {
     reason: expect.stringContaining('no keys for AWS'),
   });
   expect(requests()).toBe(0);
+});
+
+test.each([
+  [{ awsAuthenticationMethod: 'auto' }, 'awsAuthenticationMethod'],
+  [{ awsAuthenticationMethod: 'manual' }, 'awsApiKey'],
+  [
+    { awsAuthenticationMethod: 'auto', enableAssumeRole: true, assumeRoleArn: ROLE },
+    'awsAuthenticationMethod',
+  ],
+])('in a workspace of many, %j sends nothing and names what to set', async (settings, path) => {
+  const { url, count: requests } = await snsService();
+  vi.stubEnv('AWS_ACCESS_KEY_ID', KEY_ID);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', SECRET);
+  const none = { awsApiKey: undefined, awsSecretKey: undefined, endpoint: url };
+  expect(await target({ ...none, ...settings }).send({ isProcess: false })).toEqual({
+    kind: 'refused',
+    reason: expect.stringMatching(new RegExp(`^${path}.*'manual'.*'secret'`)),
+  });
+  expect(requests()).toBe(0);
+});
+
+const MARK = 'of-the-operator';
+
+/** Every variable that the library reads, with a value that shows where it arrives. */
+function operatorsVariables(elsewhere: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-aws-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const profile = `[default]\naws_access_key_id = AKIAOPERATOR000001\naws_secret_access_key = ${MARK}\nendpoint_url = ${elsewhere}\nsdk_ua_app_id = ${MARK}\nuse_fips_endpoint = true\n`;
+  for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) {
+    const file = join(folder, name);
+    writeFileSync(file, profile);
+    vi.stubEnv(name, file);
+  }
+  for (const name of ['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_SNS', 'AWS_ENDPOINT_URL_STS'])
+    vi.stubEnv(name, elsewhere);
+  for (const name of ['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT']) vi.stubEnv(name, 'true');
+  for (const name of [
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+    'AWS_EXECUTION_ENV',
+    'AWS_SDK_UA_APP_ID',
+    'AWS_LAMBDA_FUNCTION_NAME',
+    '_X_AMZN_TRACE_ID',
+    'AWS_REGION',
+    'AWS_SIGV4A_SIGNING_REGION_SET',
+  ])
+    vi.stubEnv(name, MARK);
+}
+
+/** Answers as SNS and STS would, and remembers what it was asked. */
+function recordingClient() {
+  const requests: HttpRequest[] = [];
+  const http: HttpClient = {
+    async request(request) {
+      requests.push(request);
+      const isRole = String(request.body).includes('Action=AssumeRole');
+      const body = Buffer.from(
+        isRole
+          ? '<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIAROLE0000000001</AccessKeyId><SecretAccessKey>role</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2100-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>'
+          : '<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>',
+      );
+      return { status: 200, headers: { 'content-type': 'text/xml' }, body, truncated: false };
+    },
+    close: async () => {},
+  };
+  return { http, requests };
+}
+
+test('in a workspace of many, no variable and no profile of the process counts, and none is shown', async () => {
+  operatorsVariables('https://elsewhere.example');
+  const { http, requests } = recordingClient();
+  const role = { enableAssumeRole: true, assumeRoleArn: ROLE };
+  expect(await target(role).send({ http, isProcess: false })).toEqual({ kind: 'sent', httpStatus: 200 });
+  expect(requests.map(({ url }) => url)).toEqual([
+    'https://sts.eu-west-1.amazonaws.com/',
+    'https://sns.eu-west-1.amazonaws.com/',
+  ]);
+  expect(JSON.stringify(requests)).not.toMatch(new RegExp(`${MARK}|AKIAOPERATOR|nodejs|linux`, 'i'));
+});
+
+test('the variables of the process count where it sends in its own name', async () => {
+  operatorsVariables('https://elsewhere.example');
+  for (const name of ['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT']) vi.stubEnv(name, 'false');
+  const { http, requests } = recordingClient();
+  await target({}).send({ http });
+  expect(requests[0]?.url).toBe('https://elsewhere.example/');
+  expect(requests[0]?.headers?.['user-agent']).toContain(MARK);
 });
 
 test('a role is assumed once and its keys sign what follows', async () => {

@@ -198,8 +198,8 @@ interface CachedPublisher {
 /** Keeps the keys of a target for each HTTP client: a role is not assumed for every message. */
 const publishers = new WeakMap<SnsSettings, WeakMap<HttpClient, CachedPublisher>>();
 
-function publisherOf(settings: SnsSettings, { http, secretOf }: SendContext): Promise<Publisher> {
-  const access = { settings, http, secretOf };
+function publisherOf(settings: SnsSettings, { http, secretOf, sender }: SendContext): Promise<Publisher> {
+  const access = { settings, http, secretOf, sender };
   const keys = JSON.stringify(configuredKeys(access) ?? null);
   const ofTarget = publishers.get(settings) ?? new WeakMap<HttpClient, CachedPublisher>();
   publishers.set(settings, ofTarget);

@@ -16,7 +16,7 @@ export const webhook = defineTarget({
   templates: webhookTemplates,
   references: [],
   needsRecipients: false,
-  usesProcessIdentity: () => false,
+  usesProcessIdentity: () => undefined,
   files: [],
   concurrency: settings => settings.concurrency,
   batching: ({ maxPayloadEvents, maxPayloadSizeKB, flushPeriodSec }) => ({

@@ -1968,7 +1968,7 @@ export interface components {
             severity?: "info" | "warn" | "error" | "fatal";
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -1977,7 +1977,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -2218,7 +2218,7 @@ export interface components {
             defaultId: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -2227,7 +2227,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -3130,7 +3130,7 @@ export interface components {
             logsDir: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -3139,7 +3139,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -3409,7 +3409,7 @@ export interface components {
             responseHonorRetryAfterHeader: boolean;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -3418,7 +3418,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -3763,7 +3763,7 @@ export interface components {
             }[];
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -3772,7 +3772,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -4675,6 +4675,11 @@ export interface components {
                 /** @description What programs may name as audience when they ask for a token; the API takes tokens of any of these. Needs a restart. */
                 audience: string[];
                 /**
+                 * Format: password
+                 * @description The forward proxy, http or https, that everything workspaces send or read goes through. It gets `CONNECT` with addresses that were looked up and judged here, never with names. Best written as `${env:NAME}`. Without it workspaces connect directly; HTTPS_PROXY is not theirs. Needs a restart.
+                 */
+                egressProxy?: string;
+                /**
                  * @description How much of each a workspace may have. Needs a restart.
                  * @default {}
                  */
@@ -5344,6 +5349,7 @@ export interface components {
                 cloudDomain?: string | null;
                 authUrl?: string | null;
                 audience?: string[] | null;
+                egressProxy?: string | null;
                 quotas?: {
                     pipelines?: number | null;
                     targets?: number | null;
@@ -5489,7 +5495,7 @@ export interface components {
             url?: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -5498,7 +5504,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -5706,7 +5712,7 @@ export interface components {
             password?: string;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -5715,7 +5721,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -5925,7 +5931,7 @@ export interface components {
             allowlist?: string[];
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -5934,7 +5940,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;
@@ -6583,7 +6589,7 @@ export interface components {
             responseHonorRetryAfterHeader: boolean;
             status?: {
                 /**
-                 * @description Red while deliveries to it fail.
+                 * @description Red while deliveries to it fail, and while it is switched off.
                  * @enum {string}
                  */
                 health: "Green" | "Red";
@@ -6592,7 +6598,7 @@ export interface components {
                  * @description Since when it fails.
                  */
                 since?: string;
-                /** @description What its last failure was. */
+                /** @description What its last failure was, or why it is switched off. */
                 error?: string;
                 /** @description Why what is due for it waits its turn, while it does. */
                 heldBecause?: string;

@@ -21,6 +21,8 @@ interface HostedAppOptions {
   readonly clock: Clock;
   readonly settings?: { readonly api?: object; readonly [section: string]: unknown };
   readonly organizations?: readonly NewOrganization[];
+  /** What workspaces send through. */
+  readonly egressProxy?: string;
 }
 
 export type HostedApp = Awaited<ReturnType<typeof startHostedApp>>;
@@ -33,6 +35,7 @@ export async function startHostedApp({
   clock,
   settings = {},
   organizations = ORGANIZATIONS,
+  egressProxy,
 }: HostedAppOptions) {
   const root = mkdtempSync(join(tmpdir(), 'headgate-hosted-'));
   const folders = { config: join(root, 'config'), data: join(root, 'data') };
@@ -45,6 +48,7 @@ export async function startHostedApp({
       hosted: {
         ...{ cloudDomain: 'localhost', authUrl, audience: [AUDIENCE] },
         tokenRateLimit: { perSecond: 0 },
+        ...(egressProxy !== undefined && { egressProxy }),
       },
       ...settings,
       api: { rateLimit: { perSecond: 0 }, ...settings.api },

@@ -6,6 +6,8 @@ interface ReadingLimits {
   readonly values: number;
   /** Points of series; without it there is no limit but that of the values. */
   readonly points?: number;
+  /** What the points are called to the sender, "points" by default. */
+  readonly pointName?: string;
 }
 
 /** Values between two pauses: some 20 ms of reading. */
@@ -35,9 +37,9 @@ export class ReadingBudget {
 
   /** Throws `invalid-request` for one more than there may be. */
   takePoint(): void {
-    const { points = Number.POSITIVE_INFINITY } = this.#limits;
+    const { points = Number.POSITIVE_INFINITY, pointName = 'points' } = this.#limits;
     this.#sincePause += VALUES_A_POINT;
-    if (++this.#points > points) throw tooMany(points, 'points');
+    if (++this.#points > points) throw tooMany(points, pointName);
   }
 
   /** True when so much was read since the last pause that other work should go on; then it counts as made. */

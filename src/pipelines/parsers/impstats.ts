@@ -32,7 +32,7 @@ const MOST_COUNTERS = 256;
  * `invalid-request` for more lines than one request may hold.
  */
 export function* readImpstats(text: string): Slices<Impstats> {
-  const budget = new ReadingBudget({ values: MOST_VALUES, points: MOST_LINES });
+  const budget = new ReadingBudget({ values: MOST_VALUES, points: MOST_LINES, pointName: 'lines' });
   const rounds: StatsObject[][] = [];
   let round: StatsObject[] = [];
   let seen = new Set<string>();

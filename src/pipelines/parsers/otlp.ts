@@ -339,9 +339,11 @@ function* readData(
   let temporality = 0;
   let isMonotonic = false;
   const settings = new FieldReader(body, span);
-  while (settings.next())
+  while (settings.next()) {
     if (settings.number === 2) temporality = settings.varint;
     else if (settings.number === 3) isMonotonic = settings.varint === 1;
+    if (body.budget.isPauseDue()) yield;
+  }
   const metric = { name, kind, temporality, isMonotonic };
   for (const message of messages(body, span, 1)) {
     body.budget.takePoint();

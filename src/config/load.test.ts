@@ -222,6 +222,17 @@ describe('headgate.yml', () => {
     ]);
   });
 
+  it.each(['sub', '$.groups', 'realm_access..roles', 'groups[0]'])(
+    'warns of the claim %s, in which no groups can come',
+    groupField => {
+      const openid = `{ issuer: "https://idp.example", client_id: a, groupField: "${groupField}" }`;
+      const settings = `instance: { externalUrl: "https://h.example" }\nauth: { type: openid, openid: ${openid} }`;
+      expect(warningsOf({ settings })).toContainEqual(
+        expect.stringMatching(/no user has groups.*\(auth\.openid\.groupField\)$/),
+      );
+    },
+  );
+
   it('has the provider of a hosted installation lead to its login service, and asks for addresses', () => {
     const openid = 'issuer: "https://idp.example", client_id: a';
     const hosted = 'hosted: { cloudDomain: c.example, authUrl: "https://l.example", audience: [a] }';

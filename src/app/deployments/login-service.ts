@@ -94,12 +94,8 @@ export async function startLoginService(options: LoginServiceOptions): Promise<L
       backOff: () => ({ after: api().loginBackOff.after, longestMs: api().loginBackOff.longest.ms }),
     });
     const clients = createClientAuthentication({
-      directory,
-      secrets,
-      limits,
-      lastUsed,
+      ...{ directory, secrets, limits, lastUsed, clock },
       auditOf: audits.forOrganization,
-      clock,
     });
     const granting = { clients, tokens, auditOf: audits.forOrganization };
     const access = createWorkspaceAccess({

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { addressPrefix } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
@@ -10,7 +9,7 @@ import type { Audit } from '../audit.ts';
 import { createFailureWindow, type FailureLimiter, type RateLimit } from '../limits/failure-limits.ts';
 import type { BrowserSession, BrowserSessions } from '../sessions/sessions.ts';
 import type { AuthSettings, OpenidSettings } from '../settings.ts';
-import { tokenClaims } from '../tokens/jwt.ts';
+import { issuerOf } from '../tokens/jwt.ts';
 import type { AccountLinking } from './account-linking.ts';
 import {
   AUTHORIZATION_REQUEST_MS,
@@ -265,10 +264,8 @@ function createProviderCache(dependencies: Pick<Dependencies, 'http' | 'clock'>)
   };
 }
 
-const issuedClaims = z.looseObject({ iss: z.url() });
-
-/** An ID token, whose signature was checked when it came, is sent to the provider that issued it only. */
+/** An ID token is sent to the provider that issued it only. */
 function isIssuedBy(issuer: string, idToken: string): boolean {
-  const claims = issuedClaims.safeParse(tokenClaims(idToken));
-  return claims.success && new URL(claims.data.iss).href === new URL(issuer).href;
+  const iss = issuerOf(idToken);
+  return iss !== undefined && new URL(iss).href === new URL(issuer).href;
 }

@@ -136,8 +136,16 @@ export function tokenHeader(token: string): unknown {
   return segments && readPart(Buffer.from(segments[0], 'base64url'));
 }
 
-/** The claims as `tokenHeader`, for a token whose signature was checked when it came. */
-export function tokenClaims(token: string): unknown {
+const issuedClaims = z.looseObject({ iss: z.url() });
+
+/** The issuer of a token whose signature was checked when it came; undefined for anything but an address. */
+export function issuerOf(token: string): string | undefined {
+  const claims = issuedClaims.safeParse(tokenClaims(token));
+  return claims.success ? claims.data.iss : undefined;
+}
+
+/** The claims as `tokenHeader`. */
+function tokenClaims(token: string): unknown {
   const segments = segmentsOf(token);
   return segments && readPart(Buffer.from(segments[1], 'base64url'));
 }

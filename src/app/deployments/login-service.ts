@@ -125,9 +125,7 @@ export async function startLoginService(options: LoginServiceOptions): Promise<L
       proxies: () => api().trustedProxies,
       headers: () => api().headers,
       createListener: tls?.create,
-      clock,
-      ids,
-      logger,
+      ...{ clock, ids, logger },
     });
     teardown.add('login service', () => closeServer(server, clock));
     const url = await listen(server, { host, port, isEncrypted: tls !== undefined });

@@ -36,7 +36,7 @@ export interface SharedServices {
 }
 
 /** The configuration of a workspace with its secrets, versions, ingest tokens and audit. */
-export interface WorkspaceConfiguration {
+interface WorkspaceConfiguration {
   readonly workspace: string;
   readonly audit: Audit;
   readonly secrets: SecretStore;

@@ -1,7 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { configureNotification, type Notification } from '../notifications/notification.ts';
-import { findTargetType } from '../targets/index.ts';
-import type { ConfiguredTarget, Target } from '../targets/target.ts';
+import type { Target } from '../targets/target.ts';
 import { withDefaultTarget, withResolvedTargets } from './check/cross-checks.ts';
 import { targetGraph } from './check/target-graph.ts';
 import { type Configuration, type FileTexts, SETTINGS_FILE } from './configuration.ts';
@@ -14,11 +13,9 @@ import {
   readConfiguration,
   type Sources,
 } from './read/configuration.ts';
+import { configuredTarget } from './read/items.ts';
 import { readSettings } from './read/settings.ts';
-import { confined } from './restrictions.ts';
 import type { ValueOrigin } from './schema-problems.ts';
-import { childOf } from './schema-walk.ts';
-import { withReferredTexts } from './secrets/references.ts';
 import { readConfigDocument } from './yaml/document.ts';
 
 export type LoadResult = {
@@ -93,8 +90,8 @@ export async function valuesOf(
   const targets: Target[] = [];
   const rawTargets = [...raw.targets.values()];
   for (const [index, value] of resolvedTargets.entries()) {
-    const target = withReferredTexts(configured(value), rawTargets[index], value);
-    targets.push(deepFreeze(withResolvedTargets(confined(target, sources.restrictions), graph)));
+    const target = configuredTarget(rawTargets[index], value, sources.restrictions);
+    targets.push(deepFreeze(withResolvedTargets(target, graph)));
     await pause();
   }
   const notifications: Notification[] = [];
@@ -104,13 +101,6 @@ export async function valuesOf(
   }
   const rawSettings = { ...document.value };
   return { settings, rawSettings, settingOrigin: origin, overridden, targets, notifications };
-}
-
-function configured(value: unknown): ConfiguredTarget {
-  const type = childOf(value, 'type');
-  const found = typeof type === 'string' ? findTargetType(type) : undefined;
-  if (found === undefined) throw new Error(`a target of the unknown type '${String(type)}' passed the check`);
-  return found.configure(value);
 }
 
 const itemsOf = (raw: ReadonlyMap<string, PlainMap>, section: string) =>

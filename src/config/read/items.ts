@@ -81,6 +81,18 @@ export function readTarget(
   };
 }
 
+/** The target of an item that was checked elsewhere. `resolved` is the item with its references resolved. */
+export function configuredTarget(
+  item: unknown,
+  resolved: unknown,
+  restrictions: ReferenceSources['restrictions'],
+): Target {
+  const name = childOf(resolved, 'type');
+  const type = typeof name === 'string' ? findTargetType(name) : undefined;
+  if (type === undefined) throw new Error(`a target of the unknown type '${String(name)}' passed the check`);
+  return confined(withReferredTexts(type.configure(resolved), item, resolved), restrictions);
+}
+
 /** Keys whose `$` belongs to templates and expressions, by every name they have. */
 function templateKeys(schema: Schema): string[] {
   const known = templates.get(schema);

@@ -193,7 +193,7 @@ function overQuotaProblems(
   return message === undefined ? [] : [{ ...origin.place(['pipelines']), message }];
 }
 
-export const filesRefused = (origin: ValueOrigin, path: Path): ConfigProblem => ({
+const filesRefused = (origin: ValueOrigin, path: Path): ConfigProblem => ({
   ...origin.place(path),
   message: 'names a file, and there are no files of yours here',
 });

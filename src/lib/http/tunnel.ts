@@ -11,7 +11,7 @@ import {
 } from './guard.ts';
 import type { ForwardProxy } from './proxy.ts';
 
-export const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 const ignore = (): void => {};
 
 /** Certificates for https receivers, in PEM form. Where `fingerprint` is the same, all of it is. */
@@ -25,7 +25,7 @@ export interface ClientTls {
 }
 
 /** How a certificate is judged, and the one that is shown. */
-export interface TlsOptions extends Partial<ClientTls> {
+export interface TunnelTls extends Partial<ClientTls> {
   readonly rejectUnauthorized: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface TlsOptions extends Partial<ClientTls> {
 export function guardedConnector(
   guard: AddressGuard,
   resolve: Resolve,
-  tls: TlsOptions,
+  tls: TunnelTls,
 ): buildConnector.connector {
   const connectorAt = (port: number): buildConnector.connector =>
     buildConnector({ ...connectOptions(tls), lookup: guardedLookup(guard, resolve, port) });
@@ -46,7 +46,7 @@ export function guardedConnector(
   };
 }
 
-const connectOptions = ({ rejectUnauthorized, cert, key, passphrase, ca }: TlsOptions) => ({
+const connectOptions = ({ rejectUnauthorized, cert, key, passphrase, ca }: TunnelTls) => ({
   timeout: CONNECT_TIMEOUT_MS,
   rejectUnauthorized,
   cert,
@@ -62,7 +62,7 @@ const targetPort = ({ protocol, port }: buildConnector.Options): number =>
 type OpenTunnel = (to: { readonly host: string; readonly port: number }) => Promise<Socket>;
 
 /** The certificate is that of the receiver, inside the tunnel. */
-export function tunnelConnector(open: OpenTunnel, tls: TlsOptions): buildConnector.connector {
+export function tunnelConnector(open: OpenTunnel, tls: TunnelTls): buildConnector.connector {
   const encrypt = buildConnector(connectOptions(tls));
   return (target, done) => {
     open({ host: target.hostname, port: targetPort(target) }).then(

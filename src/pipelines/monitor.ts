@@ -16,11 +16,11 @@ import { type ComponentState, dropUnusedWindows } from './components/state.ts';
 import { describeComponents } from './components/status.ts';
 import type { PipelineContext, PipelineMeter } from './context.ts';
 import { createIngester } from './ingest/ingester.ts';
-import { pushedValuesOf } from './ingest/pushed.ts';
+import { pushedValuesOf, type ReadPoints } from './ingest/pushed.ts';
 import { FORGET_MS, SWEEP_MS } from './ingest/source.ts';
 import { readImpstats } from './parsers/impstats.ts';
 import { readSamples } from './parsers/samples.ts';
-import { createPipeline, type Pipeline, type ReadPoints } from './pipeline.ts';
+import { createPipeline, type Pipeline } from './pipeline.ts';
 import { createSeriesStore } from './series/series-store.ts';
 import {
   MOST_COMPONENTS,

@@ -1,37 +1,26 @@
 import { AppError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createMutex, type Mutex } from '../lib/mutex.ts';
 import type { Slices } from '../lib/slices.ts';
 import type { PipelineState } from './components/component.ts';
 import { type CardinalityLimit, createCardinalityLimit } from './components/limits.ts';
 import type { ComponentState } from './components/state.ts';
 import type { PipelineContext } from './context.ts';
 import { createRsyslogReader, type RsyslogReader } from './engines/rsyslog.ts';
-import { createPointReader, type PushedValue } from './ingest/pushed.ts';
+import { createPointReader, type PushedValue, type ReadPoints } from './ingest/pushed.ts';
 import {
+  createPipelineSources,
   createScrapeSource,
   dropScrapeSource,
+  type PipelineSources,
   type ScrapeSource,
   type ScrapeSourceParts,
   sweepScrapeSource,
 } from './ingest/source.ts';
 import type { StatsObject } from './parsers/impstats.ts';
-import type { TakePoint } from './parsers/point.ts';
 import { createScraper, createScrapeStatus, type Scraper, type ScrapeStatus } from './scrape/scraper.ts';
 import type { PipelineSettings } from './settings.ts';
 import { encodePipeline, restoreComponents, restoreScrapeSource } from './snapshot/codec.ts';
 import type { PipelineRecord } from './snapshot/file.ts';
-
-/** The urls or senders of a pipeline, by name. */
-export interface PipelineSources {
-  readonly sources: Map<string, ScrapeSource>;
-  readonly readers: Map<string, RsyslogReader>;
-  /** One push at a time. */
-  readonly pushes: Mutex;
-}
-
-/** Reads points, and hands over each. */
-export type ReadPoints = (take: TakePoint) => Slices;
 
 interface PushedPoints {
   /** How many belong to an input or output. */
@@ -42,7 +31,7 @@ interface PushedPoints {
 /** A configured pipeline at work. */
 export interface Pipeline {
   readonly settings: PipelineSettings;
-  readonly pushes: Mutex;
+  readonly pushes: PipelineSources['pushes'];
   state(): PipelineState;
   record(): PipelineRecord;
   restore(record: PipelineRecord): void;
@@ -78,7 +67,7 @@ export const createPipeline = (
 
 class RunningPipeline implements Pipeline {
   readonly settings: PipelineSettings;
-  readonly pushes: Mutex;
+  readonly pushes: PipelineSources['pushes'];
   readonly #context: PipelineContext;
   readonly #sources: Map<string, ScrapeSource>;
   readonly #readers: Map<string, RsyslogReader>;
@@ -99,9 +88,10 @@ class RunningPipeline implements Pipeline {
     const logger = context.logger.child({ pipeline: settings.id });
     this.settings = settings;
     this.#context = context;
-    this.#sources = from?.sources ?? new Map();
-    this.#readers = from?.readers ?? new Map();
-    this.pushes = from?.pushes ?? createMutex();
+    const { sources, readers, pushes } = from ?? createPipelineSources();
+    this.#sources = sources;
+    this.#readers = readers;
+    this.pushes = pushes;
     this.#limit = createCardinalityLimit({
       limits: { ...settings, componentQuota: context.componentQuota },
       clock: context.clock,

@@ -2,8 +2,8 @@ import type { IngestTokens } from '../auth/tokens/ingest-tokens.ts';
 import { AppError } from '../lib/errors.ts';
 import type { Secret } from '../lib/secret.ts';
 import { type ReceiveEvents, readExternalEvents } from '../notifications/external-events.ts';
+import type { ReadPoints } from '../pipelines/ingest/pushed.ts';
 import type { Monitor } from '../pipelines/monitor.ts';
-import type { ReadPoints } from '../pipelines/pipeline.ts';
 import type { PushSettings } from '../pipelines/settings.ts';
 
 /** Where senders are let in. */

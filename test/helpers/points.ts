@@ -1,8 +1,8 @@
 import { atOnce } from '../../src/lib/slices.ts';
+import type { ReadPoints } from '../../src/pipelines/ingest/pushed.ts';
 import { readOtlpJson, readOtlpProtobuf } from '../../src/pipelines/parsers/otlp.ts';
 import type { Point } from '../../src/pipelines/parsers/point.ts';
 import { readWriteRequest } from '../../src/pipelines/parsers/remote-write.ts';
-import type { ReadPoints } from '../../src/pipelines/pipeline.ts';
 
 function pointsOf(read: ReadPoints): readonly Point[] {
   const points: Point[] = [];

@@ -1,3 +1,4 @@
+import type { Slices } from '../../lib/slices.ts';
 import { profileOf } from '../engines/index.ts';
 import {
   counter,
@@ -9,7 +10,7 @@ import {
   type SeriesMapping,
 } from '../engines/profile.ts';
 import { isCounter } from '../metric.ts';
-import type { Point } from '../parsers/point.ts';
+import type { Point, TakePoint } from '../parsers/point.ts';
 import type { PushedSamples } from '../parsers/samples.ts';
 import type { PipelineSettings } from '../settings.ts';
 import type { SeriesDescription } from './ingester.ts';
@@ -23,6 +24,9 @@ export interface PushedValue {
   /** Epoch ms, or NaN. */
   readonly time: number;
 }
+
+/** Reads points, and hands over each. */
+export type ReadPoints = (take: TakePoint) => Slices;
 
 type PushedSample = PushedSamples['samples'][number];
 

@@ -1,8 +1,10 @@
+import { createMutex, type Mutex } from '../../lib/mutex.ts';
 import { copyText } from '../../lib/text.ts';
 import type { CardinalityLimit } from '../components/limits.ts';
 import type { ComponentIdentity } from '../components/registry.ts';
 import { dropReplica } from '../components/replica.ts';
 import type { ComponentState, Instance, ScrapeSourceState } from '../components/state.ts';
+import type { RsyslogReader } from '../engines/rsyslog.ts';
 import type { SeriesStore } from '../series/series-store.ts';
 import { createSeriesTable, type SeriesTable } from '../series/series-table.ts';
 
@@ -12,6 +14,20 @@ export interface RestoredSample {
   /** Epoch ms as the sender stamped it, or NaN. */
   readonly time: number;
 }
+
+/** The urls or senders of a pipeline, by name. */
+export interface PipelineSources {
+  readonly sources: Map<string, ScrapeSource>;
+  readonly readers: Map<string, RsyslogReader>;
+  /** One push at a time. */
+  readonly pushes: Mutex;
+}
+
+export const createPipelineSources = (): PipelineSources => ({
+  sources: new Map(),
+  readers: new Map(),
+  pushes: createMutex(),
+});
 
 /** One url that is scraped, or one sender that pushes. */
 export interface ScrapeSource extends ScrapeSourceState {

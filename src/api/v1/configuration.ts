@@ -85,7 +85,7 @@ export const configurationRoutes: readonly Route[] = [
     path: '/system/config/files',
     summary: 'Put texts in the place of those of their names; all of them take effect or none',
     description:
-      'A file that is not named stays as it is. A masked secret stands for the one that is there now.',
+      'A file that is not named stays as it is. A masked secret stands for the one that is there now, unless where it goes or how it is protected changes. Secrets in clear go to the encrypted store.',
     verb: importConfig,
     takes: { shape: { name: 'ConfigurationImport' } },
     answer: item(configFilesShape, wireConfigFiles),

@@ -52,7 +52,7 @@ function toRecordedRequest(sent: HttpRequest, hidden: readonly string[]): Record
     method: sent.method,
     // An address that is a secret prints as its host.
     url: hidden.includes(sent.url) ? new SecretUrl(sent.url).toString() : maskSecrets(sent.url, hidden),
-    headers: maskHeaders(sent.headers ?? {}),
+    headers: maskHeaders(sent.headers ?? {}, hidden),
     body: truncateToBytes(maskSecrets(textOf(sent), hidden), MAX_REQUEST_BYTES),
   };
 }
@@ -62,10 +62,18 @@ function toRecordedAnswer({ status, headers, body }: HttpAnswer, hidden: readonl
   return { status, headers: pickShownHeaders(headers), body: truncateToBytes(text.trim(), MAX_ANSWER_BYTES) };
 }
 
-const maskHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, SHOWN_HEADERS.includes(name) ? value : MASK]),
+/** Names of headers are sent in lower case. */
+function maskHeaders(
+  headers: Readonly<Record<string, string>>,
+  hidden: readonly string[],
+): Record<string, string> {
+  const names = hidden.map(text => text.toLowerCase());
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) =>
+      SHOWN_HEADERS.includes(name) ? [name, value] : [maskSecrets(name, names), MASK],
+    ),
   );
+}
 
 const pickShownHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => SHOWN_HEADERS.includes(name)));

@@ -672,7 +672,7 @@ export interface paths {
         head?: never;
         /**
          * Change a target
-         * @description Another destination must bring its secrets anew. `********` keeps what is stored.
+         * @description Another destination, or another protection, must bring its secrets anew. `********` keeps what is stored.
          */
         patch: operations["targets.update"];
         trace?: never;
@@ -1573,7 +1573,7 @@ export interface paths {
         get: operations["configuration.export"];
         /**
          * Put texts in the place of those of their names; all of them take effect or none
-         * @description A file that is not named stays as it is. A masked secret stands for the one that is there now.
+         * @description A file that is not named stays as it is. A masked secret stands for the one that is there now, unless where it goes or how it is protected changes. Secrets in clear go to the encrypted store.
          */
         put: operations["configuration.import"];
         post?: never;

@@ -5,7 +5,6 @@ import { withDefaultTarget, withResolvedTargets } from './check/cross-checks.ts'
 import { targetGraph } from './check/target-graph.ts';
 import { type Configuration, type FileTexts, SETTINGS_FILE } from './configuration.ts';
 import { deepFreeze, type PlainMap } from './plain.ts';
-import type { ConfigProblem } from './problems.ts';
 import {
   type ConfigurationData,
   type ConfigurationValues,
@@ -19,7 +18,7 @@ import type { ValueOrigin } from './schema-problems.ts';
 import { readConfigDocument } from './yaml/document.ts';
 
 export type LoadResult = {
-  readonly warnings: readonly ConfigProblem[];
+  readonly warnings: ReadConfiguration['warnings'];
   /** Every file that was looked at, secrets' files included: a change of one may change the result. */
   readonly files: readonly string[];
   /** The files that are there, as they were read. */
@@ -33,7 +32,7 @@ export type LoadResult = {
       /** The texts with their secrets masked, where the load has masked them already. */
       readonly masked?: FileTexts;
     }
-  | { readonly ok: false; readonly problems: readonly ConfigProblem[] }
+  | { readonly ok: false; readonly problems: ReadConfiguration['warnings'] }
 );
 
 export type Loaded = Extract<LoadResult, { readonly ok: true }>;

@@ -186,7 +186,8 @@ export const targetRoutes: readonly Route[] = [
     id: 'targets.update',
     method: 'PATCH',
     summary: 'Change a target',
-    description: 'Another destination, or another protection, must bring its secrets anew. `********` keeps what is stored.',
+    description:
+      'Another destination, or another protection, must bring its secrets anew. `********` keeps what is stored.',
     verb: updateTarget,
     takes: { shape: targetShape, kind: 'part' },
     accept: acceptTarget,

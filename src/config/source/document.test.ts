@@ -184,6 +184,33 @@ describe('the configuration of a workspace that has no files', () => {
     );
   });
 
+  it('switches a stored target off that signs as the process, and takes every other change', async () => {
+    const topic = {
+      ...{ id: 'topic', type: 'sns', region: 'eu-west-1', destinationType: 'topic', messageGroupId: '' },
+      topicArn: 'arn:aws:sns:eu-west-1:1:t',
+    };
+    const { storage, folder } = held;
+    const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
+    const documents = createSealedDocumentStore({ storage, workspace: WORKSPACE, keyRing, clock });
+    const { texts } = await documents.read();
+    const stored = { ...texts, 'notifications.yml': JSON.stringify({ targets: [topic] }) };
+    await documents.write({ revision: 1, texts: stored });
+    const holder = await open();
+    expect(holder.get().targets[0]?.switchedOff).toMatch(/'manual'.*'secret'/);
+    expect(holder.status()).toMatchObject({
+      state: 'ok',
+      warnings: [
+        { path: 'targets[0].awsAuthenticationMethod', message: expect.stringContaining('switched off') },
+      ],
+    });
+    await holder.save(change(target(HOOK)));
+    const refusal = await refusalOf(holder.save(change(target({ ...topic, description: 'kept' }))));
+    expect(refusal.problems?.map(({ path }) => path)).toEqual(['awsAuthenticationMethod']);
+    const keys = { awsApiKey: 'AKIDEXAMPLE0000001', awsSecretKey: 'k' };
+    await holder.save(change(target({ ...topic, awsAuthenticationMethod: 'manual', ...keys })));
+    expect(holder.get().targets[0]?.switchedOff).toBeUndefined();
+  });
+
   it('sends to no private address, whatever it says', async () => {
     const inside = { ...HOOK, url: 'http://10.0.0.1/' };
     const refusal = await refusalOf((await open()).save(change(target(inside))));

@@ -4,6 +4,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { build } from 'esbuild';
+import { createCheckThread } from '../src/config/check-thread.ts';
 import { createConfigurationHolder } from '../src/config/holder.ts';
 import { filesSource } from '../src/config/source/files.ts';
 import { systemClock } from '../src/lib/clock.ts';
@@ -108,6 +109,7 @@ async function stallOf(
 
 async function measureStalls(folder: string): Promise<void> {
   const holder = createConfigurationHolder({
+    thread: createCheckThread(systemClock),
     source: filesSource({ folder, environment: ENVIRONMENT, flags: {}, clock: systemClock }),
     clock: systemClock,
     logger: silentLogger,

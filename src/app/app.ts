@@ -3,6 +3,7 @@ import { describeConfiguration } from '../api/metrics/installation.ts';
 import { createServer } from '../api/server.ts';
 import { openPepper } from '../auth/tokens/issued-secrets.ts';
 import type { GeneratedPassword } from '../auth/users/first-admin.ts';
+import { createCheckThread } from '../config/check-thread.ts';
 import type { Configuration } from '../config/configuration.ts';
 import type { ConfigurationHolder } from '../config/holder.ts';
 import { type LoadResult, loadConfiguration } from '../config/load.ts';
@@ -138,7 +139,8 @@ async function openShared(
   });
   const pepper = await openPepper({ storage, keyRing });
   const isShared = typeof url !== 'string';
-  return { storage, isShared, keyRing, pepper, dataFolder, clock, ids, random, logger };
+  const thread = createCheckThread(clock);
+  return { storage, isShared, thread, keyRing, pepper, dataFolder, clock, ids, random, logger };
 }
 
 /** Opens the ways out of the installation. */

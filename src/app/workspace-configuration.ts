@@ -1,5 +1,6 @@
 import { type Audit, createAudit } from '../auth/audit.ts';
 import { type IngestTokens, openIngestTokens } from '../auth/tokens/ingest-tokens.ts';
+import type { CheckThread } from '../config/check-thread.ts';
 import {
   type ConfigurationHolder,
   createConfigurationHolder,
@@ -24,6 +25,7 @@ export interface SharedServices {
   readonly storage: Storage;
   /** True when other processes may use the same store. */
   readonly isShared: boolean;
+  readonly thread: CheckThread;
   readonly keyRing: KeyRing;
   /** For the digests of issued secrets. */
   readonly pepper: Secret;
@@ -70,12 +72,12 @@ export async function openFileConfiguration(
     readonly assertMayBecome: NonNullable<HolderOptions['assertMayBecome']>;
   },
 ): Promise<FileConfiguration> {
-  const { clock, logger } = shared;
+  const { thread, clock, logger } = shared;
   const parts = await openConfigurationParts(shared, workspace);
   const { audit, secrets, versions } = parts;
   const configuration = createConfigurationHolder({
     source: filesSource({ ...sources, secretOf: secrets.get, clock }),
-    ...{ secrets, versions, assertMayBecome, clock, logger },
+    ...{ secrets, versions, assertMayBecome, thread, clock, logger },
     onFileEdit: edit => auditFileEdit(audit, edit),
   });
   return { ...parts, folder: sources.folder, configuration };
@@ -86,7 +88,7 @@ export async function openDocumentConfiguration(
   shared: SharedServices,
   { workspace, tenant }: { readonly workspace: string; readonly tenant: WorkspaceRestrictions },
 ): Promise<DocumentConfiguration> {
-  const { storage, clock, logger } = shared;
+  const { storage, thread, clock, logger } = shared;
   const parts = await openConfigurationParts(shared, workspace);
   const { secrets, versions } = parts;
   const documents = createSealedDocumentStore({ ...shared, workspace });
@@ -100,7 +102,7 @@ export async function openDocumentConfiguration(
           if (isOurs && fact.resource === 'documents') listener();
         }),
     }),
-    ...{ secrets, versions, clock, logger },
+    ...{ secrets, versions, thread, clock, logger },
   });
   return { ...parts, folder: undefined, configuration };
 }

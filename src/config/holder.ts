@@ -4,6 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createMutex } from '../lib/mutex.ts';
 import { ActiveConfiguration, assertSound } from './active.ts';
 import type { ChangeSource, ConfigChange, ConfigEdit } from './change.ts';
+import type { CheckThread } from './check-thread.ts';
 import {
   type CheckFindings,
   type Configuration,
@@ -29,7 +30,7 @@ import {
 
 export interface HolderOptions {
   readonly source: ConfigurationSource;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   readonly logger: Logger;
   /** Where secrets go that come with a change; without it such a change is refused. */
   readonly secrets?: WritableSecrets;
@@ -39,6 +40,8 @@ export interface HolderOptions {
   readonly onFileEdit?: (edit: FileEdit) => void;
   /** Records every configuration that takes effect. */
   readonly versions?: VersionRecorder;
+  /** Shared by the workspaces of a process. */
+  readonly thread: CheckThread;
 }
 
 /** A change that an editor, or another program, made to the files. */
@@ -126,8 +129,8 @@ class Holder implements ConfigurationHolder {
   }
 
   readonly check = (texts: FileTexts): Promise<CheckFindings> => {
-    const { source } = this.#options;
-    return checkTexts(source.sourcesForChange(this.get()), texts);
+    const { source, thread } = this.#options;
+    return checkTexts(source.sourcesForChange(this.get()), texts, thread);
   };
 
   readonly secretsChanged = (name: string): Promise<void> => {
@@ -197,9 +200,10 @@ class Holder implements ConfigurationHolder {
 
   /** Errors may be those of the files as they are: the file of a secret may have gone since. */
   async #prepare(now: Loaded, change: RequestedChange): Promise<PreparedChange> {
-    const { source, clock } = this.#options;
+    const { source, clock, thread } = this.#options;
     try {
-      return await prepareWithWorker(change, now, source.sourcesForChange(now.configuration), clock);
+      const sources = source.sourcesForChange(now.configuration);
+      return await prepareWithWorker(change, now, sources, { clock, thread });
     } catch (error) {
       const mayBeOurs = source.refersToFiles && error instanceof AppError && error.code === 'invalid-request';
       if (mayBeOurs && !(await loadWithWorker(source.sources(), clock)).ok) assertSound(await this.#load());

@@ -7,6 +7,7 @@ import { openTestStorage } from '../../test/helpers/storage.ts';
 import { monotonicIds } from '../lib/ids.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import type { Storage } from '../storage/storage.ts';
+import { createCheckThread } from './check-thread.ts';
 import { createConfigurationHolder } from './holder.ts';
 import { filesSource } from './source/files.ts';
 import { createVersionRecorder } from './versions.ts';
@@ -33,6 +34,7 @@ async function hold() {
   });
   const start = () => {
     const holder = createConfigurationHolder({
+      thread: createCheckThread(clock),
       source: filesSource({ folder, environment: {}, flags: {}, clock }),
       clock,
       logger: silentLogger,

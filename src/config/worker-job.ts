@@ -15,6 +15,7 @@ import { childOf } from './schema-walk.ts';
 import { maskedTexts } from './secrets/mask.ts';
 import { type ChangeInput, changedTexts, FILE_OF } from './write/edit.ts';
 import { readYaml } from './yaml/parse.ts';
+import type { Path } from './yaml/places.ts';
 
 /** A job of the config worker. Plain data goes in and out, so that it can run on another thread. */
 export interface WorkerJob {
@@ -61,6 +62,7 @@ export function performJob({ sources, secrets, change, checked }: WorkerJob): Wo
     return { kind: 'read', result: checked ? findingsOf(read, isRefused) : checkedJob(read, {}) };
   }
   try {
+    for (const { value } of change.edits) assertShort(value, []);
     const changed = changedTexts(change);
     const read = readConfiguration({ ...lookup, texts: { ...change.now, ...changed } });
     refuseUnsound(read, change, changed);
@@ -70,6 +72,20 @@ export function performJob({ sources, secrets, change, checked }: WorkerJob): Wo
     const { code, message, problems = [] } = error;
     return { kind: 'refused', code, message, problems };
   }
+}
+
+/** Characters of one text in an item; no setting may have as many, and writing a longer one costs more than refusing it. */
+const MAX_TEXT_CHARACTERS = 256 * 1024;
+
+/** Throws `invalid-request` naming the first text that is too long to be written. */
+function assertShort(value: unknown, path: Path): void {
+  if (typeof value === 'string' && value.length > MAX_TEXT_CHARACTERS) {
+    const message = `has ${value.length} characters, and a text may have ${MAX_TEXT_CHARACTERS} at most; shorten it`;
+    const problem = { path: formatPath(path), message };
+    throw new AppError('invalid-request', `${problem.path}: ${message}`, { problems: [problem] });
+  }
+  if (Array.isArray(value)) for (const [index, one] of value.entries()) assertShort(one, [...path, index]);
+  else if (isMap(value)) for (const [key, one] of Object.entries(value)) assertShort(one, [...path, key]);
 }
 
 /** The result without what cannot go to another thread. */

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { testClock } from '../../test/helpers/clock.ts';
 import { configFolder } from '../../test/helpers/config-folder.ts';
 import { silentLogger } from '../lib/logger.ts';
+import { createCheckThread } from './check-thread.ts';
 import { createConfigurationHolder } from './holder.ts';
 import { type Loaded, type LoadResult, loadConfiguration } from './load.ts';
 import type { Sources } from './read/configuration.ts';
@@ -87,7 +88,12 @@ describe.each([
   it('can be changed, and refuses what is wrong by its path in the item', async () => {
     const clock = testClock();
     const source = filesSource({ ...sourcesOf(count), clock });
-    const holder = createConfigurationHolder({ source, clock, logger: silentLogger });
+    const holder = createConfigurationHolder({
+      source,
+      thread: createCheckThread(clock),
+      clock,
+      logger: silentLogger,
+    });
     onTestFinished(holder.stop);
     holder.load();
     const save = (value: object) =>

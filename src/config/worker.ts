@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { Clock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import type { NewSecret } from './change.ts';
+import { type CheckThread, runInThread } from './check-thread.ts';
 import { type CheckFindings, FILES, type FileName, type FileTexts } from './configuration.ts';
 import { readFileText } from './file-text.ts';
 import { assemble, type Loaded, type LoadResult, valuesOf } from './load.ts';
@@ -11,20 +11,17 @@ import { type CheckedJob, performJob, type WorkerJob, type WorkerResult } from '
 import type { ChangeInput } from './write/edit.ts';
 
 /** More than this holds a process up for longer than a request should wait. */
-const LARGE_CHARACTERS = 256 * 1024;
-
-/** The worker is a bundle even in tests, where this file is not. */
-const SCRIPT = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/config-worker.js' : './config-worker.js',
-  import.meta.url,
-);
+const LARGE_CHARACTERS = 64 * 1024;
 
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 
 /** Loads the files as `loadConfiguration` does, without keeping anybody waiting. */
 export async function loadWithWorker(sources: Sources, clock: Times): Promise<LoadResult> {
   const texts = textsNow(sources);
-  const done = await runJob(jobOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined));
+  const done = await runJob(
+    jobOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined),
+    runInThread,
+  );
   if (done.kind === 'refused') throw new AppError(done.code, done.message);
   return done.result.ok ? loadedFrom(done.result, sources, clock) : done.result;
 }
@@ -53,14 +50,16 @@ export async function prepareWithWorker(
   { secrets: added, ...change }: RequestedChange,
   { texts: now }: Loaded,
   stored: Sources,
-  clock: Times,
+  { clock, thread }: { readonly clock: Times; readonly thread: CheckThread },
 ): Promise<PreparedChange> {
   const overlay = new Map(added.map(({ name, value }) => [name, value]));
   const secretOf = (name: string): string | undefined => overlay.get(name) ?? stored.secretOf?.(name);
   const sources = { ...stored, secretOf };
   const values = JSON.stringify(change.edits.map(({ value }) => value));
   const secrets = secretsIn(sources, [...Object.values(now), ...Object.values(change.texts), values]);
-  const done = await runJob(jobOf(sources, {}, secrets, { ...change, now }));
+  const done = await runJob(jobOf(sources, {}, secrets, { ...change, now }), job =>
+    thread.run(`change of ${sources.folder}`, job),
+  );
   if (done.kind === 'refused') throw new AppError(done.code, done.message, { problems: done.problems });
   if (!done.result.ok) throw new Error('a change that was found sound has errors');
   return { loaded: await loadedFrom(done.result, sources, clock), changed: done.result.changed };
@@ -70,14 +69,18 @@ export async function prepareWithWorker(
  * Checks texts, with the other files as they are on disk, for somebody who may not learn what references stand for, or
  * whether files and variables exist: each reference is left alone and warned of.
  */
-export async function checkTexts(sources: Sources, texts: FileTexts): Promise<CheckFindings> {
+export async function checkTexts(
+  sources: Sources,
+  texts: FileTexts,
+  thread: CheckThread,
+): Promise<CheckFindings> {
   const job = jobOf(sources, { ...textsNow(sources), ...texts }, undefined, undefined);
   const sealed: WorkerJob = {
     ...job,
     sources: { ...job.sources, sealed: true },
     checked: FILES.filter(name => texts[name] !== undefined),
   };
-  const done = await runJob(sealed);
+  const done = await runJob(sealed, large => thread.run(`check of ${sources.folder}`, large));
   if (done.kind === 'refused' || done.result.ok) throw new Error('a check is no change');
   const { problems, warnings } = done.result;
   return { ok: problems.length === 0, errors: problems, warnings };
@@ -116,20 +119,10 @@ function secretsIn({ secretOf }: Sources, texts: readonly string[]): WorkerJob['
   return secrets;
 }
 
-/** Does the work here when it is small, else in a thread of its own that ends with it. */
-function runJob(job: WorkerJob): Promise<WorkerResult> {
+/** Does the work here when it is small, else in a thread. */
+function runJob(job: WorkerJob, runLarge: (job: WorkerJob) => Promise<WorkerResult>): Promise<WorkerResult> {
+  const edits = JSON.stringify(job.change?.edits ?? []).length;
   const texts = { ...job.sources.texts, ...job.change?.now, ...job.change?.texts };
-  const characters = Object.values(texts).reduce((sum, text) => sum + text.length, 0);
-  return characters < LARGE_CHARACTERS ? Promise.resolve(performJob(job)) : runInThread(job);
-}
-
-function runInThread(job: WorkerJob): Promise<WorkerResult> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(SCRIPT, { workerData: job });
-    worker.once('message', (result: WorkerResult) => resolve(result));
-    worker.once('error', reject);
-    worker.once('exit', code =>
-      reject(new Error(`the thread that reads the configuration ended with code ${code}`)),
-    );
-  });
+  const characters = Object.values(texts).reduce((sum, text) => sum + text.length, edits);
+  return characters < LARGE_CHARACTERS ? Promise.resolve(performJob(job)) : runLarge(job);
 }

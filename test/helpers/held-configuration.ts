@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ConfigChange, ConfigEdit } from '../../src/config/change.ts';
+import { createCheckThread } from '../../src/config/check-thread.ts';
 import {
   type ConfigurationHolder,
   createConfigurationHolder,
@@ -64,7 +65,13 @@ export function inFolder(
   { environment = {}, flags = {}, secretOf, clock = testClock(), ...extra }: HoldOptions = {},
 ): Held {
   const source = filesSource({ folder, environment, flags, secretOf, clock });
-  const holder = createConfigurationHolder({ source, clock, logger: silentLogger, ...extra });
+  const holder = createConfigurationHolder({
+    source,
+    thread: createCheckThread(clock),
+    clock,
+    logger: silentLogger,
+    ...extra,
+  });
   onTestFinished(holder.stop);
   holder.load();
   return {

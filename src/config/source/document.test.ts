@@ -5,6 +5,7 @@ import { change, description, HOOK, refusalOf, target } from '../../../test/help
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { openKeyRing } from '../../lib/keyring.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { createCheckThread } from '../check-thread.ts';
 import { type ConfigurationHolder, createConfigurationHolder } from '../holder.ts';
 import { createSealedDocumentStore, documentSource } from './document.ts';
 
@@ -37,6 +38,7 @@ describe('the configuration of a workspace that has no files', () => {
     const keyRing = await openKeyRing({ path: join(folder, 'keys'), mayCreate: true });
     const documents = createSealedDocumentStore({ storage, workspace: WORKSPACE, keyRing, clock });
     const holder = createConfigurationHolder({
+      thread: createCheckThread(clock),
       source: documentSource({
         ...{ folder: WORKSPACE, environment: { SECRET: 'x' }, flags: {}, restrictions, clock },
         ...{ logger: silentLogger, documents, first: await documents.read() },

@@ -33,6 +33,7 @@ export interface TextPositions {
 export function createTextPositions(text: string, parse: () => readonly Event[]): TextPositions {
   let tree: Tree | undefined;
   let lineStarts: readonly number[] | undefined;
+  let counts: readonly number[] | undefined;
 
   const drawn = (): Tree => {
     tree ??= drawTree(text, parse());
@@ -49,11 +50,18 @@ export function createTextPositions(text: string, parse: () => readonly Event[])
     return { spot, complete: true };
   }
 
+  /** Counts from the last step before, so that a question costs the same however long its line is. */
+  function charactersBefore(offset: number): number {
+    counts ??= charactersByStep(text);
+    const step = Math.floor(offset / STEP);
+    return (counts[step] ?? 0) + charactersIn(text, step * STEP, offset);
+  }
+
   function at(offset: number): TextPosition {
     lineStarts ??= startsOfLines(text);
     const line = lastAtOrBefore(lineStarts, offset);
     const start = lineStarts[line] ?? 0;
-    return { line: line + 1, column: [...text.slice(start, offset)].length + 1 };
+    return { line: line + 1, column: charactersBefore(offset) - charactersBefore(start) + 1 };
   }
 
   return {
@@ -162,6 +170,24 @@ const endOfLine = (text: string, from: number): number => {
   const end = text.indexOf('\n', from);
   return end === -1 ? text.length : end;
 };
+
+/** Code units between two places whose characters are counted beforehand. */
+const STEP = 1024;
+
+/** How many characters stand before each step. */
+function charactersByStep(text: string): number[] {
+  const counts = [0];
+  for (let end = STEP; end <= text.length; end += STEP)
+    counts.push((counts.at(-1) ?? 0) + charactersIn(text, end - STEP, end));
+  return counts;
+}
+
+/** The second half of a surrogate pair is no character of its own. */
+function charactersIn(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let index = from; index < to; index++) if ((text.charCodeAt(index) & 0xfc00) !== 0xdc00) count++;
+  return count;
+}
 
 function startsOfLines(text: string): number[] {
   const starts = [0];

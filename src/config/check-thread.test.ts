@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { cpuMsOf } from '../../test/helpers/cpu-time.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createCheckThread } from './check-thread.ts';
+import { UNLIMITED_QUOTAS } from './restrictions.ts';
+import { performJob, type WorkerJob } from './worker-job.ts';
+
+const restrictions = {
+  delivery: { privateAddresses: 'refuse' as const, allowedAddresses: [] },
+  externalUrl: 'https://gate.example',
+  quotas: UNLIMITED_QUOTAS,
+};
+
+const jobOf = (
+  texts: NonNullable<WorkerJob['sources']['texts']>,
+  change?: WorkerJob['change'],
+): WorkerJob => ({
+  sources: { folder: 'main-acme', environment: {}, flags: {}, restrictions, texts },
+  secrets: new Map(),
+  change,
+  ...(change === undefined && { checked: ['notifications.yml'] }),
+});
+
+const withTargets = (items: string): WorkerJob => jobOf({ 'notifications.yml': `targets: [${items}]` });
+const small = withTargets('');
+
+const described = (conf: object): WorkerJob =>
+  jobOf(
+    {},
+    {
+      edits: [{ section: 'notifications', id: 'n', value: { id: 'n', condition: 'no-data', ...conf } }],
+      texts: {},
+      now: { 'notifications.yml': 'notifications: []\n' },
+    },
+  );
+
+it('runs one job after the other, in turn, and lets one of each workspace wait', async () => {
+  const thread = createCheckThread(systemClock);
+  const order: string[] = [];
+  const run = (name: string, owner: string) => thread.run(owner, small).then(() => void order.push(name));
+  const running = [run('first', 'acme'), run('second', 'acme'), run('other', 'corp')];
+  await expect(run('third', 'acme')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 });
+  await Promise.all(running);
+  expect(order).toEqual(['first', 'second', 'other']);
+  await run('later', 'acme');
+});
+
+it('ends a job that takes too much processor time with an error, and goes on with the next', async () => {
+  const thread = createCheckThread(systemClock, 20);
+  const endless = thread.run('acme', withTargets('0,'.repeat(2_000_000)));
+  await expect(endless).rejects.toMatchObject({
+    code: 'invalid-request',
+    message: expect.stringContaining('seconds of processor time'),
+  });
+  const idle = createCheckThread(systemClock);
+  expect(await idle.run('acme', small)).toMatchObject({ kind: 'read' });
+});
+
+it.each([
+  ['wrong items in one line', (count: number) => withTargets('0,'.repeat(count))],
+  ['wrong items in lines of their own', (count: number) => withTargets('\n0,'.repeat(count))],
+  [
+    'targets nobody has, in an item that is sent',
+    (count: number) => described({ targets: Array.from({ length: count }, (_, index) => `t${index}`) }),
+  ],
+  [
+    'unknown keys',
+    (count: number) =>
+      withTargets(`{ id: a, type: webhook, ${Array.from({ length: count }, (_, index) => `k${index}: 1`)} }`),
+  ],
+])('takes time that grows with the text only, for %s', async (_, make) => {
+  performJob(make(2000));
+  const few = await cpuMsOf(() => performJob(make(2000)));
+  const many = await cpuMsOf(() => performJob(make(16_000)));
+  // Eight times as much text; a cost by problems times length would be over sixty times.
+  expect(many).toBeLessThan(30 * Math.max(few, 10));
+});
+
+it('refuses a text that no setting may hold before it is written anywhere', () => {
+  expect(performJob(described({ description: 'x'.repeat(3_000_000) }))).toMatchObject({
+    kind: 'refused',
+    code: 'invalid-request',
+    problems: [{ path: 'description', message: expect.stringContaining('262144 at most') }],
+  });
+});

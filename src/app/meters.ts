@@ -27,6 +27,8 @@ export interface Meters {
   dropped(row: Pick<DeliveryRow, 'target'>): void;
   /** Counts that deliveries begin to wait for the quota of the workspace. */
   readonly quotaReached: () => void;
+  /** Counts an expression or template that failed. */
+  readonly expressionFailed: () => void;
   /** Counts an event of a notification that is on disk. */
   eventWritten(event: HeadgateEvent): void;
   readonly removed: (kind: RetentionKind, rows: number) => void;
@@ -45,6 +47,11 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Events of incidents that were written: ALARM for openings and reminders, OK for ends.',
     labels: ['condition', 'status'],
   });
+  const expressionFailures = metrics.counter({
+    name: 'headgate_expression_failures_total',
+    help: 'Expressions and places of templates that could not be evaluated: the place is empty, the log names the setting.',
+    labels: [],
+  });
   const removedRows = metrics.counter({
     name: 'headgate_retention_removed_total',
     help: 'Rows that were removed because they are over for longer than retention says.',
@@ -54,6 +61,7 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     ...deliveryMeters,
     ...createPipelineMeters(metrics),
     eventWritten: ({ condition, status }) => transitions({ condition, status }),
+    expressionFailed: () => expressionFailures({}),
     removed: (kind, rows) => removedRows({ kind }, rows),
   };
 }

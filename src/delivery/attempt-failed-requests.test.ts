@@ -45,6 +45,7 @@ async function logged(
     dial: noDial,
     secretOf: () => undefined,
     clock: systemClock,
+    expressionWarnings: { warn: () => {} },
     logger: { ...silentLogger, warn: (facts, message) => void lines.push({ message, ...facts }) },
     logFolder: '/nowhere',
     signal: new AbortController().signal,

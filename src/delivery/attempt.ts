@@ -1,4 +1,5 @@
 import type { HeadgateEvent } from '../events/event.ts';
+import type { ExpressionWarnings } from '../expressions/warnings.ts';
 import { clampRetryAfterMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
@@ -27,6 +28,7 @@ export interface DeliveryContext {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  readonly expressionWarnings: ExpressionWarnings;
   readonly random: () => number;
   /** Folder below which targets may write log files. */
   readonly logFolder: string;
@@ -82,6 +84,7 @@ export type SendDependencies = Pick<
   | 'sender'
   | 'secretOf'
   | 'clock'
+  | 'expressionWarnings'
   | 'logger'
   | 'logFolder'
   | 'knownFields'
@@ -152,10 +155,7 @@ async function callTarget(
   const { http, dial, sender, secretOf, clock, signal, logFolder, knownFields } = options;
   const masked = (text: string): string => maskSecrets(text, hiddenTextsOf(target));
   const warn = (reason: string): void =>
-    options.logger.warn(
-      { target: target.settings.id, deliveryId: id, reason: masked(reason) },
-      'an expression failed',
-    );
+    options.expressionWarnings.warn({ target: target.settings.id }, masked(reason), { deliveryId: id });
   const logFailedRequest = ({ reason, payload, ...headers }: FailedRequest): void =>
     options.logger.warn(
       {

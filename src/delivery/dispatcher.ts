@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { HeadgateEvent } from '../events/event.ts';
+import { createExpressionWarnings, type ExpressionWarnings } from '../expressions/warnings.ts';
 import type { DeliveryRow } from '../storage/stores/deliveries.ts';
 import { resolveRoutes, type Target } from '../targets/target.ts';
 import type { DeliveryContext } from './attempt.ts';
@@ -11,7 +12,9 @@ import { beforeId, createDeliveryWorker, type DeliveryWorker } from './worker.ts
 /** How long a graceful stop waits for attempts in flight; the rest stays in the store. */
 const GRACE_MS = 10_000;
 
-export interface DispatcherOptions extends Omit<DeliveryContext, 'signal'> {
+export interface DispatcherOptions extends Omit<DeliveryContext, 'expressionWarnings' | 'signal'> {
+  /** Called for each expression that failed. */
+  readonly expressionFailed?: () => void;
   readonly results: ResultBus;
   /** By id, the last state that was notified of targets that were failing when the process before stopped. */
   readonly failing: ReadonlyMap<string, FailingState>;
@@ -51,6 +54,7 @@ export const createDispatcher = (options: DispatcherOptions): Dispatcher => new 
 class TargetDispatcher implements Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #limits: DeliveryLimits;
+  readonly #expressionWarnings: ExpressionWarnings;
   readonly #workers = new Map<string, DeliveryWorker>();
   /** Stops in progress, by the target's id. */
   readonly #stopping = new Map<string, Promise<void>>();
@@ -64,6 +68,7 @@ class TargetDispatcher implements Dispatcher {
     const { clock, logger, quota, settings } = options;
     this.#options = options;
     this.#limits = createDeliveryLimits({ concurrency: () => settings().concurrency, quota, clock, logger });
+    this.#expressionWarnings = createExpressionWarnings(options);
     this.#failing = new Map(options.failing);
     this.#paused = new Map(options.paused);
     setMaxListeners(0, this.#abort.signal);
@@ -127,6 +132,7 @@ class TargetDispatcher implements Dispatcher {
     const worker = createDeliveryWorker({
       ...this.#options,
       signal: this.#abort.signal,
+      expressionWarnings: this.#expressionWarnings,
       target,
       limits: this.#limits,
       fallbacks: (failed, event) => this.#fallbacksOf(failed, event),
@@ -152,6 +158,8 @@ class TargetDispatcher implements Dispatcher {
     if (this.#configured.get(fallback)?.routes === undefined) return [fallback];
     return event === undefined
       ? []
-      : resolveRoutes([fallback], event, this.#configured).filter(id => id !== settings.id);
+      : resolveRoutes([fallback], event, this.#configured, this.#expressionWarnings).filter(
+          id => id !== settings.id,
+        );
   }
 }

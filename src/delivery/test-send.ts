@@ -1,5 +1,6 @@
 import type { HeadgateEvent } from '../events/event.ts';
 import { toOutgoing } from '../events/outgoing.ts';
+import { createExpressionWarnings } from '../expressions/warnings.ts';
 import { AppError, notFound } from '../lib/errors.ts';
 import type { Ids } from '../lib/ids.ts';
 import { Rate } from '../lib/rate.ts';
@@ -10,7 +11,7 @@ import { attempt, type SendDependencies } from './attempt.ts';
 import { createRateLimiter } from './limits/rate.ts';
 import { type RecordedAnswer, type RecordedRequest, recordHttp } from './recorded-http.ts';
 
-interface TestSendOptions extends SendDependencies {
+interface TestSendOptions extends Omit<SendDependencies, 'expressionWarnings'> {
   readonly ids: Ids;
   /** The value of `cribl_host`. */
   readonly instanceName: () => string;
@@ -51,7 +52,8 @@ const TEST_RATE = new Rate('30/minute', 30, 60_000);
 
 /** Sends tests through what deliveries are sent through: the target's own function, the guard, the time limits. */
 export function createTestSend(options: TestSendOptions): TestSend {
-  const { clock, ids } = options;
+  const { clock, ids, logger } = options;
+  const expressionWarnings = createExpressionWarnings({ clock, logger });
   const rateLimiter = createRateLimiter();
   rateLimiter.setLimit(TEST_RATE);
 
@@ -66,7 +68,11 @@ export function createTestSend(options: TestSendOptions): TestSend {
     const { settings } = target;
     const recorder = recordHttp(options.http, hiddenTextsOf(target));
     const sendRequest = { id: ids.next(), events: [event] };
-    const attemptResult = await attempt(sendRequest, target, { ...options, http: recorder.http });
+    const attemptResult = await attempt(sendRequest, target, {
+      ...options,
+      expressionWarnings,
+      http: recorder.http,
+    });
     if (attemptResult === 'stopped') throw new AppError('unavailable', 'the server is being stopped');
     const { outcome } = attemptResult;
     const { request, answer } = recorder.last();
@@ -101,7 +107,9 @@ export function createTestSend(options: TestSendOptions): TestSend {
       ...withRecipients(emails, targets.keys()),
     };
     if (target.routes === undefined) return sendTo(target, event);
-    const reached = resolveRoutes([id], event, targets).flatMap(output => targets.get(output) ?? []);
+    const reached = resolveRoutes([id], event, targets, expressionWarnings).flatMap(
+      output => targets.get(output) ?? [],
+    );
     return routedResult(id, event, await Promise.all(reached.map(output => sendTo(output, event))));
   };
 }

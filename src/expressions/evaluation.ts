@@ -18,6 +18,23 @@ export class ExpressionFailure extends Error {
   }
 }
 
+/**
+ * Runs compiled code. Every evaluation of an expression or of a place in a template passes here: whatever is thrown,
+ * such as a full stack or a text that is too long for the engine, is thrown as an `ExpressionFailure`.
+ */
+export function evaluateSafely<Value>(work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ExpressionFailure) throw error;
+    throw new ExpressionFailure(
+      error instanceof Error ? lowerFirst(error.message) : 'it cannot be evaluated',
+    );
+  }
+}
+
+const lowerFirst = (text: string): string => `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
+
 /** Counts what an evaluation takes; throws `ExpressionFailure` when it is too much. */
 export interface Budget {
   /** So many parts are about to be evaluated. */

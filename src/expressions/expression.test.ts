@@ -190,6 +190,8 @@ test.each([
   ['list.filter(a => list.some(b => list.every(c => c >= 0 && b < 0)))', /steps/],
   ['"x".repeat(536870912)', /characters/],
   ['"x".padEnd(536870912)', /characters/],
+  ['"x".padEnd(1 / 0)', /characters/],
+  ['"x".padStart(1 / 0)', /characters/],
   ['list.map(a => "x".repeat(60000))', /characters|steps/],
   ['list.map(a => json(list))', /characters|steps/],
   ['list.map(a => list)', /steps/],

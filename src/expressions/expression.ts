@@ -4,6 +4,7 @@ import {
   DEFAULT_LIMITS,
   type Evaluate,
   type EvaluationLimits,
+  evaluateSafely,
   type FieldValues,
   plainCopy,
 } from './evaluation.ts';
@@ -71,9 +72,11 @@ const createExpression = (text: string, run: Evaluate, names: readonly string[])
   text,
   names,
   evaluate(fields, limits = DEFAULT_LIMITS) {
-    const budget = createBudget(limits);
-    const value = run({ fields, locals: [], budget });
-    return typeof value === 'object' && value !== null ? plainCopy(value, budget) : value;
+    return evaluateSafely(() => {
+      const budget = createBudget(limits);
+      const value = run({ fields, locals: [], budget });
+      return typeof value === 'object' && value !== null ? plainCopy(value, budget) : value;
+    });
   },
   toJSON: () => text,
 });

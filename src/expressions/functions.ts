@@ -149,7 +149,7 @@ function chargedText(value: string, budget: Budget): string {
 
 function paddingFor(receiver: string, [length, filler]: Arguments, budget: Budget): [number, string] {
   const size = numberOf(length);
-  budget.chargeText(Number.isFinite(size) ? Math.max(size, receiver.length) : 0);
+  budget.chargeText(Number.isNaN(size) ? 0 : Math.max(size, receiver.length));
   return [size, filler === undefined ? ' ' : text(filler, budget)];
 }
 

@@ -94,3 +94,17 @@ test('a template knows the fields it reads and shows as its text', () => {
   expect(one.names).toEqual(['a', 'b', 'd']);
   expect(JSON.stringify({ one })).toBe('{"one":"${a} ${b.c} ${a} ${d.map(e => e.f)}"}');
 });
+
+test('a place that throws what no expression knows is empty, and the rest of the text stands', () => {
+  const compiled = compileTemplate('${count} of ${total}');
+  if (!compiled.ok) throw new Error(compiled.problem);
+  const [first, second] = compiled.template.values;
+  if (first === undefined || second === undefined) throw new Error('two places');
+  const overflow = (): never => {
+    throw new RangeError('Maximum call stack size exceeded');
+  };
+  expect(renderTemplate({ ...compiled.template, values: [overflow, second] }, { total: 2 })).toMatchObject({
+    text: ' of 2',
+    failure: 'at place 1: maximum call stack size exceeded',
+  });
+});

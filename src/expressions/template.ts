@@ -1,10 +1,11 @@
+import { reasonOf } from '../lib/errors.ts';
 import { truncateToBytes } from '../lib/text.ts';
 import { compileNode, emptyScope, type Scope } from './compile.ts';
 import {
   createBudget,
   DEFAULT_LIMITS,
   type Evaluate,
-  ExpressionFailure,
+  evaluateSafely,
   type FieldValues,
   textOf,
 } from './evaluation.ts';
@@ -63,13 +64,12 @@ export function renderTemplate(
   let text = texts[0] ?? '';
   for (const [index, value] of values.entries()) {
     try {
-      const written = textOf(value(context), context.budget);
+      const written = evaluateSafely(() => textOf(value(context), context.budget));
       text += encode(written);
       const absent = written === '' ? (fieldNames[index] ?? []) : [];
       for (const name of absent) if (!Object.hasOwn(fields, name)) missing.add(name);
     } catch (error) {
-      if (!(error instanceof ExpressionFailure)) throw error;
-      failure ??= `at place ${index + 1}: ${error.message}`;
+      failure ??= `at place ${index + 1}: ${reasonOf(error)}`;
     }
     text += texts[index + 1] ?? '';
     if (text.length >= MAX_OUTPUT_BYTES) break;

@@ -1,5 +1,6 @@
 import type { Outbox } from '../delivery/dispatcher.ts';
 import type { ResultBus } from '../delivery/results.ts';
+import { createExpressionWarnings } from '../expressions/warnings.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../lib/counted-log.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -24,7 +25,8 @@ import { activateRule, createRuleSources, type RuleSourcesOptions } from './rule
 const EVALUATION_INTERVAL_MS = 500;
 const MIN_PAUSE_MS = 100;
 
-export interface EngineOptions extends Omit<RuleSourcesOptions, 'incidents' | 'evaluator'> {
+export interface EngineOptions
+  extends Omit<RuleSourcesOptions, 'evaluator' | 'expressionWarnings' | 'incidents'> {
   readonly workspace: string;
   readonly storage: Storage;
   readonly clock: Clock;
@@ -36,6 +38,8 @@ export interface EngineOptions extends Omit<RuleSourcesOptions, 'incidents' | 'e
   readonly results?: Pick<ResultBus, 'subscribe'> | undefined;
   /** The URL at which people open this Headgate. */
   readonly externalUrl: () => string | undefined;
+  /** Called for each expression or template that failed. */
+  readonly expressionFailed?: () => void;
   /** The value of `cribl_host`. */
   readonly instanceName: () => string;
   /** Id of the target that is notified of failing targets. */
@@ -96,14 +100,15 @@ class NotificationEngine implements Engine {
     const inhibitions = new InhibitingIncidents(options);
     const hasPipeline = (id: string): boolean => components.pipeline(id) !== undefined;
     const groups = new DeliveryGroups({ ...options, targets, inhibitions, hasPipeline });
-    const incidents = new StoredIncidents({ ...options, targets, groups });
+    const expressionWarnings = createExpressionWarnings(options);
+    const incidents = new StoredIncidents({ ...options, expressionWarnings, targets, groups });
     const evaluator = new Evaluator({ ...options, incidents });
     this.#options = options;
     this.#inhibiting = inhibitions;
     this.#groups = groups;
     this.#incidents = incidents;
     this.#evaluator = evaluator;
-    this.#sources = createRuleSources({ ...options, incidents, evaluator });
+    this.#sources = createRuleSources({ ...options, expressionWarnings, incidents, evaluator });
     this.#closing = new ClosingRules({ ...options, incidents });
     this.#targetHealth = createTargetHealth({
       ...options,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { HeadgateEvent, Severity } from '../events/event.ts';
 import { systemFieldPatterns } from '../events/system-fields.ts';
+import type { ExpressionWarnings } from '../expressions/warnings.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Dial } from '../lib/dial.ts';
 import type { HttpClient } from '../lib/http/client.ts';
@@ -116,7 +117,11 @@ interface TargetDefinition<Settings extends CommonSettings> {
   /** True when each message is about one event and sent at once, so that no notification groups events for it. */
   neverGroups?(settings: Settings): boolean;
   /** Ids of the targets that get an event instead of this one. A target that has it sends nothing. */
-  readonly routes?: (event: HeadgateEvent, settings: Settings) => readonly string[];
+  readonly routes?: (
+    event: HeadgateEvent,
+    settings: Settings,
+    warn: (reason: string) => void,
+  ) => readonly string[];
   /** Why an event is not to be sent, where the settings exclude it; its delivery settles as skipped with it. */
   readonly skipReason?: (event: HeadgateEvent, settings: Settings) => string | undefined;
   /** Sends the events as one message. Never throws for an answer, never waits to try again, never logs a secret. */
@@ -185,7 +190,7 @@ export interface Target {
   /** The place where its alarms are open; undefined where messages stand alone. Secret. */
   readonly destination?: string | undefined;
   /** Ids of the targets that get an event instead of this one; a target without it sends. */
-  readonly routes?: (event: HeadgateEvent) => readonly string[];
+  readonly routes?: (event: HeadgateEvent, warn: (reason: string) => void) => readonly string[];
   /** Why the delivery of an event settles as skipped; a target without it sends all. */
   readonly skipReason?: (event: HeadgateEvent) => string | undefined;
   /** Names settings that a test does not exercise even where it arrives. */
@@ -231,7 +236,7 @@ export function defineTarget<Settings extends CommonSettings>(
         neverGroups: definition.neverGroups?.(settings) === true,
         ...(definition.keepsOpen && { keepsOpen: true }),
         destination: definition.destination?.(settings),
-        ...(routes && { routes: event => routes(event, settings) }),
+        ...(routes && { routes: (event, warn) => routes(event, settings, warn) }),
         ...(skipReason && { skipReason: event => skipReason(event, settings) }),
         ...(definition.testNote && { testNote: definition.testNote(settings) }),
         send: async (events, context) =>
@@ -296,11 +301,12 @@ export const EVEN_WHEN_INVALID = {
   when: ({ value }: { readonly value: unknown }): boolean => typeof value === 'object' && value !== null,
 };
 
-/** Replaces each router by where it leads, to the last one; no id stands twice. */
+/** Replaces each router by where it leads, to the last one; no id stands twice. Filters that fail are warned of. */
 export function resolveRoutes(
   ids: readonly string[],
   event: HeadgateEvent,
   targets: ReadonlyMap<string, Target>,
+  warnings: ExpressionWarnings,
 ): readonly string[] {
   const reached = new Set<string>();
   /** A configuration has no cycles, but removed targets may form one with those of today. */
@@ -313,7 +319,8 @@ export function resolveRoutes(
     }
     if (visited.has(id)) return;
     visited.add(id);
-    for (const next of target.routes(event)) follow(next);
+    const warn = (reason: string): void => warnings.warn({ target: id }, reason);
+    for (const next of target.routes(event, warn)) follow(next);
   }
   for (const id of ids) follow(id);
   return [...reached];

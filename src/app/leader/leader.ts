@@ -220,6 +220,7 @@ function deliveryOptions(options: WorkspaceLeaderOptions) {
     logFolder: join(options.dataFolder, 'log'),
     knownFields: WHOLE_EVENT_FIELDS,
     maySend: () => term.isCurrent(),
+    expressionFailed: meters.expressionFailed,
     quota: quotas && { perMinute: quotas.deliveriesPerMinute, onReached: meters.quotaReached },
     paused: removedTargets.paused(configuration().targets),
     settings: () => {
@@ -243,10 +244,12 @@ function evaluationOptions({
   dataFolder,
   configuration,
   expiries,
+  meters,
 }: WorkspaceLeaderOptions) {
   return {
     ...{ workspace, storage, clock, ids, expiries },
     logger: logger.child({ component: 'notifications' }),
+    expressionFailed: meters.expressionFailed,
     externalUrl: () => configuration().settings.instance.externalUrl,
     instanceName: () => configuration().settings.instance.name,
     operationalTarget: () => configuration().settings.delivery.operationalTarget,

@@ -52,7 +52,7 @@ export function withResolvedTargets(target: Target, graph: TargetGraph): Target 
   return {
     ...target,
     ...(fallback !== undefined && { fallback: resolveTarget(graph, fallback) }),
-    ...(routes && { routes: event => routes(event).map(id => resolveTarget(graph, id) ?? id) }),
+    ...(routes && { routes: (event, warn) => routes(event, warn).map(id => resolveTarget(graph, id) ?? id) }),
   };
 }
 

@@ -1,8 +1,8 @@
-import type { Description } from '../../conditions/condition.ts';
 import { WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import type { Outbox } from '../../delivery/dispatcher.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { withAttachedFields } from '../../events/outgoing.ts';
+import type { ExpressionWarnings } from '../../expressions/warnings.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
 import { AppError, reasonOf } from '../../lib/errors.ts';
@@ -22,6 +22,7 @@ export interface IncidentsOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  readonly expressionWarnings: ExpressionWarnings;
   /** Takes over the deliveries of an event as soon as they are on disk. */
   readonly outbox: Pick<Outbox, 'enqueue'>;
   readonly groups: Groups;
@@ -33,8 +34,7 @@ export interface IncidentsOptions {
 }
 
 /** A change of a subject's state that is to be notified. */
-export interface StateChange extends Pick<IncidentChange, 'subject' | 'status'> {
-  readonly description: Description;
+export interface StateChange extends Pick<IncidentChange, 'description' | 'status' | 'subject'> {
   readonly closeReason?: string;
   /** Id of the incident that summarizes it: no target is notified of it by itself. */
   readonly summary?: string;
@@ -140,12 +140,14 @@ export class StoredIncidents implements Incidents {
   }
 
   #changeOf(rule: RuleState, change: StateChange): IncidentChange {
-    const { clock, ids, logger, targets, workspace, externalUrl } = this.#options;
+    const { clock, ids, expressionWarnings, targets, workspace, externalUrl } = this.#options;
     const open = rule.incidents.get(change.subject.key);
     const isEnd = change.status === 'OK';
     const notified = isEnd && open !== undefined ? notifiedTargets(open.row) : rule.targets;
     const openAfter = rule.incidents.size + (isEnd ? -1 : open === undefined ? 1 : 0);
-    const routed = (ids: readonly string[], event: HeadgateEvent) => resolveRoutes(ids, event, targets);
+    const notification = rule.origin.id;
+    const routed = (ids: readonly string[], event: HeadgateEvent) =>
+      resolveRoutes(ids, event, targets, expressionWarnings);
     const bulletinTargets = (event: HeadgateEvent) =>
       routed(rule.targets, event).flatMap(id => this.#bulletinTarget(targets.get(id), rule));
     return {
@@ -164,9 +166,9 @@ export class StoredIncidents implements Incidents {
       externalUrl: externalUrl(),
       routed,
       fieldOmitted: (field, reason) =>
-        logger.warn(
-          { notification: rule.origin.id, field, reason },
-          'metadata cannot be evaluated; the event goes without this field',
+        expressionWarnings.warn(
+          { notification },
+          `metadata.${field}: ${reason}; the event goes without this field`,
         ),
       bulletin: event => bulletinRow(rule.origin, bulletinTargets(event), event, openAfter),
     };
@@ -175,10 +177,10 @@ export class StoredIncidents implements Incidents {
   /** The bulletin's text for an event, with the system fields of the target. */
   #bulletinTarget(target: Target | undefined, { origin }: RuleState): readonly BulletinTarget[] {
     if (target === undefined) return [];
-    const { logger, instanceName } = this.#options;
+    const { expressionWarnings, instanceName } = this.#options;
     const { id, systemFields } = target.settings;
     const warn = (reason: string): void =>
-      logger.warn({ notification: origin.id, target: id, reason }, 'an expression failed');
+      expressionWarnings.warn({ notification: origin.id, target: id }, reason);
     return [
       {
         title: target.bulletinTitle,

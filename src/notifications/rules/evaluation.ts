@@ -1,4 +1,5 @@
 import type { OpenFor, Verdict } from '../../conditions/condition.ts';
+import { WARNING_INTERVAL_MS } from '../../expressions/warnings.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { closeIncident } from '../incidents/closing.ts';
@@ -49,6 +50,8 @@ export interface EvaluatorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly incidents: Incidents;
+  /** Called for each condition that cannot be evaluated. */
+  readonly expressionFailed?: (() => void) | undefined;
 }
 
 /** Evaluates subjects and decides what follows, in the same way for rules of all sources. */
@@ -56,10 +59,12 @@ export class Evaluator {
   readonly #clock: Clock;
   readonly #incidents: Incidents;
   readonly #faults: ConditionFaults;
+  readonly #failed: () => void;
 
-  constructor({ clock, logger, incidents }: EvaluatorOptions) {
+  constructor({ clock, logger, incidents, expressionFailed = () => {} }: EvaluatorOptions) {
     this.#clock = clock;
     this.#incidents = incidents;
+    this.#failed = expressionFailed;
     this.#faults = createConditionFaults({ clock, logger });
   }
 
@@ -83,8 +88,10 @@ export class Evaluator {
       sinceNotifiedMs: now - (incident?.notifiedAt ?? now),
       repeatMs,
     });
-    if (verdict.state === 'unknown' && verdict.isFault === true)
+    if (verdict.state === 'unknown' && verdict.isFault === true) {
+      this.#failed();
       this.#faults.warn(id, subject.name, verdict.reason);
+    }
     if (decision === 'pend') {
       if (!rule.pendingSince.has(key)) rule.pendingSince.set(key, now);
       return now;
@@ -140,9 +147,6 @@ export class Evaluator {
     };
   }
 }
-
-/** How long one notification is not warned of again. */
-const WARNING_INTERVAL_MS = 10 * 60_000;
 
 interface ConditionFaults {
   warn(notification: string, subject: string, reason: string): void;

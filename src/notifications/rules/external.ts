@@ -3,10 +3,10 @@ import { type ExternalRule, topicOf } from '../../conditions/external.ts';
 import { WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import { EXTERNAL_HINTS } from '../../events/delivery-hints.ts';
 import { RESERVED_FIELDS } from '../../events/system-fields.ts';
+import type { ExpressionWarnings } from '../../expressions/warnings.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { deterministicId } from '../../lib/ids.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { createLru } from '../../lib/lru.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { createTemplateReporter } from '../../targets/template-warnings.ts';
@@ -36,7 +36,7 @@ export interface ExternalRulesOptions {
   readonly workspace: string;
   readonly storage: Storage;
   readonly clock: Pick<Clock, 'now'>;
-  readonly logger: Logger;
+  readonly expressionWarnings: ExpressionWarnings;
   readonly incidents: Incidents;
   /** Limit on open incidents of one notification; 100,000 by default. */
   readonly maxOpen?: number | undefined;
@@ -210,7 +210,7 @@ export class ExternalRules implements RuleSource<ExternalRule> {
   #logGaps({ notification, rule }: ActiveExternalRule, { gaps }: Description): void {
     if (gaps === undefined) return;
     const warn = (reason: string): void =>
-      this.#options.logger.warn({ notification: notification.id, reason }, 'an expression failed');
+      this.#options.expressionWarnings.warn({ notification: notification.id }, reason);
     createTemplateReporter(rule.conf, warn, WHOLE_EVENT_FIELDS)(gaps.setting, gaps);
   }
 

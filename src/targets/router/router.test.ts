@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { alarm } from '../../../test/helpers/any-event.ts';
+import type { HeadgateEvent } from '../../events/event.ts';
+import type { ExpressionPlace } from '../../expressions/warnings.ts';
 import { findTargetType } from '../index.ts';
 import { resolveRoutes, type Target } from '../target.ts';
 
@@ -16,6 +18,12 @@ function world(...targets: readonly Target[]): ReadonlyMap<string, Target> {
   return new Map([log('a'), log('b'), log('c'), ...targets].map(target => [target.settings.id, target]));
 }
 
+const warned: [ExpressionPlace, string][] = [];
+beforeEach(() => void warned.splice(0));
+
+const reached = (ids: readonly string[], event: HeadgateEvent, targets: ReadonlyMap<string, Target>) =>
+  resolveRoutes(ids, event, targets, { warn: (place, reason) => void warned.push([place, reason]) });
+
 const ROUTES = [
   { filter: "severity == 'fatal'", output: 'a' },
   { filter: "cribl_notification == 'app_silent'", output: 'b', final: false },
@@ -27,9 +35,9 @@ test.each([
   [{}, ['b', 'c']],
   [{ severity: 'fatal' as const }, ['a']],
   [{ cribl_notification: 'other' }, ['c']],
-])('routes are tried in their order up to the first that is final: with %j to %j', (fields, reached) => {
+])('routes are tried in their order up to the first that is final: with %j to %j', (fields, ids) => {
   const targets = world(router('r', ROUTES));
-  expect(resolveRoutes(['r'], { ...alarm, ...fields }, targets)).toEqual(reached);
+  expect(reached(['r'], { ...alarm, ...fields }, targets)).toEqual(ids);
 });
 
 test('a router may lead to routers, and reaches no target twice', () => {
@@ -43,13 +51,13 @@ test('a router may lead to routers, and reaches no target twice', () => {
       { filter: 'true', output: 'a' },
     ]),
   );
-  expect(resolveRoutes(['a', 'r', 'c'], alarm, targets)).toEqual(['a', 'b', 'c']);
+  expect(reached(['a', 'r', 'c'], alarm, targets)).toEqual(['a', 'b', 'c']);
 });
 
 test('where no route is taken, or leads nowhere, no target is reached', () => {
   const targets = world(router('r', [{ filter: "severity == 'info'", output: 'a' }]));
-  expect(resolveRoutes(['r'], alarm, targets)).toEqual([]);
-  expect(resolveRoutes(['r'], alarm, world(router('r', [{ filter: 'true', output: 'gone' }])))).toEqual([]);
+  expect(reached(['r'], alarm, targets)).toEqual([]);
+  expect(reached(['r'], alarm, world(router('r', [{ filter: 'true', output: 'gone' }])))).toEqual([]);
 });
 
 test('routers that lead to each other come to an end', () => {
@@ -60,12 +68,12 @@ test('routers that lead to each other come to an end', () => {
       { filter: 'true', output: 'a' },
     ]),
   );
-  expect(resolveRoutes(['r'], alarm, targets)).toEqual(['a']);
+  expect(reached(['r'], alarm, targets)).toEqual(['a']);
 });
 
 test('a default target leads to the one it names', () => {
   const targets = world(configured({ id: 'default', type: 'default', defaultId: 'b' }));
-  expect(resolveRoutes(['default'], alarm, targets)).toEqual(['b']);
+  expect(reached(['default'], alarm, targets)).toEqual(['b']);
 });
 
 test('a filter is an expression, and does not match an event for which it cannot be evaluated', () => {
@@ -76,9 +84,12 @@ test('a filter is an expression, and does not match an event for which it cannot
       { filter: 'true', output: 'c' },
     ]),
   );
-  expect(resolveRoutes(['r'], { ...alarm, tags: ['shop'] }, targets)).toEqual(['a']);
-  expect(resolveRoutes(['r'], { ...alarm, bytes: 3 }, targets)).toEqual(['b']);
-  expect(resolveRoutes(['r'], alarm, targets)).toEqual(['c']);
+  expect(reached(['r'], { ...alarm, tags: ['shop'] }, targets)).toEqual(['a']);
+  expect(warned).toEqual([]);
+  expect(reached(['r'], { ...alarm, bytes: 3 }, targets)).toEqual(['b']);
+  expect(reached(['r'], alarm, targets)).toEqual(['c']);
+  const warning = expect.stringMatching(/^routes\[0\]\.filter: .* not taken$/);
+  expect(warned).toEqual([1, 2].map(() => [{ target: 'r' }, warning]));
 });
 
 test('a filter that cannot be read is refused with its place', () => {

@@ -3,6 +3,7 @@ import type { HeadgateEvent } from '../../events/event.ts';
 import type { Expression } from '../../expressions/expression.ts';
 import { expressionText } from '../../expressions/schema.ts';
 import { withAliases } from '../../lib/aliases.ts';
+import { reasonOf } from '../../lib/errors.ts';
 import { identifier } from '../../lib/schemas.ts';
 import { EACH, filterSetting } from '../declarations.ts';
 import { commonSettings, defineTarget } from '../target.ts';
@@ -38,15 +39,21 @@ export const router = defineTarget({
   needsRecipients: false,
   usesProcessIdentity: () => undefined,
   files: [],
-  routes: (event, { routes }) => matchingRoutes(event, routes).map(({ output }) => output),
+  routes: (event, { routes }, warn) => matchingRoutes(event, routes, warn).map(({ output }) => output),
   concurrency: () => 1,
   send: async () => ({ kind: 'refused', reason: 'a router only names the targets that get the event' }),
 });
 
-function matchingRoutes(event: HeadgateEvent, routes: readonly RouterRoute[]): readonly RouterRoute[] {
+function matchingRoutes(
+  event: HeadgateEvent,
+  routes: readonly RouterRoute[],
+  warn: (reason: string) => void,
+): readonly RouterRoute[] {
   const all: RouterRoute[] = [];
-  for (const one of routes) {
-    if (!matches(one.filter, event)) continue;
+  for (const [index, one] of routes.entries()) {
+    const failed = (reason: string): void =>
+      warn(`routes[${index}].filter: ${reason}; the route is not taken`);
+    if (!matches(one.filter, event, failed)) continue;
     all.push(one);
     if (one.final) break;
   }
@@ -54,10 +61,11 @@ function matchingRoutes(event: HeadgateEvent, routes: readonly RouterRoute[]): r
 }
 
 /** Does not match an event for which the filter cannot be evaluated, such as one without its field. */
-function matches(filter: Expression, event: HeadgateEvent): boolean {
+function matches(filter: Expression, event: HeadgateEvent, failed: (reason: string) => void): boolean {
   try {
     return Boolean(filter.evaluate(event));
-  } catch {
+  } catch (error) {
+    failed(reasonOf(error));
     return false;
   }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { HeadgateEvent } from '../../events/event.ts';
 import { type FieldValues, ownValue } from '../../expressions/evaluation.ts';
 import {
   type CompiledExpression,
@@ -51,12 +52,28 @@ export const groupName = readBy(compileGroup);
 export class NameMissing extends Error {}
 
 /** Evaluates the setting `name` for the event. Throws `NameMissing`. */
-export function evaluateName(name: string, expression: Expression, event: FieldValues): string {
+function evaluateName(name: string, expression: Expression, event: FieldValues): string {
   const value = resultOf(name, expression, event);
   const isName = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
   const text = isName ? String(value).trim() : '';
   if (text === '') throw new NameMissing(`${name}: ${expression.text} gives no text for this event`);
   return text;
+}
+
+/** The group of the event's message: its notification's, where the setting is empty or gives no text for the event. */
+export function evaluateGroup(
+  event: HeadgateEvent,
+  setting: Expression,
+  warn: (reason: string) => void,
+): string {
+  if (setting.text === '') return event.cribl_notification;
+  try {
+    return evaluateName('messageGroupId', setting, event);
+  } catch (error) {
+    if (!(error instanceof NameMissing)) throw error;
+    warn(`${error.message}; the group is the notification's id`);
+    return event.cribl_notification;
+  }
 }
 
 /** An ARN, or the form of a topic in services compatible with SNS. */

@@ -221,6 +221,8 @@ test.each([
   ['severity', 'warn'],
   ['`${cribl_notification}/${severity}`', 'app_silent/warn'],
   ["input.split(':')[1]", 'app'],
+  ['none[0]', 'app_silent'],
+  ['none.trim()', 'app_silent'],
 ])('the message group %s is evaluated for the event', async (messageGroupId, group) => {
   const { url, published } = await snsService();
   const fifo = { endpoint: url, topicArn: `${TOPIC}.fifo`, topicType: 'fifo', messageGroupId };
@@ -234,14 +236,6 @@ test.each([
   [{ topicArn: '`${C.env.TOPIC}`' }, 'topicArn: `${C.env.TOPIC}` gives no text for this event'],
   [{ topicArn: 'none.trim()' }, expect.stringMatching(/^topicArn: /)],
   [{ topicArn: "'alerts'" }, "topicArn: 'alerts' is no ARN of a topic"],
-  [
-    { topicArn: `${TOPIC}.fifo`, topicType: 'fifo', messageGroupId: 'none[0]' },
-    'messageGroupId: none[0] gives no text for this event',
-  ],
-  [
-    { topicArn: `${TOPIC}.fifo`, topicType: 'fifo', messageGroupId: 'none.trim()' },
-    expect.stringMatching(/^messageGroupId: /),
-  ],
 ])('%j is refused with its reason, and nothing is sent', async (settings, reason) => {
   const { url, count: requests } = await snsService();
   expect(await target({ endpoint: url, ...settings }).send()).toEqual({

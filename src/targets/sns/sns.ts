@@ -11,7 +11,7 @@ import type { Outcome } from '../outcome.ts';
 import { defineTarget, type SendContext } from '../target.ts';
 import type { Publisher } from './client.ts';
 import { shortText, snsMessage } from './message.ts';
-import { evaluateName, evaluateTopic, NameMissing, snsTemplates } from './names.ts';
+import { evaluateGroup, evaluateTopic, NameMissing, snsTemplates } from './names.ts';
 import {
   CredentialsMissing,
   configuredKeys,
@@ -51,7 +51,8 @@ export const sns = defineTarget({
     const cancel = context.clock.after(TIMEOUT_MS, () => timeout.abort());
     const publish = (input: PublishCommandInput): Promise<Outcome> =>
       publishOnce(input, settings, context, timeout.signal);
-    const publishContext = { publish, deliveryId: context.deliveryId, rest: context.rest };
+    const { deliveryId, rest, warn = () => {} } = context;
+    const publishContext = { publish, deliveryId, rest, warn };
     try {
       return settings.destinationType === 'topic'
         ? await toTopic(events, event, settings, publishContext)
@@ -68,15 +69,16 @@ interface PublishContext {
   readonly deliveryId: string;
   /** The remainder of earlier attempts. */
   readonly rest: string | undefined;
+  readonly warn: (reason: string) => void;
 }
 
 async function toTopic(
   events: readonly HeadgateEvent[],
   event: HeadgateEvent,
   settings: SnsSettings,
-  { publish, deliveryId }: PublishContext,
+  { publish, deliveryId, warn }: PublishContext,
 ): Promise<Outcome> {
-  const names = destinationFor(event, settings);
+  const names = destinationFor(event, settings, warn);
   if ('kind' in names) return names;
   const { topic, group } = names;
   const { attributes, subject, text } = snsMessage(events);
@@ -103,15 +105,14 @@ interface Destination {
 function destinationFor(
   event: HeadgateEvent,
   { topicArn, messageGroupId }: SnsSettings,
+  warn: (reason: string) => void,
 ): Destination | Outcome {
   const refused = (reason: string): Outcome => ({ kind: 'refused', reason, isAboutMessage: true });
   const { __topicArn: wanted } = deliveryHintsOf(event);
   try {
     const topic = evaluateTopic(topicArn, event, wanted);
     if (!topic.endsWith('.fifo')) return { topic, group: undefined };
-    const hasGroup = messageGroupId.text !== '';
-    const group = hasGroup ? evaluateName('messageGroupId', messageGroupId, event) : event.cribl_notification;
-    return { topic, group };
+    return { topic, group: evaluateGroup(event, messageGroupId, warn) };
   } catch (error) {
     if (error instanceof NameMissing) return refused(error.message);
     throw error;

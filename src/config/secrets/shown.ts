@@ -24,7 +24,7 @@ import { isReference } from './references.ts';
  * An item's effective content as reads show it: secrets masked, and everything that a reference stands for, whatever the
  * field; `raw` is the item as its file has it. Numbers, switches and words of a fixed choice are shown, being no secrets.
  */
-export const shownContent = (schema: Schema, effective: object, raw: unknown): PlainMap => {
+const shownContent = (schema: Schema, effective: object, raw: unknown): PlainMap => {
   const shown = show([schema], plainCopy(effective), raw);
   return isMap(shown) ? shown : {};
 };

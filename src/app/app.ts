@@ -98,7 +98,7 @@ async function startParts(options: PartsOptions): Promise<App> {
     configuration: configuration.get,
     configurationStatus: configuration.status,
   });
-  const outgoing = openOutgoing(options, settingsAtStart);
+  const outgoing = openOutgoing(options, settings());
   teardown.add('audit', audit.stop);
   const { folder } = sources;
   const tls = startTls({ ...options, folder, settings: () => settings().api.tls });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
+import { login } from './client.ts';
 import {
   type Folders,
   headgate,
@@ -170,4 +171,25 @@ it('sets a secret although notifications.yml is not valid yet', async () => {
   expect(await namesIn(folders)).toEqual(['ops_hook']);
   const { code, stderr } = await secrets(folders, ['remove', 'ops_hook']);
   expect([code, stderr]).toEqual([3, expect.stringContaining('notifications.yml')]);
+});
+
+it('starts again, and is checked and backed up, after a change whose address the API keeps as a secret', async () => {
+  const hook = await sink();
+  const folders = installation({ settings: {} });
+  const { config, data } = folders;
+  const server = await serve(folders);
+  const { token } = await login(server.url);
+  const changed = await fetch(`${server.url}/api/v1/system/settings/conf`, {
+    method: 'PATCH',
+    headers: { authorization: token, 'content-type': 'application/json' },
+    body: JSON.stringify({ instance: { heartbeatUrl: `${hook.url}/key-of-the-heartbeat` } }),
+  });
+  expect(changed.status).toBe(200);
+  expect(readFileSync(join(config, 'headgate.yml'), 'utf8')).toMatch(/heartbeatUrl: .*\$\{secret:/);
+  expect(await stop(server)).toEqual({ code: 0, signal: null });
+  const check = await headgate(['check', '--config', config]);
+  expect([check.code, check.stdout]).toEqual([0, expect.stringMatching(/^warning: .*heartbeatUrl/)]);
+  const backup = ['backup', '--to', join(folders.root, 'backup'), '--config', config, '--data', data];
+  expect(await headgate(backup)).toMatchObject({ code: 0 });
+  await serve(folders);
 });

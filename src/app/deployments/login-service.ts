@@ -166,12 +166,7 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
   const { environment } = options;
   // Stored secrets are known once the store is open, whose address is among these settings.
   const atStart = settingsIn(folder, { environment });
-  const { hosted } = atStart;
-  if (hosted === undefined)
-    throw new AppError(
-      'invalid-request',
-      `the login service is of hosted installations only: set hosted.cloudDomain, authUrl and audience in ${SETTINGS_FILE}`,
-    );
+  assertHosted(atStart.hosted);
   const teardown = createTeardown(logger);
   try {
     const { url } = atStart.storage;
@@ -187,7 +182,8 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
     const workspace = organizationKey(undefined);
     const secrets = await openSecretStore({ storage, workspace, keyRing, clock, logger });
     const settings = settingsIn(folder, { environment, secretOf: secrets.get });
-    const { api } = settings;
+    const { api, hosted } = settings;
+    assertHosted(hosted);
     const http = createHttpClient({ ...settings.delivery, clock, proxies: proxiesFrom(environment) });
     teardown.add('http', () => http.close());
     const identity = await createHostedIdentity({
@@ -220,6 +216,14 @@ export async function startLoginApp(options: LoginAppOptions): Promise<LoginServ
     await teardown.run();
     throw error;
   }
+}
+
+function assertHosted(hosted: HostedSettings | undefined): asserts hosted is HostedSettings {
+  if (hosted === undefined)
+    throw new AppError(
+      'invalid-request',
+      `the login service is of hosted installations only: set hosted.cloudDomain, authUrl and audience in ${SETTINGS_FILE}`,
+    );
 }
 
 function settingsIn(folder: string, references: ReferenceSources): Settings {

@@ -15,7 +15,12 @@ import { type ConfigProblem, formatPath } from '../problems.ts';
 import { foreignSettings, overQuota, type WorkspaceRestrictions, withRestrictions } from '../restrictions.ts';
 import { fileOrigin, problemsOf, type ValueOrigin } from '../schema-problems.ts';
 import { childOf, filePaths, layers, type Schema, valueAt } from '../schema-walk.ts';
-import { clearTextSecrets, type ReferenceSources, resolveReferences } from '../secrets/references.ts';
+import {
+  clearTextSecrets,
+  type ReferenceSources,
+  referencesIn,
+  resolveReferences,
+} from '../secrets/references.ts';
 import { type Settings, settingsSchema } from '../settings.ts';
 import type { ConfigDocument } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
@@ -49,9 +54,15 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
   const value = restrictions === undefined ? chosen : withRestrictions(chosen, restrictions);
   const origin = fileOrigin({ ...document, base: [], references: resolved.references, overrides });
   const parsed = schema.safeParse(value);
-  const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const unresolved = [
+    ...resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message })),
+    ...neededForStore(document.value, origin),
+  ];
   const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
   const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
+  const otherwise = refused.filter(
+    problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path),
+  );
   const pipelines = parsed.success ? parsed.data.pipelines : readablePipelines(value);
   return {
     settings: parsed.success ? parsed.data : undefined,
@@ -60,7 +71,8 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
     overridden: overrides.map(({ path, name }) => ({ path, name })),
     problems: [
       ...unresolved,
-      ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
+      // Never a refusal without a reason.
+      ...(unresolved.length + otherwise.length > 0 ? otherwise : refused),
       ...duplicateIds(value, origin),
       ...sharedTokens(value, origin),
       ...missingForOpenid(value, origin),
@@ -87,6 +99,13 @@ function unlikelyGroups({ auth, hosted }: Settings, origin: ValueOrigin): Config
   const place = origin.place(['auth', 'openid', 'groupField']);
   return [{ ...place, message: `'${openid.groupField}' ${problem}; no user has groups` }];
 }
+
+/** The settings that say where the store is are read before it is open, and with them its secrets. */
+const neededForStore = (value: unknown, origin: ValueOrigin): ConfigProblem[] =>
+  referencesIn([], childOf(value, 'storage'), ['storage']).map(({ path, name }) => ({
+    ...origin.place(path),
+    message: `says where the store is, and so cannot be read from it as \${secret:${name}}; write \${env:NAME} or \${file:/path} into headgate.yml`,
+  }));
 
 const forbidden = (settings: Settings, origin: ValueOrigin): ConfigProblem[] =>
   forbiddenSettings(settings, createAddressGuard(settings.delivery)).map(({ path, message }) => ({

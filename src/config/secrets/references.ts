@@ -18,6 +18,7 @@ import {
   schemasAt,
 } from '../schema-walk.ts';
 import type { Path } from '../yaml/places.ts';
+import { placeholderFor } from './placeholders.ts';
 
 const REFERENCE = /^\$\{(env|file|secret):([^}]*)\}$/;
 export const isReference = (value: unknown): boolean => typeof value === 'string' && REFERENCE.test(value);
@@ -61,7 +62,7 @@ export interface ResolveOptions extends ReferenceSources {
 
 /**
  * Replaces `${env:NAME}`, `${file:/path}` and `${secret:NAME}` where they are the whole of a value. A file's last
- * line break is dropped. Everything else with a `$` stays as it is.
+ * line break is dropped. What cannot be looked up here gets a placeholder. Everything else with a `$` stays as it is.
  */
 export function resolveReferences(value: unknown, options: ResolveOptions): Resolved {
   const references = new Map<string, string>();
@@ -90,11 +91,15 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
     if (kind === 'file' && options.sealed === undefined && options.restrictions === undefined)
       files.push(name);
     const found = lookUp(kind, name, options);
-    if ('text' in found) return parseScalar(schemasAt(options.schema, path, value), found.text);
+    const schemas = schemasAt(options.schema, path, value);
+    if ('text' in found) return parseScalar(schemas, found.text);
     const message = `${text} ${found.problem}`;
-    if (found.elsewhere) unknown.push({ path, message });
-    else problems.push({ path, message });
-    return text;
+    if (!found.elsewhere) {
+      problems.push({ path, message });
+      return text;
+    }
+    unknown.push({ path, message });
+    return placeholderFor(schemas, name) ?? text;
   }
 
   return { value: mayRefer(value) ? walk(value, []) : value, references, problems, unknown, files };
@@ -272,7 +277,7 @@ interface NamedSecret {
 }
 
 /** References to stored secrets, and settings that hold the name of one. */
-function referencesIn(schemas: readonly Schema[], value: unknown, path: Path = []): NamedSecret[] {
+export function referencesIn(schemas: readonly Schema[], value: unknown, path: Path = []): NamedSecret[] {
   if (typeof value === 'string') {
     const [, kind, referred = ''] = REFERENCE.exec(value) ?? [];
     if (kind === 'secret') return [{ path, name: referred }];

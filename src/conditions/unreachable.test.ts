@@ -85,7 +85,7 @@ it('is an alarm when a sender that pushes has sent nothing for the window, also 
   expect(evaluate(bench)).toMatchObject({ state: 'ok' });
   await bench.clock.advance(1000);
   expect(evaluate(bench)).toMatchObject({ state: 'alarm' });
-  bench.monitor.ingestSamples('edge', SAMPLES);
+  void bench.monitor.ingestSamples('edge', SAMPLES);
   const since = new Date(bench.clock.now()).toISOString().replace('.000', '');
   expect(evaluate(bench, openFor(1000))).toMatchObject({ state: 'ok' });
   await bench.clock.advance(30_000);
@@ -101,7 +101,7 @@ it('stays an alarm for a sender that is silent after a restart without a snapsho
   await bench.restart(0, false);
   await bench.clock.advance(1000);
   expect(evaluate(bench, openFor(1000))).toMatchObject({ state: 'alarm' });
-  bench.monitor.ingestSamples('edge', SAMPLES);
+  void bench.monitor.ingestSamples('edge', SAMPLES);
   await bench.clock.advance(1000);
   expect(evaluate(bench, openFor(3000))).toMatchObject({ state: 'ok' });
 });

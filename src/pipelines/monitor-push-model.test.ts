@@ -114,7 +114,7 @@ async function play(bench: Bench, steps: readonly Step[]): Promise<void> {
 
   function send(push: Omit<Push, 'at'>): void {
     pushes.push({ ...push, at: bench.clock.monotonic() });
-    bench.monitor.ingestSamples('own', {
+    void bench.monitor.ingestSamples('own', {
       instance: push.sender,
       time: push.time,
       samples: [...push.values].map(([name, value]) => ({

@@ -255,11 +255,11 @@ export const fallbackReferences = (settings: object): readonly TargetReference[]
   referencesAt(settings, [['fallback']], false);
 
 const processUsesOf = <Settings extends CommonSettings>(
-  { usesProcessIdentity, files }: TargetDefinition<Settings>,
+  type: TargetDefinition<Settings>,
   settings: Settings,
 ): ProcessUse[] => [
-  ...[usesProcessIdentity(settings)].flatMap(use => use ?? []),
-  ...files
+  ...[type.usesProcessIdentity(settings)].flatMap(use => use ?? []),
+  ...type.files
     .filter(({ isConfined }) => isConfined !== true)
     .flatMap(({ path }) => settingsAt(settings, path))
     .filter(({ value }) => value !== undefined && value !== '')

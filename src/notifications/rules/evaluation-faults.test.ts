@@ -49,7 +49,7 @@ const failing = (id: string): Notification =>
 async function pass(seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 10) {
     const sample = { kind: 'input', type: 'syslog', metric: 'in_events', value: 1 };
-    bench.monitor.ingestSamples('edge', {
+    void bench.monitor.ingestSamples('edge', {
       temporality: 'delta',
       samples: ['app', 'web'].map(id => ({ ...sample, id })),
     });

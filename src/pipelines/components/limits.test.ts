@@ -85,7 +85,7 @@ describe('a pipeline with as much as it may have', () => {
       maxComponents: 1,
     });
     for (let at = 0; at < 50; at++)
-      bench.monitor.ingestPoints('edge', undefined, handOver([pointOf(`id-${at}`, `i-${at}`)]));
+      void bench.monitor.ingestPoints('edge', undefined, handOver([pointOf(`id-${at}`, `i-${at}`)]));
     await bench.monitor.stop();
     const components = bench.monitor.components.all();
     expect(components).toHaveLength(1);

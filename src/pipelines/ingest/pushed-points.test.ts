@@ -44,26 +44,27 @@ it('finds inputs and outputs by the profile of the engine, and drops points that
 
 it('begins to count with the first push, counts series that begin later in full, and a counter that began anew', async () => {
   const bench = await startBench(pushing('otelcol'));
-  push(bench, counterAt(100));
-  push(bench, counterAt(130));
+  void push(bench, counterAt(100));
+  void push(bench, counterAt(130));
   expect(bench.status('syslog/app').metrics.in_events).toBe(30);
-  push(bench, counterAt(130), counterAt(7, { name: 'otelcol_receiver_accepted_spans' }));
+  void push(bench, counterAt(130), counterAt(7, { name: 'otelcol_receiver_accepted_spans' }));
   expect(bench.status('syslog/app').metrics.in_events).toBe(37);
-  push(bench, counterAt(140, { incarnation: '2' }));
+  void push(bench, counterAt(140, { incarnation: '2' }));
   expect(bench.status('syslog/app').metrics.in_events).toBe(177);
 });
 
 it('adds increases that were sent as such', async () => {
   const bench = await startBench(pushing('otelcol'));
-  push(bench, counterAt(5, { temporality: 'delta', time: 1000 }));
-  push(bench, counterAt(6, { temporality: 'delta', time: 2000 }));
-  push(bench, counterAt(6, { temporality: 'delta', time: 2000 }));
+  void push(bench, counterAt(5, { temporality: 'delta', time: 1000 }));
+  void push(bench, counterAt(6, { temporality: 'delta', time: 2000 }));
+  void push(bench, counterAt(6, { temporality: 'delta', time: 2000 }));
   expect(bench.status('syslog/app').metrics.in_events).toBe(11);
 });
 
 it('keeps senders separate by their names', async () => {
   const bench = await startBench(pushing('otelcol'));
-  for (const value of [100, 110]) push(bench, counterAt(value), counterAt(value * 2, { instance: 'i-2' }));
+  for (const value of [100, 110])
+    void push(bench, counterAt(value), counterAt(value * 2, { instance: 'i-2' }));
   expect(bench.status('syslog/app')).toMatchObject({ replicas: 2, metrics: { in_events: 30 } });
 });
 
@@ -75,7 +76,7 @@ it('finds names without _total, as OpenTelemetry has them', async () => {
     ['component_type', 'syslog'],
   ]);
   const name = 'vector_component_received_events';
-  for (const value of [1, 5]) push(bench, counterAt(value, { name, labels }));
+  for (const value of [1, 5]) void push(bench, counterAt(value, { name, labels }));
   expect(bench.status('app').metrics.in_events).toBe(4);
 });
 
@@ -86,9 +87,9 @@ it('reads Fluent Bit the same by OTLP and by remote write', async () => {
   ];
   for (const points of read) {
     const bench = await startBench(pushing('fluent-bit'));
-    push(bench, ...points.map(point => ({ ...point, value: 0, time: 0 })));
+    void push(bench, ...points.map(point => ({ ...point, value: 0, time: 0 })));
     await bench.clock.advance(10_000);
-    push(bench, ...points);
+    void push(bench, ...points);
     expect(bench.status('dead_http')).toMatchObject({ health: 'Red' });
     expect(bench.status('ok_file')).toMatchObject({ health: 'Green' });
     expect(bench.status('flood').metrics.blocked).toBe(1);
@@ -101,6 +102,6 @@ it('reads what Prometheus writes of itself by rules of our own', async () => {
   const points = writeRequestPoints(
     unpackSnappy(sampleBytes('prometheus-2.42-remote_write-v1.snappy.bin'), 2 ** 24),
   );
-  push(bench, ...points);
+  void push(bench, ...points);
   expect(bench.monitor.components.all().length).toBeGreaterThan(0);
 });

@@ -93,7 +93,7 @@ describe('ingestSamples', () => {
   it('adds deltas as they are, each time once', async () => {
     const bench = await startBench(custom);
     const push = (value: number, time: number): void => {
-      bench.monitor.ingestSamples('own', {
+      void bench.monitor.ingestSamples('own', {
         temporality: 'delta',
         time,
         samples: [{ kind: 'input', id: 'a', metric: 'in_events', value }],
@@ -108,7 +108,7 @@ describe('ingestSamples', () => {
   it('keeps instances separate as replicas, each with its own beginning', async () => {
     const bench = await startBench(custom);
     const push = (instance: string, value: number): void => {
-      bench.monitor.ingestSamples('own', {
+      void bench.monitor.ingestSamples('own', {
         instance,
         samples: [{ kind: 'input', id: 'a', type: 'app', metric: 'in_events', value }],
       });
@@ -168,15 +168,15 @@ describe('ingestImpstats', () => {
 
   it('sees the same when each line comes by itself', async () => {
     const bench = await startBench(rsyslog);
-    for (const line of recorded.split('\n')) bench.monitor.ingestImpstats('syslog', 'h1', line);
+    for (const line of recorded.split('\n')) void bench.monitor.ingestImpstats('syslog', 'h1', line);
     expectRecorded(bench);
   });
 
   it('counts as delivered what leaves the queue later', async () => {
     const bench = await startBench(rsyslog);
-    bench.monitor.ingestImpstats('syslog', undefined, recorded);
+    void bench.monitor.ingestImpstats('syslog', undefined, recorded);
     const drained = second.replace('"size": 640', '"size": 0').replace('"size": 410', '"size": 10');
-    bench.monitor.ingestImpstats('syslog', undefined, drained);
+    void bench.monitor.ingestImpstats('syslog', undefined, drained);
     expect(bench.status('out_fwd')).toMatchObject({
       health: 'Green',
       metrics: { out_events: 1040, queue_size: 10 },
@@ -186,9 +186,9 @@ describe('ingestImpstats', () => {
 
   it('keeps an output Red while its queue stands still', async () => {
     const bench = await startBench(rsyslog);
-    bench.monitor.ingestImpstats('syslog', undefined, recorded);
+    void bench.monitor.ingestImpstats('syslog', undefined, recorded);
     await bench.clock.advance(600_000);
-    bench.monitor.ingestImpstats('syslog', undefined, second);
+    void bench.monitor.ingestImpstats('syslog', undefined, second);
     expect(bench.status('out_fwd')).toMatchObject({
       health: 'Red',
       error: 'its queue is not empty, and nothing was delivered',
@@ -197,29 +197,29 @@ describe('ingestImpstats', () => {
 
   it('takes what a queue threw away for lost, not for delivered', async () => {
     const bench = await startBench(rsyslog);
-    bench.monitor.ingestImpstats('syslog', undefined, recorded);
+    void bench.monitor.ingestImpstats('syslog', undefined, recorded);
     const action = (text: string, processed: number): string =>
       text.replace(/("out_fwd".*"processed": )\d+/, `$1${processed}`);
     const full = action(second, 1100).replace(/("out_fwd queue",.*"discarded.full": )0/, '$150');
-    bench.monitor.ingestImpstats('syslog', undefined, full);
+    void bench.monitor.ingestImpstats('syslog', undefined, full);
     expect(bench.status('out_fwd').metrics).toMatchObject({ out_events: 0, dropped: 50 });
   });
 
   it('does not take the queue that a restarted rsyslog lost for delivered', async () => {
     const bench = await startBench(rsyslog);
-    bench.monitor.ingestImpstats('syslog', undefined, recorded);
-    bench.monitor.ingestImpstats('syslog', undefined, first);
+    void bench.monitor.ingestImpstats('syslog', undefined, recorded);
+    void bench.monitor.ingestImpstats('syslog', undefined, first);
     expect(bench.status('out_fwd')).toMatchObject({ metrics: { out_events: 0 }, lastDataAt: null });
     expect(bench.status('tcp_in(10514)').metrics.in_events).toBe(1000);
   });
 
   it('begins anew after a restart without data of before, line by line too', async () => {
     const bench = await startBench(rsyslog);
-    for (const line of second.split('\n')) bench.monitor.ingestImpstats('syslog', 'h1', line);
+    for (const line of second.split('\n')) void bench.monitor.ingestImpstats('syslog', 'h1', line);
     expect(bench.status('tcp_in(10514)')).toMatchObject({ metrics: { in_events: 0 }, lastDataAt: null });
     await bench.restart();
     for (const line of second.replace('"submitted": 1000', '"submitted": 1200').split('\n'))
-      bench.monitor.ingestImpstats('syslog', 'h1', line);
+      void bench.monitor.ingestImpstats('syslog', 'h1', line);
     expect(bench.status('tcp_in(10514)')).toMatchObject({ metrics: { in_events: 200 }, lastDataAt: null });
   });
 });

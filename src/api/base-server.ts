@@ -80,6 +80,8 @@ export function createBaseServer(options: BaseServerOptions): FastifyInstance {
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
     reply.header('cache-control', 'no-store');
+    // Two readers could see what follows such a request differently.
+    if ((request.headers.host ?? '') === '') reply.header('connection', 'close');
     hosts.assertKnown(request);
     if (isMisdirected !== undefined) assertDirected(request, { proxies, isMisdirected });
     done();

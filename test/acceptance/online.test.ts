@@ -173,7 +173,7 @@ describe('nouns', () => {
     expect((await run(['targets', 'remove', 'hook'])).code).toBe(0);
     const message = JSON.stringify({ id: 'note', text: 'hello\u001b[31m\nthere' });
     await run(['messages', 'create', '--file', '-'], message);
-    expect((await run(['messages', 'list'])).stdout).toContain('hello\uFFFD[31m there');
+    expect((await run(['messages', 'list'])).stdout).toContain('hello\\u001b[31m there');
   });
 
   it.each([

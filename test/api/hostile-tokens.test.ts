@@ -95,7 +95,7 @@ it('two Authorization headers are refused', async () => {
   const body = '{"grant_type":"client_credentials"}';
   const head = [
     'POST /oauth/token HTTP/1.1',
-    'Host: login.example',
+    'Host: localhost',
     `Content-Type: ${JSON_TYPE}`,
     `Content-Length: ${body.length}`,
     `Authorization: ${basic(client)}`,

@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import { ConfigurationInvalid } from '../app/configuration-invalid.ts';
 import { DEFAULT_WORKSPACE } from '../app/default-workspace.ts';
-import { SETTINGS_FILE } from '../config/configuration.ts';
-import { readSettings } from '../config/read/settings.ts';
+import { settingsIn } from '../app/settings-in.ts';
 import type { Settings } from '../config/settings.ts';
-import { readConfigDocument } from '../config/yaml/document.ts';
 import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
 import { type KeyRing, openKeyRing } from '../lib/keyring.ts';
@@ -37,7 +34,7 @@ export async function withStore<Result>(
   folders: Folders & { readonly mayCreate: boolean },
   work: (offline: OpenStore) => Promise<Result>,
 ): Promise<Result> {
-  const settings = settingsIn(folders.config);
+  const settings = settingsOf(folders);
   const dataFolder = resolve(folders.data);
   if (!folders.mayCreate && !existsSync(dataFolder))
     throw new AppError(
@@ -65,14 +62,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Reads headgate.yml alone, so that errors of other files do not matter. Throws `ConfigurationInvalid`. */
-function settingsIn(folder: string): Settings {
-  const document = readConfigDocument(folder, SETTINGS_FILE);
-  const { settings, problems } = readSettings(document, { environment: process.env, flags: {} });
-  const all = [...document.problems, ...problems];
-  if (settings === undefined || all.length > 0) throw new ConfigurationInvalid(all);
-  return settings;
-}
+const settingsOf = (folders: Folders): Settings => settingsIn(folders.config, { environment: process.env });
 
 /** Places of durable data, from headgate.yml. */
 export interface StorePaths {
@@ -82,7 +72,7 @@ export interface StorePaths {
 }
 
 export function storePathsOf(folders: Folders): StorePaths {
-  const { storage } = settingsIn(folders.config);
+  const { storage } = settingsOf(folders);
   const dataFolder = resolve(folders.data);
   return {
     storage: { url: storage.url, dataFolder, logger: silentLogger, clock: systemClock },

@@ -76,6 +76,8 @@ async function runBounded(job: WorkerJob, { clock, maxCpuMs }: Bounds): Promise<
     workerData: job,
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
   });
+  // The process may end while a text is checked: nobody is left to answer.
+  worker.unref();
   const used = processorTime(clock);
   let isOver = false;
   const look = (): void => {

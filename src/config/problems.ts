@@ -33,6 +33,15 @@ export function formatPath(path: Path): string {
 
 const MAX_PROBLEMS = 1000;
 
+/** Those at other places than these: a value that cannot be looked up is reported as that and no more. */
+export function elsewhere(
+  problems: readonly ConfigProblem[],
+  reported: readonly Pick<ConfigProblem, 'path'>[],
+): ConfigProblem[] {
+  const paths = new Set(reported.map(({ path }) => path));
+  return problems.filter(({ path }) => !paths.has(path));
+}
+
 /** Problems of all files in the order they stand there, no more than a person would ever read. */
 export function inOrder(problems: readonly ConfigProblem[], files: readonly string[]): ConfigProblem[] {
   const rank = (problem: ConfigProblem): number => files.indexOf(problem.file);

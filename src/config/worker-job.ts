@@ -74,7 +74,7 @@ export function performJob({ sources, secrets, change, checked }: WorkerJob): Wo
   }
 }
 
-/** Characters of one text in an item; no setting may have as many, and writing a longer one costs more than refusing it. */
+/** Characters of one text in an item: more than any setting is of use with, and than can be written into a file in time. */
 const MAX_TEXT_CHARACTERS = 256 * 1024;
 
 /** Throws `invalid-request` naming the first text that is too long to be written. */

@@ -17,11 +17,8 @@ import { createAccessTokens } from '../../auth/tokens/access-tokens.ts';
 import { openPepper } from '../../auth/tokens/issued-secrets.ts';
 import { createLastUsed } from '../../auth/tokens/last-used.ts';
 import { SETTINGS_FILE } from '../../config/configuration.ts';
-import { readSettings } from '../../config/read/settings.ts';
-import type { ReferenceSources } from '../../config/secrets/references.ts';
 import { openSecretStore } from '../../config/secrets/store.ts';
 import type { HostedSettings, Settings } from '../../config/settings.ts';
-import { readConfigDocument } from '../../config/yaml/document.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { createHttpClient } from '../../lib/http/client.ts';
@@ -32,8 +29,8 @@ import type { Logger } from '../../lib/logger.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { openStorage } from '../../storage/open.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { ConfigurationInvalid } from '../configuration-invalid.ts';
 import { closeServer, listen } from '../listen.ts';
+import { settingsIn } from '../settings-in.ts';
 import { sweepSessions } from '../sweeps.ts';
 import { createTeardown } from '../teardown.ts';
 import { startTls, type Tls } from '../tls.ts';
@@ -224,12 +221,4 @@ function assertHosted(hosted: HostedSettings | undefined): asserts hosted is Hos
       'invalid-request',
       `the login service is of hosted installations only: set hosted.cloudDomain, authUrl and audience in ${SETTINGS_FILE}`,
     );
-}
-
-function settingsIn(folder: string, references: ReferenceSources): Settings {
-  const document = readConfigDocument(folder, SETTINGS_FILE);
-  const { settings, problems } = readSettings(document, { ...references, flags: {} });
-  const all = [...document.problems, ...problems];
-  if (settings === undefined || all.length > 0) throw new ConfigurationInvalid(all);
-  return settings;
 }

@@ -31,6 +31,8 @@ export interface FailureLimiter<Limit> {
   release(key: string): void;
   /** Called before `release`, synchronously. */
   fail(key: string, limit: Limit): Promise<void>;
+  /** True while an attempt of the key is in `reserve`, or reserved. */
+  isBusy(key: string): boolean;
 }
 
 /** The attempts of one key that are in progress. */
@@ -113,6 +115,7 @@ function createFailureLimiter<Limit>(
       leave(key, state);
     },
     fail: async (key, limit) => failures.record(key, limit),
+    isBusy: key => states.has(key),
   };
 }
 
@@ -167,7 +170,8 @@ export interface BackOffPolicy {
 export interface FailureBackOff extends FailureLimiter<BackOffPolicy> {
   /** True once the failures of the key make it wait. */
   isSlowed(key: string, limit: BackOffPolicy): boolean;
-  hasFailed(key: string): boolean;
+  /** True while the key has neither failed nor attempts under way. */
+  isFresh(key: string): boolean;
   /** Forgets the failures of the key. */
   forgive(key: string): void;
 }
@@ -213,7 +217,7 @@ export function createFailureBackOff(clock: Pick<Clock, 'monotonic'>, mostKeys: 
   return {
     ...limiter,
     isSlowed: (key, limit) => isSlowed(failuresOf(key).count, limit),
-    hasFailed: key => failuresOf(key).count > 0,
+    isFresh: key => failuresOf(key).count === 0 && !limiter.isBusy(key),
     forgive: known.delete,
   };
 }

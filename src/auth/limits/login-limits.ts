@@ -88,9 +88,10 @@ export function createLoginLimits(options: {
     const address = countedKey(byAddress, prefix, limit, LONGEST_RETRY_SECONDS);
     const both = countedKey(byPair, pair, backOff, longest);
     if (hasRecentSuccess(pair)) {
-      // The first attempt waits for nobody at the address: its user is likely right, and one guess is no use.
-      const isFirst = backOff.after > 0 && !byPair.hasFailed(pair);
-      return [isFirst ? { ...address, reserve: async () => 0, release: () => {} } : address, both];
+      // The first attempt waits for nobody at the address: its user is likely right, and one guess is no use. It is
+      // reserved by its pair before anything else, so that of several at once only one is the first.
+      const isFirst = backOff.after > 0 && byPair.isFresh(pair);
+      return isFirst ? [both, { ...address, reserve: async () => 0, release: () => {} }] : [address, both];
     }
     const wide = { ...backOff, after: backOff.after * ADDRESSES_PER_NAME };
     const ofName = [

@@ -116,7 +116,7 @@ export function findCycles(graph: TargetGraph): ItemFinding[] {
     if (known !== undefined) return known;
     const whole = [...trail, id];
     const lengths = (graph.nodes.get(id)?.edges ?? []).map(edge => 1 + step(edge, whole));
-    const length = Math.max(1, ...lengths);
+    const length = lengths.reduce((most, one) => Math.max(most, one), 1);
     rows.set(id, length);
     return length;
   }

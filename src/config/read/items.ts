@@ -8,7 +8,7 @@ import {
 } from '../../notifications/notification.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
 import type { Target } from '../../targets/target.ts';
-import { type ConfigProblem, didYouMean, quote } from '../problems.ts';
+import { type ConfigProblem, didYouMean, elsewhere, quote } from '../problems.ts';
 import { confined, refusedUses } from '../restrictions.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { asWritten, childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
@@ -62,10 +62,7 @@ export function readTarget(
   ];
   const read = attempt(() => type.configure(value));
   const refused = read.error === undefined ? [] : problemsOf(read.error, { schema, value, origin });
-  const problems = [
-    ...unresolved,
-    ...refused.filter(problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path)),
-  ];
+  const problems = [...unresolved, ...elsewhere(refused, [...unresolved, ...unknown])];
   const sound = unresolved.length === 0 ? read.result : undefined;
   const target = sound && withReferredTexts(sound, item.value, value);
   return {

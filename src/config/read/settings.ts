@@ -11,7 +11,7 @@ import {
   type SettingFlags,
   unknownVariables,
 } from '../overrides.ts';
-import { type ConfigProblem, formatPath } from '../problems.ts';
+import { type ConfigProblem, elsewhere, formatPath } from '../problems.ts';
 import { foreignSettings, overQuota, type WorkspaceRestrictions, withRestrictions } from '../restrictions.ts';
 import { fileOrigin, problemsOf, type ValueOrigin } from '../schema-problems.ts';
 import { childOf, filePaths, layers, type Schema, valueAt } from '../schema-walk.ts';
@@ -60,9 +60,7 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
   ];
   const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
   const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
-  const otherwise = refused.filter(
-    problem => ![...unresolved, ...unknown].some(({ path }) => path === problem.path),
-  );
+  const otherwise = elsewhere(refused, [...unresolved, ...unknown]);
   const pipelines = parsed.success ? parsed.data.pipelines : readablePipelines(value);
   return {
     settings: parsed.success ? parsed.data : undefined,

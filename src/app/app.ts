@@ -140,6 +140,7 @@ async function openShared(
   const pepper = await openPepper({ storage, keyRing });
   const isShared = typeof url !== 'string';
   const thread = createCheckThread(clock);
+  teardown.add('check thread', thread.stop);
   return { storage, isShared, thread, keyRing, pepper, dataFolder, clock, ids, random, logger };
 }
 

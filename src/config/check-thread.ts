@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../lib/clock.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
 import type { WorkerJob, WorkerResult } from './worker-job.ts';
 
@@ -14,6 +15,8 @@ const MAX_CPU_MS = 5000;
 const MAX_MEMORY_MB = 512;
 /** Between two looks at how much was used. */
 const LOOK_MS = 250;
+/** How long a thread without a job is kept: to start one costs more than most jobs. */
+const IDLE_MS = 60_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /** Reads texts that callers send, one at a time for the whole process, away from the thread that answers requests. */
@@ -23,91 +26,115 @@ export interface CheckThread {
    * waits, and with `invalid-request` for a text that takes more processor time or memory than one may.
    */
   readonly run: (owner: string, job: WorkerJob) => Promise<WorkerResult>;
+  /** Ends the thread; a job that runs is rejected. */
+  readonly stop: () => Promise<void>;
 }
+
+type Times = Pick<Clock, 'after' | 'monotonic'>;
+
+export const createCheckThread = (clock: Times, maxCpuMs = MAX_CPU_MS): CheckThread =>
+  new QueuedThread(clock, maxCpuMs);
 
 /** One job of each owner waits at most, so that the queue is short and nobody's turn is far. */
-export function createCheckThread(
-  clock: Pick<Clock, 'after' | 'monotonic'>,
-  maxCpuMs = MAX_CPU_MS,
-): CheckThread {
-  const waiting: { readonly owner: string; readonly begin: () => void }[] = [];
-  let isRunning = false;
+class QueuedThread implements CheckThread {
+  readonly #clock: Times;
+  readonly #maxCpuMs: number;
+  readonly #waiting: { readonly owner: string; readonly begin: () => void }[] = [];
+  #isRunning = false;
+  #worker: Worker | undefined;
+  #cancelEnd: Cancel = () => {};
 
-  function next(): void {
-    const first = waiting.shift();
-    isRunning = first !== undefined;
-    first?.begin();
+  constructor(clock: Times, maxCpuMs: number) {
+    this.#clock = clock;
+    this.#maxCpuMs = maxCpuMs;
   }
 
-  return {
-    run(owner, job) {
-      if (waiting.some(one => one.owner === owner))
-        return Promise.reject(
-          new AppError(
-            'unavailable',
-            'A configuration of this workspace waits to be checked already; try again soon',
-            {
-              retryAfterSeconds: RETRY_AFTER_SECONDS,
-            },
-          ),
-        );
-      return new Promise((resolve, reject) => {
-        waiting.push({
-          owner,
-          begin: () => void runBounded(job, { clock, maxCpuMs }).then(resolve, reject).finally(next),
-        });
-        if (!isRunning) next();
-      });
-    },
+  readonly run = (owner: string, job: WorkerJob): Promise<WorkerResult> => {
+    if (this.#waiting.some(one => one.owner === owner))
+      return Promise.reject(
+        new AppError(
+          'unavailable',
+          'A configuration of this workspace waits to be checked already; try again soon',
+          { retryAfterSeconds: RETRY_AFTER_SECONDS },
+        ),
+      );
+    return new Promise((resolve, reject) => {
+      const begin = (): void =>
+        void this.#runBounded(job)
+          .then(resolve, reject)
+          .finally(() => this.#next());
+      this.#waiting.push({ owner, begin });
+      if (!this.#isRunning) this.#next();
+    });
   };
+
+  readonly stop = async (): Promise<void> => {
+    this.#cancelEnd();
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  };
+
+  #next(): void {
+    const first = this.#waiting.shift();
+    this.#isRunning = first !== undefined;
+    if (first === undefined) this.#cancelEnd = this.#clock.after(IDLE_MS, () => void this.stop());
+    else {
+      this.#cancelEnd();
+      first.begin();
+    }
+  }
+
+  async #runBounded(job: WorkerJob): Promise<WorkerResult> {
+    const worker = this.#worker ?? startWorker();
+    this.#worker = worker;
+    const used = processorTime(this.#clock);
+    let isOver = false;
+    const look = (): void => {
+      isOver = used() > this.#maxCpuMs;
+      if (isOver) void worker.terminate();
+      else cancel = this.#clock.after(LOOK_MS, look);
+    };
+    let cancel = this.#clock.after(LOOK_MS, look);
+    try {
+      return await resultOf(worker, job);
+    } catch (error) {
+      this.#worker = undefined;
+      throw isOver ? tooMuch(`${this.#maxCpuMs / 1000} seconds of processor time`) : refusalOf(error);
+    } finally {
+      cancel();
+    }
+  }
 }
 
-/** Runs a job in a thread that ends with it, without a bound: for the operator's own files. */
-export const runInThread = (job: WorkerJob): Promise<WorkerResult> =>
-  resultOf(new Worker(SCRIPT, { workerData: job }));
-
-interface Bounds {
-  readonly clock: Pick<Clock, 'after' | 'monotonic'>;
-  readonly maxCpuMs: number;
+/** Runs a job in a thread of its own, without a bound: for the operator's own files. */
+export async function runInThread(job: WorkerJob): Promise<WorkerResult> {
+  const worker = new Worker(SCRIPT);
+  try {
+    return await resultOf(worker, job);
+  } finally {
+    await worker.terminate();
+  }
 }
 
-async function runBounded(job: WorkerJob, { clock, maxCpuMs }: Bounds): Promise<WorkerResult> {
-  const worker = new Worker(SCRIPT, {
-    workerData: job,
-    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
-  });
+function startWorker(): Worker {
+  const worker = new Worker(SCRIPT, { resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB } });
   // The process may end while a text is checked: nobody is left to answer.
   worker.unref();
-  const used = processorTime(clock);
-  let isOver = false;
-  const look = (): void => {
-    isOver = used() > maxCpuMs;
-    if (isOver) void worker.terminate();
-    else cancel = clock.after(LOOK_MS, look);
-  };
-  let cancel = clock.after(LOOK_MS, look);
-  try {
-    return await resultOf(worker);
-  } catch (error) {
-    if (isOver)
-      throw new AppError(
-        'invalid-request',
-        `Checking this text takes over ${maxCpuMs / 1000} seconds of processor time; send a smaller one`,
-      );
-    if (codeOf(error) === 'ERR_WORKER_OUT_OF_MEMORY')
-      throw new AppError(
-        'invalid-request',
-        `Checking this text takes over ${MAX_MEMORY_MB} MB; send a smaller one`,
-      );
-    throw error;
-  } finally {
-    cancel();
-  }
+  // Whoever waits for a job hears of its error; without a job there is nobody to hear, and nothing to do.
+  worker.on('error', () => {});
+  return worker;
 }
 
+const tooMuch = (what: string): AppError =>
+  new AppError('invalid-request', `Checking this text takes over ${what}; send a smaller one`);
+
+const refusalOf = (error: unknown): unknown =>
+  codeOf(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch(`${MAX_MEMORY_MB} MB`) : error;
+
 /**
- * Processor time in ms that a thread begun now can have used at most: Node 20 does not measure one thread, so it is that
- * of the process less that of the main thread, and no more than has passed. A busy machine does not make it longer.
+ * Processor time in ms that the thread can have used at most from now on: Node 20 does not measure one thread, so it is
+ * that of the process less that of the main thread, and no more than has passed. A busy machine does not make it longer.
  */
 function processorTime(clock: Pick<Clock, 'monotonic'>): () => number {
   const begun = clock.monotonic();
@@ -120,12 +147,18 @@ function processorTime(clock: Pick<Clock, 'monotonic'>): () => number {
   };
 }
 
-function resultOf(worker: Worker): Promise<WorkerResult> {
-  return new Promise((resolve, reject) => {
-    worker.once('message', (result: WorkerResult) => resolve(result));
-    worker.once('error', reject);
-    worker.once('exit', code =>
-      reject(new Error(`the thread that reads the configuration ended with code ${code}`)),
-    );
+/** Rejects with the error that ends the thread, or when it ends without one. */
+async function resultOf(worker: Worker, job: WorkerJob): Promise<WorkerResult> {
+  const listening = new AbortController();
+  const { signal } = listening;
+  const ended = once(worker, 'exit', { signal }).then(([code]) => {
+    throw new Error(`the thread that reads the configuration ended with code ${code}`);
   });
+  worker.postMessage(job);
+  try {
+    const [result] = await Promise.race([once(worker, 'message', { signal }), ended]);
+    return result;
+  } finally {
+    listening.abort();
+  }
 }

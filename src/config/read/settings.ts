@@ -166,7 +166,7 @@ function duplicateIds(value: unknown, origin: ValueOrigin): ConfigProblem[] {
       seen.set(id, path);
       return [];
     }
-    const message = `the id '${id}' is already that of ${formatPath(first.slice(0, -1))}, line ${origin.place(first).line}; ids are unique`;
+    const message = `the id '${origin.reference(path) ?? id}' is already that of ${formatPath(first.slice(0, -1))}, line ${origin.place(first).line}; ids are unique`;
     return [{ ...origin.place(path), message }];
   });
 }

@@ -99,7 +99,7 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
       return text;
     }
     unknown.push({ path, message });
-    return placeholderFor(schemas, name) ?? text;
+    return placeholderFor(schemas, name, text);
   }
 
   return { value: mayRefer(value) ? walk(value, []) : value, references, problems, unknown, files };

@@ -165,7 +165,7 @@ function configurationPage(): string {
       'A change of a file is taken up at once, except where the table says that it needs a restart. A file with errors changes nothing.',
     [
       '- **id**: 1 to 512 letters, digits, `_` or `-`.',
-      '- **duration**: a whole number and a unit: `500ms`, `30s`, `5m`, `1h`, `7d`.',
+      '- **duration**: numbers with their units, the largest first: `500ms`, `30s`, `5m`, `1h30m`, `1.5h`, `7d`. Days have 24 hours; at most `400d`.',
       '- **rate**: a whole number and a unit of time: `2/second`, `30/minute`, `100/hour`, `1000/day`.',
       '- **secret text**: shown as `********` wherever it is read. Write `${env:NAME}`, `${file:/path}` or `${secret:NAME}` (from the encrypted store) for it; in clear it gives a warning.',
     ].join('\n'),

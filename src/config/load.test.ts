@@ -143,7 +143,7 @@ describe('headgate.yml', () => {
     [
       'a number for a duration',
       'delivery: { retrySchedule: [5] }',
-      /must be a duration such as 30s, 5m or 1h, not the number 5 \(delivery\.retrySchedule\[0\]\)$/,
+      /must be a duration such as 30s, 5m or 1h30m, not the number 5 \(delivery\.retrySchedule\[0\]\)$/,
     ],
     ['an empty schedule', 'delivery: { retrySchedule: [] }', /must have at least 1 items/],
     [
@@ -354,7 +354,7 @@ describe('notifications.yml', () => {
     [
       'a number for a duration',
       'notifications: [{ id: a, condition: no-data, conf: { name: x, timeWindow: 60 } }]',
-      /must be a duration such as 30s, 5m or 1h, not the number 60/,
+      /must be a duration such as 30s, 5m or 1h30m, not the number 60/,
     ],
     [
       'a target that does not exist',

@@ -1,7 +1,9 @@
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-type Unit = keyof typeof UNIT_MS;
+const UNITS = ['d', 'h', 'm', 's', 'ms'] as const;
 
-const PATTERN = /^(\d{1,15})(ms|s|m|h|d)$/;
+const NUMBER = String.raw`(\d{1,15})(?:\.(\d{1,6}))?`;
+/** Each unit once, from the largest to the smallest; every number may have decimal places. */
+const PATTERN = new RegExp(`^${UNITS.map(unit => `(?:${NUMBER}${unit})?`).join('')}$`);
 const LONGEST_MS = 400 * UNIT_MS.d;
 
 /** A length of time that remembers how it was written: `60s` stays `60s` in messages, answers and files. */
@@ -12,7 +14,7 @@ export class Duration {
   /** Throws a `RangeError` for a text that is no duration. */
   constructor(text: string) {
     const ms = parseDuration(text);
-    if (ms === undefined) throw new RangeError(`'${text}' is not a duration such as 30s, 5m or 1h`);
+    if (ms === undefined) throw new RangeError(`'${text}' is not a duration such as 30s, 5m or 1h30m`);
     this.text = text;
     this.ms = ms;
   }
@@ -26,12 +28,22 @@ export class Duration {
   }
 }
 
-/** Milliseconds of `60s`, `5m`, `1h`, `500ms`, `1d`; undefined when the text is no duration or over 400 days. */
+/**
+ * Milliseconds of `60s`, `5m`, `1h30m`, `1.5h`, `500ms`, `1d`; undefined when the text is no duration, no whole number
+ * of milliseconds, or over 400 days.
+ */
 export function parseDuration(text: string): number | undefined {
-  const match = PATTERN.exec(text);
+  const match = text === '' ? null : PATTERN.exec(text);
   if (match === null) return undefined;
-  const ms = Number(match[1]) * UNIT_MS[match[2] as Unit];
-  return ms <= LONGEST_MS ? ms : undefined;
+  let ms = 0;
+  for (const [index, unit] of UNITS.entries())
+    ms += partMs(match[1 + 2 * index], match[2 + 2 * index], UNIT_MS[unit]);
+  return Number.isInteger(ms) && ms <= LONGEST_MS ? ms : undefined;
+}
+
+/** Decimal places are counted as whole numbers, so that `1.1h` is no rounding error beside 66 minutes. */
+function partMs(whole = '0', decimals = '', unitMs: number): number {
+  return Number(whole) * unitMs + (Number(decimals) * unitMs) / 10 ** decimals.length;
 }
 
 /** For people: the two largest units, rounded down: `45s`, `5m`, `1h 5m`, `3d 2h`. */

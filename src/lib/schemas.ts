@@ -29,7 +29,7 @@ export function duration(limits: { readonly min?: string; readonly max?: string 
     }
     const message =
       ms === undefined
-        ? 'must be a duration such as 30s, 5m or 1h'
+        ? 'must be a duration such as 30s, 5m or 1h30m'
         : ms < minMs
           ? `must be at least ${limits.min}`
           : `must be at most ${limits.max}`;

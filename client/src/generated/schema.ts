@@ -1878,6 +1878,7 @@ export interface components {
              * @description How long a key signs before it is rotated.
              * @default 90d
              * @example 30s
+             * @example 1h30m
              */
             keyLifetime: string;
             /** @description May be sent back and is ignored. */
@@ -2511,6 +2512,7 @@ export interface components {
              * @description How long the secret before counts beside the new one; 0s ends it at once.
              * @default 24h
              * @example 30s
+             * @example 1h30m
              */
             grace?: string;
         };
@@ -2740,6 +2742,7 @@ export interface components {
              * @description Whole minutes, which become one value.
              * @default 1m
              * @example 30s
+             * @example 1h30m
              */
             step?: string;
         };
@@ -2877,11 +2880,13 @@ export interface components {
              * @description How long the condition must hold before the alarm.
              * @default 0s
              * @example 30s
+             * @example 1h30m
              */
             for: string;
             /**
              * @description Remind while the alarm lasts, this often.
              * @example 30s
+             * @example 1h30m
              */
             repeatInterval?: string;
             /** @description Fields of the event; events that agree in all of them are sent as one message. */
@@ -2889,11 +2894,13 @@ export interface components {
             /**
              * @description How long a new group waits for more events; 30s when left out.
              * @example 30s
+             * @example 1h30m
              */
             groupWait?: string;
             /**
              * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
              * @example 30s
+             * @example 1h30m
              */
             groupInterval?: string;
             /**
@@ -3050,11 +3057,13 @@ export interface components {
              * @description How long the condition must hold before the alarm.
              * @default 0s
              * @example 30s
+             * @example 1h30m
              */
             for?: string;
             /**
              * @description Remind while the alarm lasts, this often.
              * @example 30s
+             * @example 1h30m
              */
             repeatInterval?: string;
             /** @description Fields of the event; events that agree in all of them are sent as one message. */
@@ -3062,11 +3071,13 @@ export interface components {
             /**
              * @description How long a new group waits for more events; 30s when left out.
              * @example 30s
+             * @example 1h30m
              */
             groupWait?: string;
             /**
              * @description How long a group that was sent waits before it is sent again with more events; 5m when left out.
              * @example 30s
+             * @example 1h30m
              */
             groupInterval?: string;
             /**
@@ -3961,6 +3972,7 @@ export interface components {
                      * @description The longest of these waits.
                      * @default 1m
                      * @example 30s
+                     * @example 1h30m
                      */
                     longest: string;
                 };
@@ -4025,6 +4037,7 @@ export interface components {
                  * @description How long a request may take to arrive, headers and body; then it is answered 408 and the connection ends. Headers alone have 10s at most. Needs a restart.
                  * @default 30s
                  * @example 30s
+                 * @example 1h30m
                  */
                 requestTimeout: string;
                 /**
@@ -4135,6 +4148,7 @@ export interface components {
                  * @description How long a key signs before it is rotated.
                  * @default 90d
                  * @example 30s
+                 * @example 1h30m
                  */
                 keyLifetime: string;
             };
@@ -4193,12 +4207,14 @@ export interface components {
                  * @description How often it is read.
                  * @default 10s
                  * @example 30s
+                 * @example 1h30m
                  */
                 interval: string;
                 /**
                  * @description How long one reading may take.
                  * @default 5s
                  * @example 30s
+                 * @example 1h30m
                  */
                 timeout: string;
                 /**
@@ -4310,12 +4326,14 @@ export interface components {
                  * @description How often it is read.
                  * @default 10s
                  * @example 30s
+                 * @example 1h30m
                  */
                 interval: string;
                 /**
                  * @description How long one reading may take.
                  * @default 5s
                  * @example 30s
+                 * @example 1h30m
                  */
                 timeout: string;
                 /**
@@ -4431,12 +4449,14 @@ export interface components {
                  * @description How often it is read.
                  * @default 10s
                  * @example 30s
+                 * @example 1h30m
                  */
                 interval: string;
                 /**
                  * @description How long one reading may take.
                  * @default 5s
                  * @example 30s
+                 * @example 1h30m
                  */
                 timeout: string;
                 /**
@@ -4622,36 +4642,42 @@ export interface components {
                  * @description How long deliveries that are settled stay, with their attempts and events: long enough to look into what a receiver says it never got. What waits and what an open incident needs stays.
                  * @default 30d
                  * @example 30s
+                 * @example 1h30m
                  */
                 deliveries: string;
                 /**
                  * @description How long closed incidents stay, and no shorter than their deliveries: a year and a month, so that one season can be compared with the last.
                  * @default 400d
                  * @example 30s
+                 * @example 1h30m
                  */
                 incidents: string;
                 /**
                  * @description How long versions of the configuration stay: as long as an audit looks back. The 20 newest stay however old they are. Secrets they refer to are never removed.
                  * @default 400d
                  * @example 30s
+                 * @example 1h30m
                  */
                 versions: string;
                 /**
                  * @description How long messages of the bulletin stay; those of open incidents stay until these close.
                  * @default 90d
                  * @example 30s
+                 * @example 1h30m
                  */
                 messages: string;
                 /**
                  * @description How long is kept who did what.
                  * @default 400d
                  * @example 30s
+                 * @example 1h30m
                  */
                 audit: string;
                 /**
                  * @description How long is kept what inputs and outputs did minute by minute: a week, and the day it is compared with.
                  * @default 8d
                  * @example 30s
+                 * @example 1h30m
                  */
                 minutes: string;
             };
@@ -4952,12 +4978,14 @@ export interface components {
                  * @description How often it is read.
                  * @default 10s
                  * @example 30s
+                 * @example 1h30m
                  */
                 interval?: string;
                 /**
                  * @description How long one reading may take.
                  * @default 5s
                  * @example 30s
+                 * @example 1h30m
                  */
                 timeout?: string;
                 /**
@@ -5069,12 +5097,14 @@ export interface components {
                  * @description How often it is read.
                  * @default 10s
                  * @example 30s
+                 * @example 1h30m
                  */
                 interval?: string;
                 /**
                  * @description How long one reading may take.
                  * @default 5s
                  * @example 30s
+                 * @example 1h30m
                  */
                 timeout?: string;
                 /**
@@ -5190,12 +5220,14 @@ export interface components {
                  * @description How often it is read.
                  * @default 10s
                  * @example 30s
+                 * @example 1h30m
                  */
                 interval?: string;
                 /**
                  * @description How long one reading may take.
                  * @default 5s
                  * @example 30s
+                 * @example 1h30m
                  */
                 timeout?: string;
                 /**

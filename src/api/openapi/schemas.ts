@@ -80,7 +80,7 @@ export type SchemaView = 'whole' | 'part' | 'answer';
 
 /** Our formats are not those of JSON Schema, whose duration is `PT30S`. */
 const FORMATS: PlainMap = {
-  duration: { pattern: '^[0-9]+(ms|s|m|h|d)$', examples: ['30s'] },
+  duration: { pattern: '^([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+$', examples: ['30s', '1h30m'] },
   rate: { pattern: '^[0-9]+/(second|minute|hour|day)$', examples: ['2/second'] },
 };
 /** Marks for programs that draw forms; other marks of our schemas are internal. */

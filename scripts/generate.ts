@@ -200,7 +200,7 @@ function readingText(meaning: Meaning): string {
   const { reads, scale } = meaning;
   switch (reads) {
     case 'counter':
-      return `its increase is ${scale < 0 ? 'taken off' : 'added'}`;
+      return `its increase is ${scale < 0 ? 'taken off' : 'added'}${meaning.isFallback ? ', where nothing else counts it' : ''}`;
     case 'delta':
       return 'its value is added';
     case 'level':
@@ -216,7 +216,9 @@ function readingText(meaning: Meaning): string {
 }
 
 function ruleRow(rule: ProfileRule): string[] {
-  const where = Object.entries(rule.where ?? {}).map(([label, value]) => code(`${label}="${value}"`));
+  const where = Object.entries(rule.where ?? {}).map(([label, value]) =>
+    code(typeof value === 'string' ? `${label}="${value}"` : `${label}=~"${value.source}"`),
+  );
   const type = rule.type === undefined ? '' : code(rule.type);
   return [
     rule.kind,

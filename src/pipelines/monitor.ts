@@ -272,8 +272,10 @@ function fingerprint(settings: PipelineSettings): string {
 const keepsCounters = (a: PipelineSettings, b: PipelineSettings): boolean =>
   isSamePipeline(a, b) && JSON.stringify(locationOf(a)) === JSON.stringify(locationOf(b));
 
-const locationOf = (settings: PipelineSettings): unknown =>
-  settings.push ? [] : [settings.url, settings.files, 'rules' in settings ? settings.rules : []];
+const locationOf = (settings: PipelineSettings): unknown => {
+  const { namespace, rules = [] } = { namespace: undefined, rules: undefined, ...settings };
+  return settings.push ? [namespace] : [settings.url, settings.files, namespace, rules];
+};
 
 const isSamePipeline = (a: PipelineSettings, b: PipelineSettings): boolean =>
   a.engine === b.engine && a.group === b.group && Boolean(a.push) === Boolean(b.push);

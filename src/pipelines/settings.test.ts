@@ -65,6 +65,12 @@ describe('pipelineSchema', () => {
       { ...pull, engine: 'custom', rules: [{ ...rule, match: '^(a+)+$' }] },
       /rules.0.match: must not repeat/,
     ],
+    [
+      'a namespace for an engine that has none',
+      { ...pull, engine: 'otelcol', namespace: 'acme' },
+      /namespace: must be left out: the names of otelcol/,
+    ],
+    ['a namespace that no name can begin with', { ...pull, namespace: 'a.b' }, /namespace: must be letters/],
     ['an unknown key', { ...pull, intervall: '10s' }, /Unrecognized key: "intervall"/],
   ])('refuses %s', (_, raw, message) => {
     expect(problems(raw).join('\n')).toMatch(message);

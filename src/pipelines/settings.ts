@@ -3,7 +3,7 @@ import type { Cancel } from '../lib/clock.ts';
 import type { ClientTls } from '../lib/http/tunnel.ts';
 import { duration, httpUrl, identifier, secretText } from '../lib/schemas.ts';
 import { customRuleSchema } from './engines/custom.ts';
-import { JSON_ENGINES, TEXT_ENGINES } from './engines/index.ts';
+import { JSON_ENGINES, NAMESPACE_ENGINES, TEXT_ENGINES } from './engines/index.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -131,6 +131,17 @@ const push = {
 const ENGINE = 'The program whose metrics are read.';
 const engineText = `must be one of ${[...TEXT_ENGINES, ...JSON_ENGINES, 'rsyslog', 'custom'].join(', ')}`;
 
+const namespace = z
+  .string()
+  .max(64)
+  .regex(/^(?:[a-zA-Z_]\w*)?$/, 'must be letters, digits and underscores, or empty')
+  .optional()
+  .describe(
+    `What the names of the engine's series begin with, where its own configuration changes that (${NAMESPACE_ENGINES.join(', ')}); '' for nothing.`,
+  );
+
+const text = { engine: z.enum(TEXT_ENGINES).describe(ENGINE), namespace };
+
 const queueCapacities = z
   .record(labelName, z.int().min(1))
   .refine(
@@ -148,8 +159,8 @@ export const pipelineSchema = z
     'engine',
     [
       z.discriminatedUnion('push', [
-        z.strictObject({ engine: z.enum(TEXT_ENGINES).describe(ENGINE), ...pull }),
-        z.strictObject({ engine: z.enum(TEXT_ENGINES).describe(ENGINE), ...push }),
+        z.strictObject({ ...text, ...pull }),
+        z.strictObject({ ...text, ...push }),
       ]),
       z.strictObject({ engine: z.enum(JSON_ENGINES).describe(ENGINE), ...pull }),
       z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push, queueCapacities }),
@@ -173,6 +184,13 @@ export const pipelineSchema = z
     { error: issue => (issue.code === 'invalid_union' ? engineText : undefined) },
   )
   .superRefine((settings, context) => {
+    if ('namespace' in settings && settings.namespace !== undefined)
+      if (!NAMESPACE_ENGINES.includes(settings.engine))
+        context.addIssue({
+          code: 'custom',
+          path: ['namespace'],
+          message: `must be left out: the names of ${settings.engine} always begin alike`,
+        });
     if (settings.push) return;
     const { token: bearer, username, password, url, files } = settings;
     const addIssue = (path: string, message: string): void =>

@@ -4175,6 +4175,8 @@ export interface components {
                  * @enum {string}
                  */
                 engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;
                 /**
@@ -4259,6 +4261,8 @@ export interface components {
                  * @enum {string}
                  */
                 engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;
                 /**
@@ -4946,6 +4950,8 @@ export interface components {
                  * @enum {string}
                  */
                 engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;
                 /**
@@ -5030,6 +5036,8 @@ export interface components {
                  * @enum {string}
                  */
                 engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;
                 /**

@@ -6,6 +6,7 @@ const calm: Evidence = {
   up: Number.NaN,
   errors: 0,
   dropped: 0,
+  isFailing: false,
   blocked: 0,
   moved: false,
   queueSize: 0,
@@ -21,6 +22,8 @@ describe('findingOf', () => {
     ['an output that is down', { ...calm, up: 0, moved: true }, 'Red'],
     ['errors and nothing delivered', { ...calm, errors: 3 }, 'Red'],
     ['errors beside deliveries', { ...calm, errors: 3, moved: true }, 'Yellow'],
+    ['requests that fail and nothing delivered', { ...calm, isFailing: true }, 'Red'],
+    ['requests that fail beside deliveries', { ...calm, isFailing: true, moved: true }, 'Yellow'],
     ['a queue that grows while nothing is delivered', { ...calm, queueGrowth: 10, queueSize: 10 }, 'Red'],
     [
       'a queue that grows beside deliveries',

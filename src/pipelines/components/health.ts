@@ -7,6 +7,8 @@ export interface Evidence {
   readonly up: number;
   readonly errors: number;
   readonly dropped: number;
+  /** Requests to its destination failed, whether the component counts errors or not. */
+  readonly isFailing: boolean;
   /** Share of the interval, 0 to 1. */
   readonly blocked: number;
   /** True when something went through. */
@@ -29,9 +31,11 @@ const yellow = (reason: string): HealthFinding => ({ health: 'Yellow', reason })
 const DOWN = red('it reports that it is down');
 const INPUT_FAILS = red('errors, and no event came in');
 const OUTPUT_FAILS = red('errors, and nothing was delivered');
+const REQUESTS_FAIL = red('its requests fail, and nothing was delivered');
 const BACKLOG = red('its queue grows, and nothing was delivered');
 const STUCK = red('its queue is not empty, and nothing was delivered');
 const SOME_ERRORS = yellow('errors');
+const SOME_REQUESTS_FAIL = yellow('some of its requests fail');
 const DROPS = yellow('events were dropped');
 const BLOCKED = yellow('it is blocked');
 const FULL = yellow('its queue is at least 80% full');
@@ -48,11 +52,13 @@ export const FINDING_LIFETIME_MS = 5 * 60_000;
 export function findingOf(now: Evidence): HealthFinding {
   if (now.up === 0) return DOWN;
   const troubled = now.errors > 0 || now.dropped > 0;
+  if (now.isFailing && !now.moved) return REQUESTS_FAIL;
   if (!now.moved && now.errors > 0) return now.kind === 'input' ? INPUT_FAILS : OUTPUT_FAILS;
   if (now.kind === 'output' && !now.moved && now.queueGrowth > 0) return BACKLOG;
   if (now.blocked > 0) return BLOCKED;
   if (now.fill >= HIGH_FILL) return FULL;
   if (troubled) return now.errors > 0 ? SOME_ERRORS : DROPS;
+  if (now.isFailing) return SOME_REQUESTS_FAIL;
   return GREEN;
 }
 

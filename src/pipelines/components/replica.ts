@@ -8,9 +8,10 @@ export const GAUGE_AT = {
   up: 3,
   queue_bytes: 4,
   queue_capacity_bytes: 5,
+  failing: 6,
 } as const satisfies Record<RuleGauge, number>;
 
-export const unknownGauges = (): number[] => new Array<number>(6).fill(Number.NaN);
+export const unknownGauges = (): number[] => new Array<number>(7).fill(Number.NaN);
 
 export function createReplica(state: ComponentState, instance: Instance): Replica {
   const replica: Replica = {
@@ -19,6 +20,7 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
     entryCount: 0,
     lastReading: 0,
     overcount: 0,
+    counted: 0,
     gauges: unknownGauges(),
     accumulator: undefined,
     finding: undefined,

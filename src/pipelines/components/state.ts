@@ -34,6 +34,8 @@ interface ComponentWindow {
 /** Adds up what a reading brings to a replica, by the place of counters and gauges, until it is committed. */
 export interface Accumulator {
   readonly sums: number[];
+  /** The same of series that count only where no other does. */
+  readonly fallbacks: number[];
   /** NaN of a gauge that was not reported. */
   readonly gauges: number[];
   /** Changes of levels, scaled. */
@@ -54,6 +56,8 @@ export interface Replica {
   lastReading: number;
   /** Events that were counted in `out_events` and came back, to be taken off. Never above 0. */
   overcount: number;
+  /** Bits of the counters, by their place, that a series which is no fallback counts. */
+  counted: number;
   /** Gauges as they stand, NaN when unknown. */
   readonly gauges: number[];
   /** Undefined until the present reading brings something. */

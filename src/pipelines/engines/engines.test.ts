@@ -1,17 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Bench, startBench, URL_OF } from '../../../test/helpers/monitor.ts';
+import { names, readTwice } from '../../../test/helpers/engines.ts';
+import { startBench, URL_OF } from '../../../test/helpers/monitor.ts';
 import { sample } from '../../../test/helpers/pages.ts';
-
-/** Reads `before`, then `after`; where only one page was recorded, `before` is the same page with counters at 0. */
-async function readTwice(engine: string, before: string, after: string): Promise<Bench> {
-  const bench = await startBench({ id: 'edge', engine, url: URL_OF('edge') });
-  await bench.scrape(before);
-  await bench.scrape(after);
-  return bench;
-}
-
-const names = (bench: Bench): string[] =>
-  bench.monitor.components.all().map(({ kind, type, engineId }) => `${kind} ${type}:${engineId}`);
 
 describe('fluent-bit', () => {
   const page = sample('fluent-bit-5.1-api-v2-metrics-prometheus.txt');
@@ -149,43 +139,6 @@ otelcol_exporter_queue_capacity{exporter="otlp/prod",data_type="traces"} 1000
       health: 'Yellow',
       metrics: { out_events: 3, errors: 3, dropped: 3, queue_size: 990, queue_capacity: 1000 },
     });
-  });
-});
-
-describe('vector', () => {
-  const source = 'component_id="app",component_kind="source",component_type="syslog",host="h1"';
-  const sink = 'component_id="out",component_kind="sink",component_type="http",host="h1"';
-  const page = (n: number): string => `
-vector_component_received_events_total{${source}} ${n} 17958244831${n}
-vector_component_received_bytes_total{${source},peer_addr="a"} ${n}
-vector_component_received_bytes_total{${source},peer_addr="b"} ${n}
-vector_component_received_events_total{component_id="parse",component_kind="transform",component_type="remap"} ${n}
-vector_component_sent_events_total{${sink}} ${n}
-vector_component_sent_bytes_total{${sink}} ${n}
-vector_component_errors_total{${sink},error_type="request_failed",stage="sending"} ${n}
-vector_component_discarded_events_total{${sink},intentional="true"} ${n}
-vector_component_discarded_events_total{${sink},intentional="false"} ${n}
-vector_buffer_events{${sink},stage="0"} 40
-vector_buffer_size_events{${sink},stage="0"} 40
-vector_buffer_byte_size{buffer_id="out",stage="0"} 99
-vector_buffer_max_size_bytes{buffer_id="out",stage="0"} 100
-`;
-
-  it('lists sources and sinks, adds over labels of no meaning, and leaves out what was dropped on purpose', async () => {
-    const bench = await readTwice('vector', page(10), page(12));
-    expect(names(bench)).toEqual(['input syslog:app', 'output http:out']);
-    expect(bench.status('app').metrics).toEqual({ in_events: 2, in_bytes: 4 });
-    expect(bench.status('out').metrics).toMatchObject({ out_events: 2, out_bytes: 2, errors: 2, dropped: 2 });
-  });
-
-  it('shows a buffer in the unit it is bounded in, under its old and new names, joined by its id', async () => {
-    const bench = await readTwice('vector', page(10), page(12));
-    await bench.scrape(page(13).replaceAll('_total', '_other'));
-    expect(bench.status('out')).toMatchObject({
-      health: 'Yellow',
-      metrics: { queue_size: 99, queue_capacity: 100 },
-    });
-    expect(bench.monitor.components.all()).toHaveLength(2);
   });
 });
 

@@ -4,7 +4,7 @@ import { fluentd } from './fluentd.ts';
 import { fluentdPrometheus } from './fluentd-prometheus.ts';
 import { logstash } from './logstash.ts';
 import { otelcol } from './otelcol.ts';
-import type { EngineProfile } from './profile.ts';
+import { type EngineProfile, inNamespace } from './profile.ts';
 import { prometheus } from './prometheus.ts';
 import { redpandaConnect } from './redpanda-connect.ts';
 import { telegraf } from './telegraf.ts';
@@ -28,11 +28,20 @@ interface Profiled {
   readonly engine: string;
   /** Only of the engine `custom`. */
   readonly rules?: readonly CustomRule[] | undefined;
+  /** Only of engines that have one. */
+  readonly namespace?: string | undefined;
 }
 
 /** How to read the pages of a pipeline. */
-export const profileOf = ({ engine, rules = [] }: Profiled): EngineProfile =>
-  PROFILES.get(engine) ?? customProfile(rules);
+export function profileOf({ engine, rules = [], namespace }: Profiled): EngineProfile {
+  const profile = PROFILES.get(engine) ?? customProfile(rules);
+  return namespace === undefined ? profile : inNamespace(profile, namespace);
+}
+
+/** Engines whose configuration can change what the names of their series begin with. */
+export const NAMESPACE_ENGINES: readonly string[] = [...PROFILES.values()].flatMap(({ engine, namespace }) =>
+  namespace === undefined ? [] : [engine],
+);
 
 /** Where an engine shows its metrics, as it comes. */
 export const metricsPathOf = (engine: string): string => PROFILES.get(engine)?.metricsPath ?? '/metrics';

@@ -3,8 +3,11 @@ import type { ComponentKind, Counter, Gauge } from '../metric.ts';
 import { LONGEST_NAME } from '../metric-pattern.ts';
 import type { JsonReader } from '../parsers/json-page.ts';
 
-/** Some engines bound one queue by events and another by bytes; the pair in bytes is kept separately until both are known. */
-export type RuleGauge = Gauge | 'queue_bytes' | 'queue_capacity_bytes';
+/**
+ * Some engines bound one queue by events and another by bytes; the pair in bytes is kept separately until both are known.
+ * `failing` is 1 when requests to a destination failed: it is no metric, and only health knows it.
+ */
+export type RuleGauge = Gauge | 'queue_bytes' | 'queue_capacity_bytes' | 'failing';
 
 export type Fold = 'sum' | 'max' | 'last' | 'product';
 
@@ -13,6 +16,8 @@ interface CounterMeaning<Reads extends 'counter' | 'delta' | 'level'> {
   readonly reads: Reads;
   /** Each increase is multiplied by it. */
   readonly scale: number;
+  /** It counts only in a component that no other series counts this metric of. */
+  readonly isFallback: boolean;
 }
 
 interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'ratio'> {
@@ -41,11 +46,12 @@ export type Meaning =
 
 export const counter = (
   metric: Counter,
-  options: { scale?: number; reads?: 'delta' | 'level' } = {},
+  options: { scale?: number; reads?: 'delta' | 'level'; isFallback?: boolean } = {},
 ): Meaning => ({
   metric,
   reads: options.reads ?? 'counter',
   scale: options.scale ?? 1,
+  isFallback: options.isFallback ?? false,
 });
 
 export const gauge = (
@@ -63,8 +69,8 @@ export const gauge = (
 /** Maps a series, by its name and labels, to a metric of a component. */
 export interface ProfileRule {
   readonly match: RegExp;
-  /** Labels and the values they must have. */
-  readonly where?: Readonly<Record<string, string>>;
+  /** Labels and the values they must have, or patterns that these must match. */
+  readonly where?: Readonly<Record<string, string | RegExp>>;
   readonly kind: ComponentKind;
   /** The label that holds the engine's id; of several the first that has a value. */
   readonly id: string | readonly string[];
@@ -85,6 +91,8 @@ export interface EngineProfile<Name extends string = string> {
   readonly typeOf?: (id: string) => string | undefined;
   /** Ids that the engine makes for its own use, which are no inputs and outputs of the user. */
   readonly ignores?: RegExp;
+  /** What the names of all its series begin with, where the engine's own configuration can change that. */
+  readonly namespace?: string;
   /** Path of the metrics, where it is not `/metrics`. */
   readonly metricsPath?: string;
   /** Creates a reader for the pages of one process, where they are JSON. */
@@ -94,6 +102,17 @@ export interface EngineProfile<Name extends string = string> {
 /** A profile of which the type knows the engine's name. */
 export const defineProfile = <const Name extends string>(profile: EngineProfile<Name>): EngineProfile<Name> =>
   profile;
+
+/** The same profile for series whose names begin with another namespace, '' for none. It has no characters of patterns. */
+export function inNamespace(profile: EngineProfile, namespace: string): EngineProfile {
+  const prefixed = (name: string | undefined): string => (name ? `^${name}_` : '^');
+  const own = prefixed(profile.namespace);
+  const rules = profile.rules.map(rule => ({
+    ...rule,
+    match: new RegExp(prefixed(namespace) + rule.match.source.slice(own.length)),
+  }));
+  return { ...profile, namespace, rules };
+}
 
 /** One thing that a series says of a component. */
 export interface SeriesMapping {
@@ -146,7 +165,9 @@ function idFor({ id, within }: ProfileRule, labels: ReadonlyMap<string, string>)
 }
 
 function meets(rule: ProfileRule, labels: ReadonlyMap<string, string>): boolean {
-  return Object.entries(rule.where ?? {}).every(([name, value]) => labels.get(name) === value);
+  return Object.entries(rule.where ?? {}).every(([name, value]) =>
+    typeof value === 'string' ? labels.get(name) === value : value.test(labels.get(name) ?? ''),
+  );
 }
 
 function typeFor(

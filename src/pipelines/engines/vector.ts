@@ -22,14 +22,28 @@ const buffer = (match: RegExp, meaning: Meaning): ProfileRule[] => [
   { match, kind: 'output', id: 'buffer_id', joins: true, meaning },
 ];
 
+/** A request that is refused or tried again counts as an error where the sink counts none, and shows in its health. */
+const failedRequests = (rule: Omit<ProfileRule, 'meaning'>): ProfileRule[] => [
+  { ...rule, meaning: counter('errors', { isFallback: true }) },
+  { ...rule, meaning: gauge('failing', 'max', { reads: 'grew' }) },
+];
+
 /**
  * Vector's `internal_metrics`. A filter discards on purpose (`intentional="true"`), which is no loss.
- * Idle series expire after 300 s since 0.43 and start again at 0.
+ * Idle series expire after 300 s since 0.43 and start again at 0. Sources that listen on UDP count what they received
+ * only in newer versions: what they sent on counts before that. Sinks that speak HTTP may count no error while every
+ * request is refused or tried again for ever (vectordotdev/vector#18296): their client does.
  */
 export const vector = defineProfile({
   engine: 'vector',
+  namespace: 'vector',
   rules: [
     { ...source, match: /^vector_component_received_events_total$/, meaning: counter('in_events') },
+    {
+      ...source,
+      match: /^vector_component_sent_events_total$/,
+      meaning: counter('in_events', { isFallback: true }),
+    },
     { ...source, match: /^vector_component_received_bytes_total$/, meaning: counter('in_bytes') },
     { ...source, match: /^vector_component_errors_total$/, meaning: counter('errors') },
     {
@@ -41,6 +55,12 @@ export const vector = defineProfile({
     { ...sink, match: /^vector_component_sent_events_total$/, meaning: counter('out_events') },
     { ...sink, match: /^vector_component_sent_bytes_total$/, meaning: counter('out_bytes') },
     { ...sink, match: /^vector_component_errors_total$/, meaning: counter('errors') },
+    ...failedRequests({ ...sink, match: /^vector_http_client_errors_total$/ }),
+    ...failedRequests({
+      ...sink,
+      match: /^vector_http_client_responses_total$/,
+      where: { ...sink.where, status: /^[45]\d\d\b/ },
+    }),
     {
       ...sink,
       match: /^vector_component_discarded_events_total$/,

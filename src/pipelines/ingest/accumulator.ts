@@ -24,6 +24,7 @@ const BLOCKING_FILL = 0.95;
 
 const emptyAccumulator = (): Accumulator => ({
   sums: [0, 0, 0, 0, 0, 0],
+  fallbacks: [0, 0, 0, 0, 0, 0],
   gauges: unknownGauges(),
   level: 0,
   restarted: false,
@@ -45,6 +46,7 @@ export function accumulatorOf(replica: Replica): Accumulator {
 function recycle(replica: Replica, accumulator: Accumulator): void {
   replica.accumulator = undefined;
   accumulator.sums.fill(0);
+  accumulator.fallbacks.fill(0);
   accumulator.gauges.fill(Number.NaN);
   accumulator.level = 0;
   accumulator.restarted = false;
@@ -63,10 +65,18 @@ export function addIncrease(
   else if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
   else if (meaning.reads === 'level') accumulatorOf(replica).level += meaning.scale * increase;
   else {
-    const { sums } = accumulatorOf(replica);
+    const { sums, fallbacks } = accumulatorOf(replica);
     const at = COUNTER_AT[meaning.metric];
-    sums[at] = (sums[at] ?? 0) + meaning.scale * increase;
+    const into = meaning.isFallback ? fallbacks : sums;
+    into[at] = (into[at] ?? 0) + meaning.scale * increase;
+    if (!meaning.isFallback) replica.counted |= 1 << at;
   }
+}
+
+/** Known only when the whole reading is: a fallback may stand before the series it stands in for. */
+function addFallbacks({ counted }: Replica, { sums, fallbacks }: Accumulator): void {
+  for (let at = 0; at < sums.length; at++)
+    if ((counted & (1 << at)) === 0) sums[at] = (sums[at] ?? 0) + (fallbacks[at] ?? 0);
 }
 
 /** Before the second reading there is no stretch of time to take a share of. */
@@ -109,7 +119,10 @@ function folded(fold: Fold, before: number, value: number): number {
 export function commitReplica(replica: Replica, now: number, monotonic: number, partial: boolean): void {
   const { state } = replica;
   replica.committedAt = monotonic;
-  if (replica.accumulator !== undefined) deductOvercount(replica, replica.accumulator);
+  if (replica.accumulator !== undefined) {
+    addFallbacks(replica, replica.accumulator);
+    deductOvercount(replica, replica.accumulator);
+  }
   const accumulator = replica.accumulator ?? NO_DATA;
   const { sums, isFromSnapshot } = accumulator;
   for (let at = 0; at < sums.length; at++) state.totals[at] = (state.totals[at] ?? 0) + (sums[at] ?? 0);
@@ -183,19 +196,25 @@ function judge(replica: Replica, evidence: Evidence, monotonic: number): void {
   replica.finding = finding;
 }
 
-/** Bytes are the better sign where both are known: attempts are counted as events, and bytes only when they left. */
+/**
+ * Bytes are the better sign where both are known: attempts are counted as events, and bytes only when they left. But
+ * a request that is refused has sent its bytes.
+ */
 function evidenceOf(replica: Replica, sums: readonly number[], queueBefore: number): Evidence {
   const { kind } = replica.state.component;
   const { size, capacity } = queueOf(replica);
   const fill = capacity > 0 && size >= 0 ? size / capacity : 0;
-  const bytesKnown = (replica.state.knownMetrics & (1 << COUNTER_AT.out_bytes)) !== 0;
-  const signs = kind === 'input' ? INPUT_DATA : bytesKnown ? [COUNTER_AT.out_bytes] : OUTPUT_DATA;
+  const isKnown = (at: number): boolean => (replica.state.knownMetrics & (1 << at)) !== 0;
+  const isFailing = gaugeOf(replica, 'failing') > 0;
+  const best = isFailing ? COUNTER_AT.out_events : COUNTER_AT.out_bytes;
+  const signs = kind === 'input' ? INPUT_DATA : isKnown(best) ? [best] : OUTPUT_DATA;
   const blocked = gaugeOf(replica, 'blocked');
   return {
     kind,
     up: gaugeOf(replica, 'up'),
     errors: sums[COUNTER_AT.errors] ?? 0,
     dropped: sums[COUNTER_AT.dropped] ?? 0,
+    isFailing,
     blocked: fill >= BLOCKING_FILL ? 1 : Number.isNaN(blocked) ? 0 : blocked,
     moved: moved(sums, signs),
     queueSize: Number.isNaN(size) ? 0 : size,

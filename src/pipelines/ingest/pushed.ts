@@ -102,5 +102,5 @@ function deltaMappings(mapping: SeriesMapping): SeriesMapping[] {
   const { meaning } = mapping;
   if (meaning.reads === 'grew' || meaning.reads === 'ratio') return [];
   if (meaning.reads !== 'counter') return [mapping];
-  return [{ ...mapping, meaning: counter(meaning.metric, { scale: meaning.scale, reads: 'delta' }) }];
+  return [{ ...mapping, meaning: { ...meaning, reads: 'delta' } }];
 }

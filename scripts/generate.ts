@@ -166,6 +166,7 @@ function configurationPage(): string {
     [
       '- **id**: 1 to 512 letters, digits, `_` or `-`.',
       '- **duration**: numbers with their units, the largest first: `500ms`, `30s`, `5m`, `1h30m`, `1.5h`, `7d`. Days have 24 hours; at most `400d`.',
+      '- **number**: as in YAML 1.2. A whole number beyond 9007199254740991, and what is beyond the range of numbers, is read as the text that stands there.',
       '- **rate**: a whole number and a unit of time: `2/second`, `30/minute`, `100/hour`, `1000/day`.',
       '- **secret text**: shown as `********` wherever it is read. Write `${env:NAME}`, `${file:/path}` or `${secret:NAME}` (from the encrypted store) for it; in clear it gives a warning.',
     ].join('\n'),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../lib/errors.ts';
 import type { HttpForward } from '../lib/http/forward.ts';
-import { parseJsonInSlices } from '../lib/json.ts';
+import { type JsonOptions, parseJsonInSlices } from '../lib/json.ts';
 import { Secret } from '../lib/secret.ts';
 import { inSlices } from '../lib/slices.ts';
 import type { HostRule } from './hosts.ts';
@@ -27,7 +27,10 @@ export function bearerToken(request: FastifyRequest): Secret | undefined {
 const MOST_VALUES = 50_000;
 
 /** Reads JSON strictly; a Content-Type of JSON with no body at all is accepted. */
-export function readJsonBodies(scope: FastifyInstance, mostValues = MOST_VALUES): void {
+export function readJsonBodies(
+  scope: FastifyInstance,
+  options: JsonOptions = { mostValues: MOST_VALUES },
+): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     'application/json',
@@ -35,7 +38,7 @@ export function readJsonBodies(scope: FastifyInstance, mostValues = MOST_VALUES)
     async (request: FastifyRequest, body: Buffer) => {
       assertUtf8(request);
       const text = decodeUtf8(body);
-      return text === '' ? undefined : inSlices(parseJsonInSlices(text, mostValues));
+      return text === '' ? undefined : inSlices(parseJsonInSlices(text, options));
     },
   );
 }

@@ -73,18 +73,20 @@ export const fileOption = (): Option =>
 export async function readBody<Body extends object>(path: string): Promise<Body> {
   const where = path === '-' ? 'standard input' : path;
   const text = path === '-' ? await textFrom(process.stdin) : await textOf(path);
-  assertObject(where, text);
-  const body: Body = JSON.parse(text);
+  const body = readJson(where, text);
+  assertObject<Body>(where, body);
   return body;
 }
 
-function assertObject(where: string, text: string): void {
-  let value: unknown;
+function readJson(where: string, text: string): unknown {
   try {
-    value = parseJson(text);
+    return parseJson(text);
   } catch (error) {
     throw new AppError('invalid-request', `${where}: ${reasonOf(error)}`);
   }
+}
+
+function assertObject<Body extends object>(where: string, value: unknown): asserts value is Body {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new AppError('invalid-request', `${where} must hold a JSON object`);
 }

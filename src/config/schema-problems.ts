@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { aliasesOf } from '../lib/aliases.ts';
+import { isInexactNumber } from '../lib/exact-numbers.ts';
 import { MASK } from '../lib/secret.ts';
 import type { Override } from './overrides.ts';
 import { type ConfigProblem, didYouMean, formatPath, quote } from './problems.ts';
@@ -133,8 +134,10 @@ function wrongType(
   reading: SchemaReading,
 ): string {
   if (value === null) return `must be ${TYPES[issue.expected] ?? issue.expected}, but nothing is given`;
-  if (issue.expected !== 'string' || typeof value === 'object')
-    return `must be ${TYPES[issue.expected] ?? issue.expected}, not ${found}`;
+  if (issue.expected !== 'string' || typeof value === 'object') {
+    const which = isInexactNumber(value) ? ', which is out of range' : '';
+    return `must be ${TYPES[issue.expected] ?? issue.expected}, not ${found}${which}`;
+  }
   const asked = askedOf(String(value), issue.path, reading);
   return `${asked ?? 'must be a text'}, not the ${typeof value} ${found}${asked === undefined ? '; put it in quotes' : ''}`;
 }

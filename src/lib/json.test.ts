@@ -8,7 +8,7 @@ it('reads what JSON.parse reads, for every value without duplicate keys', () => 
       fc.json({ maxDepth: 8 }).filter(text => !text.includes('__proto__')),
       text => {
         const plain = JSON.stringify(JSON.parse(text));
-        expect(parseJson(plain)).toEqual(JSON.parse(plain));
+        expect(parseJson(plain, { numbers: 'nearest' })).toEqual(JSON.parse(plain));
       },
     ),
   );
@@ -38,6 +38,58 @@ it.each([
   `${'['.repeat(32)}${']'.repeat(32)}`,
 ])('takes %s', text => {
   expect(parseJson(text)).toEqual(JSON.parse(text));
+});
+
+it('keeps the digits of numbers that a number cannot hold, and only theirs', () => {
+  const text =
+    '{"id": 12345678901234567890 ,"list":[-9007199254740993,1e999,1,0.1],"text":"12345678901234567890"}';
+  expect(parseJson(text)).toEqual({
+    id: '12345678901234567890',
+    list: ['-9007199254740993', '1e999', 1, 0.1],
+    text: '12345678901234567890',
+  });
+  expect(parseJson('12345678901234567890')).toBe('12345678901234567890');
+});
+
+it('keeps the digits of any whole number', () => {
+  const shortest = (value: bigint) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value));
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), value => {
+      expect(parseJson(`{"a":${value}}`)).toEqual({ a: shortest(value) });
+    }),
+  );
+});
+
+it('reads measurements and tokens as the nearest number', () => {
+  expect(parseJson('[12345678901234567890]', { numbers: 'nearest' })).toEqual([
+    Number('12345678901234567890'),
+  ]);
+  expect(parseJsonBytes(new TextEncoder().encode('{"exp":12345678901234567890}'))).toEqual({
+    exp: Number('12345678901234567890'),
+  });
+});
+
+it('takes no text that JSON.parse does not take, wherever a large number stands in it', () => {
+  const part = fc.constantFrom(
+    ...['{', '}', '[', ']', ':', ',', ' ', '"a"', '"b":', '-', '0', '1', '.5', 'e', 'null', '+'],
+    ...['12345678901234567890', '1e999', '"c":12345678901234567890'],
+  );
+  const isJson = (text: string): boolean => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 1, maxLength: 7 }), parts => {
+      const text = parts.join('');
+      if (!isJson(text)) expect(() => parseJson(text)).toThrow();
+      else if (!/("[abc]").*\1/.test(text)) expect(parseJson(text)).toBeDefined();
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 it.each([

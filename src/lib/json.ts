@@ -1,4 +1,5 @@
 import { AppError } from './errors.ts';
+import { isExactNumber } from './exact-numbers.ts';
 import { ReadingBudget } from './reading-budget.ts';
 import { atOnce, type Slices } from './slices.ts';
 
@@ -9,28 +10,43 @@ const MAX_VALUES = 1_000_000;
 /** Keys of one object. */
 const MAX_KEYS = 100_000;
 
+/** How a text of JSON is read. */
+export interface JsonOptions {
+  /** Values that it may hold; 1,000,000 where omitted. */
+  readonly mostValues?: number;
+  /**
+   * `exact`, which counts where omitted, keeps a number that `isExactNumber` refuses as the text of its digits. `nearest`
+   * is for measurements and tokens, where a number must be one.
+   */
+  readonly numbers?: 'exact' | 'nearest';
+}
+
 /**
  * Reads a JSON text (RFC 8259) more strictly than `JSON.parse`: duplicate keys are refused, since two readers of one
  * body must not see two values, so are the two ways to a prototype, `__proto__` and `prototype` in `constructor`, and
  * nesting ends at 32. So are texts of more than `mostValues` values and objects of more than 100,000 keys, before any of it
  * is made. Throws `invalid-request`.
  */
-export const parseJson = (text: string, mostValues?: number): unknown =>
-  atOnce(parseJsonInSlices(text, mostValues));
+export const parseJson = (text: string, options?: JsonOptions): unknown =>
+  atOnce(parseJsonInSlices(text, options));
 
 /** The same for texts of megabytes. */
-export function* parseJsonInSlices(text: string, mostValues = MAX_VALUES): Slices<unknown> {
-  const scan = new JsonScan(text, new ReadingBudget({ values: mostValues }));
+export function* parseJsonInSlices(
+  text: string,
+  { mostValues = MAX_VALUES, numbers = 'exact' }: JsonOptions = {},
+): Slices<unknown> {
+  const scan = new JsonScan(text, new ReadingBudget({ values: mostValues }), numbers === 'exact');
   yield* scan.run();
   if (scan.fault !== undefined) throw new AppError('invalid-request', scan.fault);
-  return parse(text);
+  return parse(scan.quoted());
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads a part of a token, or an answer about somebody's identity, as `parseJson` does: UTF-8 without a byte order mark
- * (RFC 8259 section 8.1), each member once (RFC 7519 section 4, RFC 7515 section 4). Throws `invalid-request`.
+ * (RFC 8259 section 8.1), each member once (RFC 7519 section 4, RFC 7515 section 4); its numbers are times. Throws
+ * `invalid-request`.
  */
 export function parseJsonBytes(bytes: Uint8Array): unknown {
   let text: string;
@@ -39,7 +55,7 @@ export function parseJsonBytes(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('invalid-request', 'The body is not valid UTF-8');
   }
-  return parseJson(text);
+  return parseJson(text, { numbers: 'nearest' });
 }
 
 function parse(text: string): unknown {
@@ -51,6 +67,11 @@ function parse(text: string): unknown {
 }
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [34, 92, 58, 44];
+const [MINUS, ZERO, NINE] = [45, 48, 57];
+/** A number of JSON, with what follows it: an end, or something that makes the whole no JSON. */
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[\s,\]}]|$)/y;
+/** A shorter number without an exponent is always exact. */
+const MOST_EXACT_DIGITS = 15;
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [123, 125, 91, 93];
 
 /** Object or list that is open. */
@@ -62,17 +83,41 @@ interface Scope {
   owner: string;
 }
 
-/** Looks at brackets, strings, colons and commas alone: what is no JSON at all is left to the parser to find. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Looks at brackets, strings, colons and commas, and at numbers where they are to be exact: what is no JSON at all is left
+ * to the parser to find.
+ */
 class JsonScan {
   /** What is refused though it is JSON. */
   fault: string | undefined;
   readonly #text: string;
   readonly #budget: ReadingBudget;
   readonly #scopes: Scope[] = [];
+  readonly #isExact: boolean;
+  /** Numbers that become texts, in their order. */
+  readonly #inexact: Range[] = [];
 
-  constructor(text: string, budget: ReadingBudget) {
+  constructor(text: string, budget: ReadingBudget, isExact: boolean) {
     this.#text = text;
     this.#budget = budget;
+    this.#isExact = isExact;
+  }
+
+  /** The text with quotes around the numbers that a number would not be exact for. */
+  quoted(): string {
+    if (this.#inexact.length === 0) return this.#text;
+    const parts: string[] = [];
+    let from = 0;
+    for (const { start, end } of this.#inexact) {
+      parts.push(this.#text.slice(from, start), '"', this.#text.slice(start, end), '"');
+      from = end;
+    }
+    return parts.join('') + this.#text.slice(from);
   }
 
   /** Throws `invalid-request` for too much of it. */
@@ -84,6 +129,10 @@ class JsonScan {
         const end = endOfString(text, at);
         this.#takeString(at, end);
         at = end;
+        continue;
+      }
+      if (this.#isExact && (code === MINUS || (code >= ZERO && code <= NINE))) {
+        at = this.#takeNumber(at);
         continue;
       }
       at += 1;
@@ -109,6 +158,18 @@ class JsonScan {
     scope.keys ??= new Set();
     scope.keys.add(key);
     scope.owner = key;
+  }
+
+  /** Answers where the number ends, or the next character where it is none. */
+  #takeNumber(start: number): number {
+    NUMBER.lastIndex = start;
+    const [number] = NUMBER.exec(this.#text) ?? [];
+    if (number === undefined) return start + 1;
+    const end = start + number.length;
+    if (number.length <= MOST_EXACT_DIGITS && !/[eE]/.test(number)) return end;
+    if (!isExactNumber(number) && isValue(this.#text, start) && !isKey(this.#text, end))
+      this.#inexact.push({ start, end });
+    return end;
   }
 
   #faultOf(key: string, { keys }: Scope): string | undefined {
@@ -138,6 +199,14 @@ function isKey(text: string, end: number): boolean {
   let at = end;
   while (isBlank(text.charCodeAt(at))) at += 1;
   return text.charCodeAt(at) === COLON;
+}
+
+/** True where a value may begin: a key in quotes that were none before would make JSON of what is none. */
+function isValue(text: string, start: number): boolean {
+  let at = start - 1;
+  while (isBlank(text.charCodeAt(at))) at -= 1;
+  const code = text.charCodeAt(at);
+  return at < 0 || code === COLON || code === COMMA || code === OPEN_LIST;
 }
 
 const isBlank = (code: number): boolean => code === 32 || (code >= 9 && code <= 13);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { AppError, type Problem } from './errors.ts';
+import { isInexactNumber } from './exact-numbers.ts';
 
 /** Problems that one answer names. */
 const MOST_KEPT = 20;
@@ -49,7 +50,7 @@ export class ProblemList {
     for (const raw of result.issues.slice(0, room)) {
       const issue = z.core.util.finalizeIssue(raw, context, z.core.config());
       const path = issue.path[0] === this.#hidden ? issue.path.slice(1) : issue.path;
-      this.add(z.core.toDotPath([...base, ...path]), messageOf(issue));
+      this.add(z.core.toDotPath([...base, ...path]), messageOf(issue, raw.input));
     }
     this.#count += Math.max(0, result.issues.length - room);
     return undefined;
@@ -79,9 +80,11 @@ export function readInput<Output>(schema: z.ZodType<Output>, value: unknown, hid
 }
 
 /** The schema library's own words for a wrong type are no words of ours. */
-function messageOf(issue: z.core.$ZodIssue): string {
+function messageOf(issue: z.core.$ZodIssue, input: unknown): string {
   if (issue.code !== 'invalid_type' || !issue.message.startsWith('Invalid input')) return issue.message;
-  return issue.message.endsWith('received undefined') ? 'is required' : `must be a JSON ${issue.expected}`;
+  if (issue.message.endsWith('received undefined')) return 'is required';
+  const which = isInexactNumber(input) ? ', and within the range of numbers' : '';
+  return `must be a JSON ${issue.expected}${which}`;
 }
 
 const shorten = (text: string, most: number): string =>

@@ -51,6 +51,28 @@ const ids = async (at: string): Promise<string[]> =>
   (await call('GET', at)).body.items.map(({ id }: { id: string }) => id);
 
 describe('inputs', () => {
+  it('keep the digits of large numbers, from the file and from what is sent', async () => {
+    await given('inputs:\n  - {id: never, type: s3, account: 12345678901234567890, most: .inf}\n');
+    const [never] = (await call('GET', '/system/inputs/never')).body.items;
+    expect(never).toMatchObject({ account: '12345678901234567890', most: '.inf' });
+    const changed = await call('PATCH', '/system/inputs/never', '{"owner":98765432109876543210,"size":5}');
+    expect(changed.body.items[0]).toMatchObject({
+      account: '12345678901234567890',
+      owner: '98765432109876543210',
+      size: 5,
+    });
+    expect(file()).toContain('account: 12345678901234567890, most: .inf');
+    const refused = await call(
+      'PATCH',
+      '/system/settings/conf',
+      '{"api":{"authTokenTTL":12345678901234567890}}',
+    );
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      [{ path: 'api.authTokenTTL', message: expect.stringContaining('out of range') }],
+    ]);
+  });
+
   it('are one item, whether declared, seen or both', async () => {
     await given(
       'inputs:\n  - {id: never, type: s3, bucket: b}\n  - {id: till, type: syslog, pipeline: main}\n',

@@ -32,10 +32,12 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
-async function post(body: unknown, token = OWN) {
+const post = (body: unknown, token = OWN) => postText(JSON.stringify(body), token);
+
+async function postText(body: string, token = OWN) {
   const answer = await server.call('POST', '/ingest/events', {
     headers: [['authorization', `Bearer ${token}`], JSON_BODY],
-    body: JSON.stringify(body),
+    body,
   });
   return { http: answer.status, ...JSON.parse(answer.text) };
 }
@@ -143,4 +145,21 @@ it('is listed among the conditions with its kind', async () => {
       expect.objectContaining({ id: 'monitor-alerts', type: 'monitor-alerts', category: 'alerts' }),
     ]),
   );
+});
+
+it('keeps the digits of numbers that no number holds: in what is sent and in what is shown', async () => {
+  const fields = '{"account":12345678901234567890,"ratio":1e999,"deep":[{"id":-9007199254740993}],"count":7}';
+  const body = `{"condition":"search","key":"logins/big","state":"ALARM","fields":${fields}}`;
+  expect(await postText(body)).toEqual({ http: 200, accepted: 1 });
+  const [incident] = await items('/incidents?state=open');
+  const [{ id }] = await items('/deliveries');
+  const [delivery] = await items(`/deliveries/${id}`);
+  expect(incident).toMatchObject({ subject: 'logins/big', text: 'Search logins/big: 7 failed logins' });
+  expect(delivery.event).toMatchObject({
+    account: '12345678901234567890',
+    ratio: '1e999',
+    deep: [{ id: '-9007199254740993' }],
+    count: 7,
+  });
+  await post(alarm('logins/big', { state: 'OK' }));
 });

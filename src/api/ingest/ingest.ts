@@ -164,10 +164,13 @@ export async function addIngest(
     if (!request.is404) assertKnownSender(request);
   });
   await scope.register(async json => {
-    readJsonBodies(json, MOST_PUSHED_VALUES);
+    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES, numbers: 'nearest' });
     json.post(below(samplesOperation), OPTIONS, async request =>
       ingestSamples(ingestEndpointOf(tenantOf(request)), bearerToken(request), request.body),
     );
+  });
+  await scope.register(async json => {
+    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES });
     json.post(below(eventsOperation), OPTIONS, async request => {
       const tenant = tenantOf(request);
       return ingestEvents(ingestEndpointOf(tenant), tenant.receiveEvents, bearerToken(request), request.body);

@@ -140,7 +140,7 @@ export async function addPointRoutes(
     const body = await decompress(bodyOf(request), request.headers['content-encoding']);
     if (isProtobuf) await take(request, point => readOtlpProtobuf(body, point));
     else {
-      const value = await inSlices(parseJsonInSlices(body.toString()));
+      const value = await inSlices(parseJsonInSlices(body.toString(), { numbers: 'nearest' }));
       await take(request, point => readOtlpJson(value, point));
     }
     return isProtobuf ? reply.type(PROTOBUF).send(Buffer.alloc(0)) : {};

@@ -1,4 +1,6 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseJson } from '../../lib/json.ts';
 import { readYaml } from './parse.ts';
 
 const found = (text: string) =>
@@ -14,6 +16,24 @@ describe('readYaml', () => {
     ['YAML 1.2 words as texts', 'a: yes\nb: 2026-01-01\nc: true', { a: 'yes', b: '2026-01-01', c: true }],
     ['aliases', 'a: &x [1, 2]\nb: *x', { a: [1, 2], b: [1, 2] }],
     ['64 levels', `${'['.repeat(64)}${']'.repeat(64)}`, JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`)],
+    [
+      'digits that no number holds',
+      'a: 12345678901234567890\nb: 1e999',
+      { a: '12345678901234567890', b: '1e999' },
+    ],
+    ['large numbers of another base', 'a: [0xFFFFFFFFFFFFFFFF, 0o7]', { a: ['0xFFFFFFFFFFFFFFFF', 7] }],
+    ['what JSON has no number for', 'a: .inf\nb: -.Inf\nc: .nan', { a: '.inf', b: '-.Inf', c: '.nan' }],
+    [
+      'numbers',
+      'a: [7, -1, 0x1F, 0o17, 9007199254740991, 1.5e3]',
+      { a: [7, -1, 31, 15, 9007199254740991, 1500] },
+    ],
+    ['tabs between values in brackets', 'a: {b:\t1,\tc: [\t2\t,\t3 ]\t}\t# d', { a: { b: 1, c: [2, 3] } }],
+    [
+      'tabs in texts beside them',
+      "a: {b:\t'x\ty',\tc: p\tq}\nd: |\n  r\ts\n  \tt\n",
+      { a: { b: 'x\ty', c: 'p\tq' }, d: 'r\ts\n\tt\n' },
+    ],
     ['texts with "!", "%" and "<<" in them', 'a: "!b %c <<"', { a: '!b %c <<' }],
   ])('reads %s', (_, text, value) => {
     expect(found(text)).toEqual([]);
@@ -38,6 +58,8 @@ describe('readYaml', () => {
     ['65 levels', `${'['.repeat(65)}${']'.repeat(65)}`, /^1:65 is nested too deeply/],
     ['20,000 levels', '['.repeat(20_000), /^1:100 YAML: nesting/],
     ['tabs as indentation', 'a:\n\t- b', /^2:1 YAML: tab characters/],
+    ['tabs as indentation in brackets', 'a: {b: 1,\n\tc: 2}', /^2:2 YAML: tab characters must not be used/],
+    ['tabs that indent what follows a dash', 'a: {b:\t1}\nc:\n  -\td: 1\n    e: 2', /^\d:\d+ YAML: /],
     ['an open list', 'a: [1,', /^1:7 YAML: /],
     ['a null byte', 'a: \0', /^1:4 YAML: null byte/],
   ])('refuses %s at its place', (_, text, problem) => {
@@ -45,6 +67,23 @@ describe('readYaml', () => {
     expect(first).toMatch(problem);
     expect(others).toEqual([]);
     expect(readYaml(text).document).toBeUndefined();
+  });
+
+  it('reads what stands in brackets the same with tabs and blanks between its parts', () => {
+    const value = fc.json({ maxDepth: 4 }).filter(text => !text.includes('__proto__'));
+    const gap = fc.stringMatching(/^[ \t]{0,3}$/);
+    fc.assert(
+      fc.property(value, fc.infiniteStream(gap), (json, gaps) => {
+        const space = (): string => String(gaps.next().value);
+        const spaced = json.replace(/"(?:[^"\\]|\\.)*"|[[\]{},:]/g, part =>
+          part.length > 1
+            ? part
+            : `${part === ':' || part === ',' ? '' : space()}${part}${part === ':' ? ' ' : ''}${space()}`,
+        );
+        expect(found(`a: ${spaced}`)).toEqual([]);
+        expect(readYaml(`a: ${spaced}`).document?.value).toEqual({ a: parseJson(json) });
+      }),
+    );
   });
 
   it('counts the levels behind aliases', () => {

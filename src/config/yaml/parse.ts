@@ -1,5 +1,7 @@
-import { CORE_SCHEMA, constructFromEvents, type Event, parseEvents, YAMLException } from 'js-yaml';
+import { constructFromEvents, type Event, YAMLException } from 'js-yaml';
 import { reasonOf } from '../../lib/errors.ts';
+import { EXACT_CORE_SCHEMA } from './core-schema.ts';
+import { parseYamlEvents, reasonOfYamlError } from './events.ts';
 import { createTextPositions, type TextPosition, type TextPositions } from './places.ts';
 import {
   directiveOffset,
@@ -43,20 +45,15 @@ export function readYaml(text: string): YamlResult {
   try {
     return construct(text);
   } catch (error) {
-    return refused([yamlProblem(error)]);
+    return refused([yamlProblem(error, text)]);
   }
 }
 
 const DIRECTIVE = 'directives (lines that begin with "%") are not supported; remove it';
 
-/** Above `MAX_DEPTH`, which is ours to report: the parser counts a level more while it tries a key. */
-const PARSER_DEPTH = 100;
-
-const parse = (text: string): Event[] => parseEvents(text, { maxDepth: PARSER_DEPTH });
-
 function construct(text: string): YamlResult {
-  const events = parse(text);
-  const places = createTextPositions(text, () => parse(text));
+  const events = parseYamlEvents(text);
+  const places = createTextPositions(text, () => parseYamlEvents(text));
   const findings = inspectStructure(text, events);
   if (findings.length > 0) return refused(located(places, findings));
   try {
@@ -73,17 +70,16 @@ function construct(text: string): YamlResult {
 
 /** With `lastWins` a key may stand twice. */
 const build = (text: string, events: Event[], lastWins: boolean): unknown =>
-  constructFromEvents(events, { source: text, schema: CORE_SCHEMA, json: lastWins }).at(0);
+  constructFromEvents(events, { source: text, schema: EXACT_CORE_SCHEMA, json: lastWins }).at(0);
 
 const refused = (problems: readonly YamlProblem[]): YamlResult => ({ document: undefined, problems });
 
 const located = (places: TextPositions, findings: readonly StructureFinding[]): YamlProblem[] =>
   findings.map(({ offset, message }) => ({ ...places.at(offset), message }));
 
-/** Only the parser's reason is shown: its full message shows the lines around, secrets included. */
-function yamlProblem(error: unknown): YamlProblem {
+function yamlProblem(error: unknown, text: string): YamlProblem {
   if (!(error instanceof YAMLException))
     return { line: 1, column: 1, message: `cannot be read as YAML: ${reasonOf(error)}` };
-  const { mark, reason } = error;
-  return { line: (mark?.line ?? 0) + 1, column: (mark?.column ?? 0) + 1, message: `YAML: ${reason}` };
+  const { line = 0, column = 0 } = error.mark ?? {};
+  return { line: line + 1, column: column + 1, message: `YAML: ${reasonOfYamlError(error, text)}` };
 }

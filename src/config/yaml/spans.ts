@@ -5,11 +5,11 @@ import {
   EVENT_ID,
   getScalarValue,
   type MappingEvent,
-  parseEvents,
   SCALAR_STYLE,
   type ScalarEvent,
   type SequenceEvent,
 } from 'js-yaml';
+import { parseYamlEvents } from './events.ts';
 import { offsetOf } from './structure.ts';
 
 /** Where a value lies in a text. Offsets; ends are exclusive. */
@@ -102,7 +102,7 @@ export function outline(text: string): Outline {
     return span;
   }
 
-  for (const event of parseEvents(text, {})) {
+  for (const event of parseYamlEvents(text)) {
     if (event.type === EVENT_ID.DOCUMENT) continue;
     const frame = frames.at(-1);
     if (event.type === EVENT_ID.POP) {

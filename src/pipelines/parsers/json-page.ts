@@ -29,7 +29,7 @@ const MOST_VALUES = 4_000_000;
 /** The value of a page. Throws `invalid-request`, which says what the page should be. */
 export function readPage(text: string, expected: string): unknown {
   try {
-    return parseJson(text, MOST_VALUES);
+    return parseJson(text, { mostValues: MOST_VALUES, numbers: 'nearest' });
   } catch (error) {
     throw notThat(expected, reasonOf(error).replace(/^The body/, 'it'));
   }

@@ -238,10 +238,13 @@ function idText({ id, within }: ProfileRule): string {
 }
 
 function profileSection(profile: EngineProfile): string {
-  const { engine, rules, typeOf, ignores } = profile;
+  const { engine, rules, typeOf, ignores, ignoresTypes, namespace } = profile;
   const notes = [
     isJsonEngine(engine) && 'Its page is JSON: a series is a value there, named by its place in a plugin.',
     typeOf !== undefined && 'The type of an input or output is taken from its id.',
+    namespace !== undefined &&
+      `With another \`namespace\` in the pipeline the names begin with that in place of ${code(namespace)}.`,
+    ignoresTypes !== undefined && `Types that match ${code(ignoresTypes.source)} are ignored.`,
     ignores !== undefined && `Ids that match ${code(ignores.source)} are ignored.`,
   ].filter(note => note !== false);
   return sections(

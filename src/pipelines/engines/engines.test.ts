@@ -48,6 +48,19 @@ describe('fluent-bit', () => {
       metrics: { in_bytes: 17890, blocked: 0 },
     });
   });
+
+  it.each([
+    ['/api/v1/metrics', '{"input":{"tail.0":{"records":5,"bytes":60}}}'],
+    ['/api/v2/metrics', '2026-07-01T00:00:00Z fluentbit_uptime{hostname="h"} = 44'],
+  ])('names the right address where the page is that of %s', async (path, page) => {
+    const url = `http://edge.test:2020${path}`;
+    const bench = await startBench({ id: 'edge', engine: 'fluent-bit', url });
+    bench.pages.serve(url, page);
+    await bench.clock.advance(10_000);
+    expect(bench.monitor.components.pipeline('edge')?.error).toMatch(
+      /not Prometheus text: line 1 .*; fluent-bit shows its metrics at \/api\/v2\/metrics\/prometheus$/,
+    );
+  });
 });
 
 describe('prometheus', () => {
@@ -234,5 +247,19 @@ describe('fluentd-prometheus', () => {
       error: 'its queue is at least 80% full',
       metrics: { out_events: 5, queue_size: 90, queue_capacity: 100 },
     });
+  });
+
+  it('lists no plugin as an output that hands events on, throws them away or shows the metrics', async () => {
+    const page = (count: number): string =>
+      ['copy', 'relabel', 'null', 'roundrobin', 'prometheus', 'forward']
+        .flatMap(type => [
+          `fluentd_output_status_emit_records{plugin_id="out_${type}",type="${type}",hostname="h"} ${count}`,
+          `fluentd_output_status_num_errors{plugin_id="out_${type}",type="${type}",hostname="h"} 0`,
+        ])
+        .join('\n')
+        .concat('\n');
+    expect(names(await readTwice('fluentd-prometheus', page(0), page(5)))).toEqual([
+      'output forward:out_forward',
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { INTERNAL_PLUGINS } from './fluentd.ts';
 import { counter, defineProfile, gauge, type Meaning, type ProfileRule } from './profile.ts';
 
 const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): ProfileRule => ({
@@ -14,6 +15,7 @@ const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): Profi
  */
 export const fluentdPrometheus = defineProfile({
   engine: 'fluentd-prometheus',
+  ignoresTypes: INTERNAL_PLUGINS,
   rules: [
     plugin('input', 'num_records_total', counter('in_events')),
     plugin('output', 'emit_records', counter('out_events')),

@@ -29,6 +29,17 @@ it('lists the plugins that count, without the one that serves the page and copie
   ]);
 });
 
+it('lists none that hands events on within Fluentd or shows its metrics', async () => {
+  const internal = [
+    ['output', 'relabel'],
+    ['output', 'null'],
+    ['input', 'prometheus_output_monitor'],
+  ].map(([plugin_category, type]) => ({ plugin_id: type, plugin_category, type, emit_records: 5 }));
+  const { plugins } = JSON.parse(page);
+  const bench = await read(JSON.stringify({ plugins: [...plugins, ...internal] }));
+  expect(bench.monitor.components.all()).toHaveLength(3);
+});
+
 it('counts records and bytes of inputs from the first page on', async () => {
   const bench = await read(page, changed('in_tcp_app', { emit_records: 310, emit_size: 9000 }));
   expect(bench.status('in_tcp_app')).toMatchObject({

@@ -10,6 +10,13 @@ const pluginRule = (kind: 'input' | 'output', name: string, meaning: Meaning): P
   meaning,
 });
 
+/**
+ * Plugins that hand events on within Fluentd, throw them away on purpose, or show metrics: nothing comes in or goes out
+ * by them.
+ */
+export const INTERNAL_PLUGINS =
+  /^(?:copy|roundrobin|relabel|label_router|route|rewrite_tag_filter|detect_exceptions|null|monitor_agent|prometheus\w*)$/;
+
 const SPACE = 'buffer_available_buffer_space_ratios';
 
 /**
@@ -20,6 +27,7 @@ export const fluentd = defineProfile({
   engine: 'fluentd',
   metricsPath: '/api/plugins.json',
   createReader: () => createFluentdReader(),
+  ignoresTypes: INTERNAL_PLUGINS,
   rules: [
     pluginRule('input', 'emit_records', counter('in_events')),
     pluginRule('input', 'emit_size', counter('in_bytes')),
@@ -150,8 +158,7 @@ export type FluentdPlugin = z.output<typeof plugin>;
 const page = z.object({ plugins: z.array(z.unknown()).max(MOST_PLUGINS) });
 
 /**
- * Fluentd's `/api/plugins.json`: the inputs and outputs that count what they emit. An output such as `copy` counts
- * nothing, and filters move nothing. Throws `invalid-request` for a page that is something else.
+ * Fluentd's `/api/plugins.json`: the inputs and outputs that count what they emit; filters move nothing. Throws `invalid-request` for a page that is something else.
  */
 export function readFluentd(text: string): {
   readonly plugins: readonly FluentdPlugin[];
@@ -175,6 +182,5 @@ export function readFluentd(text: string): {
   return { plugins, bad };
 }
 
-/** The agent that serves the page is an input itself, which is of no interest. */
-const counts = ({ plugin_category: category, type, emit_records: records }: FluentdPlugin): boolean =>
-  (category === 'input' || category === 'output') && type !== 'monitor_agent' && typeof records === 'number';
+const counts = ({ plugin_category: category, emit_records: records }: FluentdPlugin): boolean =>
+  (category === 'input' || category === 'output') && typeof records === 'number';

@@ -46,5 +46,12 @@ export const NAMESPACE_ENGINES: readonly string[] = [...PROFILES.values()].flatM
 /** Where an engine shows its metrics, as it comes. */
 export const metricsPathOf = (engine: string): string => PROFILES.get(engine)?.metricsPath ?? '/metrics';
 
+/** Where to look when the page at that url is not the engine's; '' when it may be. */
+export function addressHint(engine: string, url: string): string {
+  if (engine === 'custom' || isJsonEngine(engine)) return '';
+  const path = metricsPathOf(engine);
+  return new URL(url).pathname === path ? '' : `; ${engine} shows its metrics at ${path}`;
+}
+
 /** True for an engine whose page is JSON of its own. */
 export const isJsonEngine = (engine: string): boolean => JSON_ENGINES.some(one => one === engine);

@@ -88,7 +88,7 @@ it('skips a plugin that cannot be read, counts it, and takes the others', () => 
   const fluentd = readFluentd(
     JSON.stringify({ plugins: [...plugins, { ...plugins[1], emit_records: 'many' }] }),
   );
-  expect([fluentd.plugins.length, fluentd.bad]).toEqual([3, 1]);
+  expect([fluentd.plugins.length, fluentd.bad]).toEqual([4, 1]);
   const page = JSON.parse(sample('logstash-8-node-stats.json'));
   page.pipelines.web.plugins.inputs.push({ id: 5 });
   page.pipelines.strange = 'yes';

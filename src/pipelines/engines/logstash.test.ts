@@ -49,6 +49,16 @@ it('counts events from the first page on, and errors and what was dropped with t
   expect(bench.status('web/http_in').metrics).toMatchObject({ in_events: 0, blocked: 0 });
 });
 
+it('counts documents that are tried again as errors, which is all there is of an index that refuses', async () => {
+  const retried = 'beats.plugins.outputs.0.documents.retryable_failures';
+  const bench = await read(changed({ [retried]: 100 }), changed({ [retried]: 225 }));
+  expect(bench.status('beats/es_main')).toMatchObject({
+    health: 'Red',
+    error: 'errors, and nothing was delivered',
+    metrics: { out_events: 0, errors: 125 },
+  });
+});
+
 it('counts the queue of a pipeline for both its ends, and no queue that is in memory', async () => {
   const bench = await read(page);
   for (const id of ['beats/beats_in', 'beats/es_main']) {

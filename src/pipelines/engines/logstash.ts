@@ -37,7 +37,7 @@ export const logstash = defineProfile({
     ...queueRules('input'),
     pluginRule('output', 'events\\.out', counter('out_events')),
     pluginRule('output', 'events\\.pending', gauge('queue_size', 'last')),
-    pluginRule('output', 'documents\\.non_retryable_failures', counter('errors')),
+    pluginRule('output', 'documents\\.(?:non_)?retryable_failures', counter('errors')),
     pluginRule('output', 'bulk_requests\\.failures', counter('errors')),
     pluginRule('output', 'dead_letter_queue\\.dropped_events', counter('dropped')),
     ...queueRules('output'),
@@ -53,7 +53,7 @@ const plugin = z.object({
   id: name,
   name,
   events: events.nullish(),
-  documents: z.object({ non_retryable_failures: count }).nullish(),
+  documents: z.object({ non_retryable_failures: count, retryable_failures: count }).nullish(),
   bulk_requests: z.object({ failures: count }).nullish(),
 });
 type Plugin = z.output<typeof plugin>;
@@ -144,6 +144,7 @@ function addPipeline(stats: Stat[], { id, up, incarnation }: PluginContext, pars
     addStat(stats, 'outputs.events.out', one.events?.out, of);
     addStat(stats, 'outputs.events.pending', pendingIn(one), of);
     addStat(stats, 'outputs.documents.non_retryable_failures', one.documents?.non_retryable_failures, of);
+    addStat(stats, 'outputs.documents.retryable_failures', one.documents?.retryable_failures, of);
     addStat(stats, 'outputs.bulk_requests.failures', one.bulk_requests?.failures, of);
     // Only outputs that index documents write to the dead letter queue.
     if (one.documents)

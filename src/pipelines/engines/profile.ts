@@ -91,6 +91,8 @@ export interface EngineProfile<Name extends string = string> {
   readonly typeOf?: (id: string) => string | undefined;
   /** Ids that the engine makes for its own use, which are no inputs and outputs of the user. */
   readonly ignores?: RegExp;
+  /** Types that pass data on within the engine, or are its own metrics: no inputs and outputs of the user either. */
+  readonly ignoresTypes?: RegExp;
   /** What the names of all its series begin with, where the engine's own configuration can change that. */
   readonly namespace?: string;
   /** Path of the metrics, where it is not `/metrics`. */
@@ -153,6 +155,7 @@ export function mapSeries(
     const engineId = idFor(rule, labels);
     if (!engineId || profile.ignores?.test(engineId) || !meets(rule, labels)) continue;
     const type = rule.joins ? undefined : typeFor(profile, rule, engineId, labels);
+    if (type !== undefined && profile.ignoresTypes?.test(type)) continue;
     mappings.push({ kind: rule.kind, type, engineId, meaning: rule.meaning });
   }
   return mappings;

@@ -3,7 +3,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { PipelineState } from '../components/component.ts';
 import type { PipelineContext } from '../context.ts';
-import { profileOf } from '../engines/index.ts';
+import { addressHint, profileOf } from '../engines/index.ts';
 import { ruleLookup } from '../engines/profile.ts';
 import { commitFailedScrape } from '../ingest/accumulator.ts';
 import type { ScrapeSource } from '../ingest/source.ts';
@@ -157,8 +157,9 @@ class PipelineScraper implements Scraper {
   }
 
   #handlerOf(loop: ScrapeLoop): (result: ScrapeResult) => void {
-    const { context, logger, sourceOf } = this.#options;
-    const { origin } = new URL(loop.instance.url);
+    const { settings, context, logger, sourceOf } = this.#options;
+    const { url } = loop.instance;
+    const { origin } = new URL(url);
     const source = sourceOf(loop.instance.name);
     const read = this.#createReader();
     let isWarned = false;
@@ -167,7 +168,8 @@ class PipelineScraper implements Scraper {
       if ('error' in result) return this.#failed(loop, result.error, result.failure);
       const at = context.clock.monotonic();
       const { bad, error } = read(source, result.body, result.openMetrics);
-      if (error !== undefined) return this.#failed(loop, `${origin}: ${error}`, 'format');
+      if (error !== undefined)
+        return this.#failed(loop, `${origin}: ${error}${addressHint(settings.engine, url)}`, 'format');
       this.#succeeded(loop, at);
       if (bad > 0 && !isWarned)
         logger.warn({ lines: bad }, 'Lines of the page cannot be read and are skipped');

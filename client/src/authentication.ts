@@ -16,6 +16,8 @@ export interface MemberPassword {
   readonly password: string;
   /** Of the login service: `/session` is below it. */
   readonly authUrl: string;
+  /** Whose account it is. Without it the first accounts of the address are tried. */
+  readonly organization?: string;
   /** Takes the place of the password first, so that `logIn` has it and no client, which would change it at each renewal. */
   readonly newPassword?: string;
 }

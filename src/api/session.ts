@@ -22,6 +22,9 @@ const SESSION_ROUTES = [
   { method: 'POST', path: '/token' },
 ] as const;
 
+/** A name and a password, and what else tells accounts apart. */
+type Credentials = z.output<typeof credentialsSchema> & { readonly organization?: string | undefined };
+
 /** Sign-in at one address, and the sessions of browsers there. */
 export type SignIn = Pick<Identity, 'signIn' | 'sessions' | 'sso' | 'localLogin'>;
 
@@ -36,6 +39,8 @@ export interface SessionOptions {
 
 export interface SessionExtension {
   readonly routes: readonly { readonly method: string; readonly path: string }[];
+  /** What a login with a password holds. */
+  readonly credentials: z.ZodType<Credentials>;
   add(scope: FastifyInstance, browsers: RequestSessions): void;
 }
 
@@ -59,7 +64,7 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
   scope.get('/', async request => sessionBody(request, (await browsers.find(request))?.session));
 
   scope.post('/login', { bodyLimit: MOST_LOGIN_BYTES }, async (request, reply) => {
-    const input = readInput(credentialsSchema, request.body);
+    const input = readInput(options.extension?.credentials ?? credentialsSchema, request.body);
     const former = readCookie(request, SESSION_COOKIE);
     const { secret, session } = await signInOf(request).signIn({
       ...input,
@@ -90,11 +95,7 @@ export async function addSession(scope: FastifyInstance, options: SessionOptions
 
   addSso(scope, signInOf);
   options.extension?.add(scope, browsers);
-  addNotFound(scope, SESSION_PREFIX, [
-    ...SESSION_ROUTES,
-    ...SSO_ROUTES,
-    ...(options.extension?.routes ?? []),
-  ]);
+  addNotFound(scope, SESSION_PREFIX, sessionRoutes(options.extension?.routes));
 }
 
 interface RequestSession {
@@ -165,6 +166,13 @@ const SSO_ROUTES = [
 ] as const;
 
 const SSO_COOKIE = 'sso';
+
+/** The routes below `/session`. */
+export const sessionRoutes = (extended: SessionExtension['routes'] = []): SessionExtension['routes'] => [
+  ...SESSION_ROUTES,
+  ...SSO_ROUTES,
+  ...extended,
+];
 
 /** Sends the browser to the identity provider, and takes it back. */
 function addSso(scope: FastifyInstance, signInOf: (request: FastifyRequest) => Pick<Identity, 'sso'>): void {

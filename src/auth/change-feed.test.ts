@@ -31,6 +31,8 @@ async function setup({ isShared }: { isShared: boolean }) {
       count: unused,
       byName: unused,
       byIdentity: unused,
+      accountsNamed: unused,
+      accountsOf: unused,
       list: unused,
       byId: async () => {
         reads += 1;

@@ -18,10 +18,12 @@ import { type KeyRotation, openKeyRotation } from './tokens/key-rotation.ts';
 import { createSessionTokens, type SessionTokens } from './tokens/session-tokens.ts';
 import { ensureFirstAdmin, type FirstAdminRequest, type GeneratedPassword } from './users/first-admin.ts';
 import {
+  type AccountsFor,
   createLogin,
   createLoginLog,
   createPasswordCheck,
   type LoginRequest,
+  localAccounts,
   type PasswordLogin,
 } from './users/login.ts';
 import { createPasswords, type Passwords } from './users/passwords.ts';
@@ -75,6 +77,8 @@ interface IdentityOptions {
   readonly settings: () => IdentitySettings;
   /** Finds the users of identities of the provider; adds users of this server when left out. */
   readonly accountLinking?: (feed: ChangeFeed, logger: Logger) => AccountLinking;
+  /** Finds the accounts of a name; users of this server when left out. */
+  readonly accountsFor?: (users: Storage['users']) => AccountsFor;
 }
 
 /**
@@ -143,7 +147,7 @@ function createSignIns(
   const { storage, clock, logger, settings, feed, tokens, tokenTtl } = options;
   const check = createPasswordCheck({
     ...options,
-    users: storage.users,
+    accountsFor: (options.accountsFor ?? localAccounts)(storage.users),
     transaction: storage.transaction,
     log: createLoginLog({ clock, logger }),
   });

@@ -166,16 +166,22 @@ export interface Transaction extends SessionTransaction, OrganizationTransaction
    */
   incrementUserChanges(): Promise<number>;
   userById(id: string): Promise<UserRow | undefined>;
-  userByName(username: string): Promise<UserRow | undefined>;
+  /** As `UserStore.byName`. */
+  userByName(username: string, organization?: string): Promise<UserRow | undefined>;
+  /** As `UserStore.accountsNamed`. */
+  accountsNamed(username: string, most?: number): Promise<readonly UserRow[]>;
   countEnabledAdmins(): Promise<number>;
-  /** Refused with `conflict` when the name or the id is taken. */
+  /** Refused with `conflict` when the id, or the name in the organization, is taken. */
   addUser(user: UserRow): Promise<void>;
   /** Replaces the row of that id. */
   updateUser(user: UserRow): Promise<void>;
   removeUser(id: string): Promise<void>;
   /** Keeps a token in mind until it is over; forgets those that are over at `now` (epoch ms). */
   revokeToken(token: RevokedTokenTable, now: number): Promise<void>;
+  /** As `UserStore.byIdentity`. */
   userByIdentity(issuer: string, subject: string): Promise<UserRow | undefined>;
+  /** As `UserStore.accountsOf`. */
+  accountsOf(issuer: string, subject: string): Promise<readonly UserRow[]>;
   addKey(key: KeyRow): Promise<void>;
   updateKey(kid: string, change: Pick<KeyRow, 'state' | 'since' | 'ends_at'>): Promise<void>;
   removeKey(kid: string): Promise<void>;
@@ -295,8 +301,10 @@ export function createTransaction(db: Kysely<Database>, onChange: OnChange): Tra
     countUsers: () => users.count(),
     incrementUserChanges: () => incrementUserChanges(db),
     userById: id => users.byId(id),
-    userByName: username => users.byName(username),
+    userByName: (username, organization) => users.byName(username, organization),
+    accountsNamed: (username, most) => users.accountsNamed(username, most),
     userByIdentity: (issuer, subject) => users.byIdentity(issuer, subject),
+    accountsOf: (issuer, subject) => users.accountsOf(issuer, subject),
     countEnabledAdmins: () => countEnabledAdmins(db),
     addUser: user => recordChange('users', user.id, addUser(db, user)),
     updateUser: user => recordChange('users', user.id, updateUser(db, user)),

@@ -26,7 +26,9 @@ export interface KeyTable {
 
 export interface UserTable {
   id: string;
-  /** Trimmed, lower case, NFC; unique. */
+  /** The organization that the account belongs to; '' for a user of the installation itself. */
+  organization: string;
+  /** Trimmed, lower case, NFC; unique in the organization. */
   username: string;
   /** PHC string of argon2id; '' for a user that came from an identity provider. */
   password: string;
@@ -43,7 +45,7 @@ export interface UserTable {
   version: number;
   /** The last password that an admin chose, as `password`; the user may not go back to it. */
   initial_password: string | null;
-  /** The identity provider of the user and its name for the user; null without one. */
+  /** The identity provider of the user and its name for the user, unique in the organization; null without one. */
   issuer: string | null;
   subject: string | null;
 }

@@ -53,15 +53,15 @@ async function start(auth: object = {}): Promise<void> {
     workspaces: [],
   });
   ann = member.userId;
-  oneTime = initialPassword?.reveal() ?? '';
+  oneTime = initialPassword.reveal();
 }
 
 /** What a program is answered. */
-async function withPassword(username: string, password: string, newPassword?: string) {
+async function withPassword(username: string, password: string, newPassword?: string, organization?: string) {
   const answer = await fetch(`${service.url}/session`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username, password, newPassword }),
+    body: JSON.stringify({ username, password, newPassword, organization }),
   });
   return { status: answer.status, body: JSON.parse(await answer.text()) };
 }
@@ -89,10 +89,27 @@ async function tokenOf(browser: HandBrowser): Promise<string> {
   return token;
 }
 
-/** How the management plane of acme answers whoever has come. */
-async function membersAsked(browser: HandBrowser): Promise<number> {
+/** How the management plane of an organization answers whoever has come. */
+async function membersAsked(browser: HandBrowser, organization = 'acme'): Promise<number> {
   const headers = { authorization: await tokenOf(browser) };
-  return (await fetch(`${service.url}/v1/organizations/acme/members`, { headers })).status;
+  return (await fetch(`${service.url}/v1/organizations/${organization}/members`, { headers })).status;
+}
+
+/** What the code holds with which a browser goes on to a workspace; the status of a refusal. */
+async function codeFor(browser: HandBrowser, workspace: string) {
+  const { csrfToken } = await session(browser);
+  const answer = await browser.ask(`${service.url}/session/hand-over`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+      'x-csrf-token': csrfToken,
+    },
+    body: JSON.stringify({ workspace, state: 'a'.repeat(43) }),
+  });
+  if (answer.status !== 200) return answer.status;
+  const { location } = JSON.parse(await answer.text());
+  return JSON.parse(tenants.unseal(new URL(location).searchParams.get('code') ?? ''));
 }
 
 const users = () => tenants.storage.users.count();
@@ -177,16 +194,45 @@ it('refuses another account with the address of a member who is bound, until the
   expect(await come('s-1')).toBe('/sign-in?sso=other-account');
 });
 
-it('keeps a member bound while there is another organization', async () => {
+it('signs a person in to each organization by the account there, bound to the same identity', async () => {
   const beta: OrganizationActor = { ...OWNER, organization: 'beta' };
-  provider.users.set('s-1', ANN).set('s-2', ANN);
-  await come('s-1');
-  await tenants.members.add(beta, ANN.email, { organizationRole: 'user', workspaces: [] });
-  await tenants.members.remove(OWNER, ann);
-  expect(await come('s-2')).toBe('/sign-in?sso=other-account');
+  provider.users.set('s-1', ANN);
+  const { member } = await tenants.members.add(beta, ANN.email, {
+    organizationRole: 'admin',
+    workspaces: [],
+  });
   const browser = handBrowser();
   await come('s-1', browser);
-  expect(await membersAsked(browser)).toBe(404);
+  expect([await membersAsked(browser), await membersAsked(browser, 'beta')]).toEqual([200, 200]);
+  expect(await codeFor(browser, 'main-beta')).toMatchObject({ userId: member.userId });
+  expect(await codeFor(browser, 'main-acme')).toMatchObject({ userId: ann });
+
+  await tenants.members.remove(beta, member.userId);
+  expect([await membersAsked(browser), await membersAsked(browser, 'beta')]).toEqual([200, 404]);
+  expect(await codeFor(browser, 'main-beta')).toBe(404);
+});
+
+it('tells apart accounts of one address by their passwords, or by the organization', async () => {
+  const beta: OrganizationActor = { ...OWNER, organization: 'beta' };
+  const roles = { organizationRole: 'admin', workspaces: [] } as const;
+  const { initialPassword } = await tenants.members.add(beta, ANN.email, roles);
+  const theirs = initialPassword.reveal();
+  await choosePassword();
+  expect(await withPassword(ANN.email, theirs, 'another purple elephant walks')).toMatchObject({
+    status: 200,
+  });
+  const asked = async (organization: string, password: string) => {
+    const { body } = await withPassword(ANN.email, password);
+    const headers = { authorization: body.token };
+    return (await fetch(`${service.url}/v1/organizations/${organization}/members`, { headers })).status;
+  };
+  expect(await asked('acme', PASSWORD)).toBe(200);
+  expect(await asked('beta', PASSWORD)).toBe(404);
+  expect(await asked('beta', 'another purple elephant walks')).toBe(200);
+  expect((await withPassword(ANN.email, PASSWORD, undefined, 'beta')).status).toBe(401);
+  expect((await withPassword(ANN.email, PASSWORD, undefined, 'acme')).status).toBe(200);
+  for (const nowhere of ['', 'nobody', 'acme '])
+    expect((await withPassword(ANN.email, PASSWORD, undefined, nowhere)).status).toBe(401);
 });
 
 it('refuses a member who is disabled, before and after they were bound', async () => {
@@ -209,7 +255,7 @@ it('ends a one-time password that was never used, with the token it has given', 
   const bob = { ...ANN, email: 'bob@acme.example' };
   const roles = { organizationRole: 'admin', workspaces: [] } as const;
   const { initialPassword } = await tenants.members.add(OWNER, bob.email, roles);
-  const password = initialPassword?.reveal() ?? '';
+  const password = initialPassword.reveal();
   const first = await withPassword(bob.email, password);
   expect(first).toMatchObject({ status: 200, body: { forcePasswordChange: true } });
   const early = await fetch(`${service.url}/v1/organizations/acme/members`, {

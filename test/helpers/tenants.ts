@@ -95,6 +95,8 @@ export async function openTenants(
       });
       return { ...credential, clientSecret: secret.reveal() };
     },
+    /** What the code holds that signs a browser in at a workspace. */
+    unseal: (code: string) => keyRing.decrypt(code, 'code|sign-in'),
     /** Starts the login service, on a free port unless one is given. */
     serve: (port = 0) =>
       startLoginService({

@@ -129,6 +129,7 @@ export function attemptRow(deliveryId: string, number: number): AttemptRow {
 
 export const userRow = (username: string): UserRow => ({
   id: ids.next(),
+  organization: '',
   username,
   password: '$argon2id$',
   force_password_change: 0,

@@ -27,6 +27,30 @@ describe.each(dialects)('the users of storage on $name', dialect => {
     expect([rows.map(({ username }) => username), total]).toEqual([['bob', 'cid'], 3]);
   });
 
+  it('are accounts of organizations, each with a name and an identity of its own there', async () => {
+    const identity = { issuer: 'https://idp.example', subject: 's' };
+    const [acme, corp, own] = ['acme', 'corp', ''].map((organization, at) => ({
+      ...{ ...userRow('ann'), ...identity },
+      ...{ organization, created_at: at },
+    }));
+    if (acme === undefined || corp === undefined || own === undefined) throw new Error('there are three');
+    await storage.transaction(async tx => {
+      for (const row of [own, corp, acme]) await tx.addUser(row);
+      expect(await tx.userByName('ann', 'corp')).toEqual(corp);
+      expect(await tx.accountsNamed('ann')).toEqual([acme, corp]);
+      expect(await tx.accountsOf(identity.issuer, identity.subject)).toEqual([acme, corp]);
+    });
+    const { users } = storage;
+    expect([await users.byName('ann'), await users.byName('ann', 'none')]).toEqual([own, undefined]);
+    expect(await users.byIdentity(identity.issuer, identity.subject)).toEqual(own);
+    expect(await users.accountsNamed('ann', 1)).toEqual([acme]);
+    for (const taken of [
+      { ...userRow('ann'), organization: 'acme' },
+      { ...userRow('bob'), organization: 'acme', ...identity },
+    ])
+      await expect(storage.transaction(tx => tx.addUser(taken))).rejects.toMatchObject({ code: 'conflict' });
+  });
+
   it('are changed and removed whole', async () => {
     const ann = userRow('ann');
     await storage.transaction(tx => tx.addUser(ann));

@@ -41,7 +41,15 @@ export interface LoginServerOptions {
 }
 
 const MOST_BODY_BYTES = 8 * 1024;
-const ROUTES = [TOKEN_ROUTE, REVOKE_ROUTE, METADATA_ROUTE, JWKS_ROUTE, healthOperation, ...USER_ROUTES];
+/** All but those below `/session` and of the management plane. */
+export const LOGIN_SERVICE_ROUTES = [
+  TOKEN_ROUTE,
+  REVOKE_ROUTE,
+  METADATA_ROUTE,
+  JWKS_ROUTE,
+  healthOperation,
+  ...USER_ROUTES,
+];
 
 /** The login service of the hosted deployment, not yet listening. */
 export async function createLoginServer(options: LoginServerOptions): Promise<FastifyInstance> {
@@ -64,7 +72,7 @@ export async function createLoginServer(options: LoginServerOptions): Promise<Fa
   addMetadata(server, issuer);
   addToken(server, grant);
   addRevoke(server, revoke);
-  addNotFound(server, '', ROUTES);
+  addNotFound(server, '', LOGIN_SERVICE_ROUTES);
   await addUserRoutes(server, options.userRoutes, { logger, clock });
   await server.ready();
   return server;

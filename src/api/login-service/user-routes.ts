@@ -10,7 +10,7 @@ import { setSessionCookie } from '../cookies.ts';
 import { createErrorWriter, organizationErrorBody } from '../errors.ts';
 import { readJsonBodies } from '../hooks.ts';
 import { addSignInPage, SIGN_IN_ROUTES } from '../page.ts';
-import { addSession, SESSION_PREFIX, type SessionExtension, type SignIn } from '../session.ts';
+import { addSession, SESSION_PREFIX, type SessionExtension, type SignIn, sessionRoutes } from '../session.ts';
 import { credentialsSchema, MOST_LOGIN_BYTES } from '../v1/auth.ts';
 import { ORGANIZATIONS_PREFIX } from '../v1/organization-operation.ts';
 import { addOrganizationRoutes, type OrganizationRoutesOptions } from '../v1/organizations.ts';
@@ -43,15 +43,18 @@ interface WorkspaceLoginOptions {
   ) => Promise<{ readonly secret: string }>;
 }
 
+const WORKSPACE_LOGIN_ROUTES = [
+  { method: 'POST', path: '/hand-over' },
+  { method: 'POST', path: '/password' },
+] as const;
+
 /** Routes for a user who is signed in at the login service. */
 const workspaceLoginRoutes = ({
   redirectToWorkspace,
   changePassword,
 }: WorkspaceLoginOptions): SessionExtension => ({
-  routes: [
-    { method: 'POST', path: '/hand-over' },
-    { method: 'POST', path: '/password' },
-  ],
+  routes: WORKSPACE_LOGIN_ROUTES,
+  credentials: memberCredentialsSchema,
   add(scope, browsers) {
     scope.post('/hand-over', { bodyLimit: MOST_LOGIN_BYTES }, async request => {
       const input = readInput(workspaceLoginSchema, request.body);
@@ -73,7 +76,17 @@ const workspaceLoginRoutes = ({
 const SIGN_IN_ROUTE = { method: 'POST', path: SESSION_PREFIX } as const;
 export const USER_ROUTES = [SIGN_IN_ROUTE, ...SIGN_IN_ROUTES];
 
-const loginSchema = credentialsSchema.extend({
+/** The routes below `/session` at the login service. */
+export const MEMBER_SESSION_ROUTES = sessionRoutes(WORKSPACE_LOGIN_ROUTES);
+
+const memberCredentialsSchema = credentialsSchema.extend({
+  organization: z
+    .string()
+    .optional()
+    .describe('Whose account it is, where several organizations have one of that address.'),
+});
+
+const loginSchema = memberCredentialsSchema.extend({
   newPassword: z.string().optional().describe('Takes the place of the password first.'),
 });
 

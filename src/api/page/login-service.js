@@ -7,6 +7,8 @@ import { askForPassword, askToSignIn, listenToForms, refusalOfAddress, showSecti
 const asked = new URLSearchParams(location.search);
 const workspace = asked.get('workspace');
 const state = asked.get('state');
+/** A person may have an account in several organizations: the one of the workspace is meant. */
+const organization = workspace === null ? undefined : workspace.slice(workspace.indexOf('-') + 1);
 
 let session;
 
@@ -27,9 +29,10 @@ async function goOn() {
     const body = { workspace, state };
     const answer = await call('/session/hand-over', { method: 'POST', csrfToken, body });
     location.replace(answer.location);
-  } catch ({ message }) {
+  } catch ({ status, message }) {
     say(byId('board-note'), '');
-    say(byId('board-error'), message);
+    const remedy = status === 404 ? ' Sign out to sign in with another account.' : '';
+    say(byId('board-error'), `${message}${remedy}`);
   }
 }
 
@@ -39,7 +42,7 @@ function signedIn(now, typed) {
   else void goOn();
 }
 
-listenToForms({ signedIn, sessionNow: () => session, changePassword });
+listenToForms({ signedIn, sessionNow: () => session, changePassword, organization });
 
 byId('sign-out').addEventListener('click', async () => {
   try {

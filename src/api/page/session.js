@@ -11,9 +11,9 @@ for (const what of ['pointerdown', 'keydown', 'wheel', 'touchstart'])
 /** Who is signed in with this browser, in the words of `GET /session`. */
 export const look = () => call('/session', {});
 
-/** Signs in with a password. Throws `ApiError`. */
-export const signIn = (username, password) =>
-  call('/session/login', { method: 'POST', body: { username, password } });
+/** Signs in with a password, at the login service by the account in that organization. Throws `ApiError`. */
+export const signIn = (username, password, organization) =>
+  call('/session/login', { method: 'POST', body: { username, password, organization } });
 
 /** Ends the session. Throws `ApiError` when the server did not hear of it. */
 export const signOut = ({ csrfToken }) => call('/session', { method: 'DELETE', csrfToken });

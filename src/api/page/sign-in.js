@@ -69,15 +69,15 @@ export function askForPassword(session, typed = '') {
 
 /**
  * Calls `signedIn` with each session that begins, and with the password when that must be changed, which
- * `changePassword` does.
+ * `changePassword` does. `organization` is the one whose accounts sign in.
  */
-export function listenToForms({ signedIn, sessionNow, changePassword }) {
+export function listenToForms({ signedIn, sessionNow, changePassword, organization }) {
   byId('login-form').addEventListener('submit', event => {
     event.preventDefault();
     const { username, password } = byId('login-form').elements;
     void submit('login', password, async () => {
       const typed = password.value;
-      const session = await signIn(username.value, typed);
+      const session = await signIn(username.value, typed, organization);
       password.value = '';
       signedIn(session, typed);
     });
@@ -89,7 +89,7 @@ export function listenToForms({ signedIn, sessionNow, changePassword }) {
       const chosen = newPassword.value;
       await changePassword(sessionNow(), currentPassword.value, chosen);
       // The change has ended every session of the user, this one among them.
-      const session = await signIn(username.value, chosen);
+      const session = await signIn(username.value, chosen, organization);
       byId('change-form').reset();
       signedIn(session, chosen);
     });

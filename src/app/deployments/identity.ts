@@ -1,6 +1,7 @@
 import type { OrganizationAudits } from '../../auth/audit.ts';
 import { createIdentity, type Identity, type IdentitySettings } from '../../auth/identity.ts';
 import { createMemberLinking } from '../../auth/sso/account-linking.ts';
+import { memberAccounts } from '../../auth/users/login.ts';
 import type { HostedSettings, Settings } from '../../config/settings.ts';
 
 export const identitySettings = ({ api, auth, instance }: Settings): IdentitySettings => ({
@@ -12,7 +13,8 @@ export const identitySettings = ({ api, auth, instance }: Settings): IdentitySet
 
 type IdentityOptions = Parameters<typeof createIdentity>[0];
 
-interface HostedIdentityOptions extends Omit<IdentityOptions, 'audit' | 'settings' | 'accountLinking'> {
+interface HostedIdentityOptions
+  extends Omit<IdentityOptions, 'audit' | 'settings' | 'accountLinking' | 'accountsFor'> {
   readonly audits: OrganizationAudits;
   readonly hosted: Pick<HostedSettings, 'authUrl'>;
   /** Of the installation; read at each call. */
@@ -27,6 +29,7 @@ export function createHostedIdentity(options: HostedIdentityOptions): Promise<Id
     ...rest,
     audit: audits.forOrganization(undefined),
     settings: () => ({ ...identitySettings(settings()), externalUrl: hosted.authUrl }),
+    accountsFor: memberAccounts,
     accountLinking: (feed, logger) =>
       createMemberLinking({ storage, feed, clock, auditOf: audits.forOrganization, logger }),
   });

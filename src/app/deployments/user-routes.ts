@@ -6,7 +6,7 @@ import { createMembers } from '../../auth/organizations/members.ts';
 import type { WorkspaceAccess } from '../../auth/organizations/workspace-access.ts';
 import { createWorkspaces } from '../../auth/organizations/workspaces.ts';
 import { issueLoginCode } from '../../auth/sso/login-service-sign-on.ts';
-import { organizationKey, parseLabel } from '../../auth/tenant-name.ts';
+import { organizationKey } from '../../auth/tenant-name.ts';
 import type { IssuedSecrets } from '../../auth/tokens/issued-secrets.ts';
 import type { HostedSettings } from '../../config/settings.ts';
 import { AppError, notFound } from '../../lib/errors.ts';
@@ -52,9 +52,10 @@ export function userRoutesOf({
     async redirectToWorkspace({ user }, workspace, state) {
       if (user.force_password_change === 1)
         throw new AppError('password-change-required', 'The password must be changed first');
-      if (parseLabel(workspace) === undefined || !(await access.hasAccess(workspace, user.id)))
-        throw notFound('workspace', workspace);
-      const code = issueLoginCode({ user, workspace, state }, { keyRing, clock });
+      const accountId = await access.accountIn(workspace, user.id);
+      const account = accountId === undefined ? undefined : await storage.users.byId(accountId);
+      if (account === undefined) throw notFound('workspace', workspace);
+      const code = issueLoginCode({ user: account, workspace, state }, { keyRing, clock });
       const query = new URLSearchParams({ code, state });
       return `${tenantUrlOf(workspace, hosted, externalUrl)}/session/callback?${query}`;
     },

@@ -20,14 +20,15 @@ const ADDRESSES_PER_NAME = 4;
 export interface LoginAttempt {
   failed(): Promise<void>;
   succeeded(): void;
-  /** The password was not compared. */
+  /** Counts for nothing: the password was not compared, or its being right says nothing of other accounts of the name. */
   abandoned(): void;
 }
 
 export interface LoginLimits {
   /**
    * Throws `rate-limited` when the address or the name has failed too often, `unavailable` when too many wait for the
-   * outcome of others. An unknown user makes no difference.
+   * outcome of others. An unknown user makes no difference. The name is that of one account, `accountName`, or one that
+   * several share.
    */
   reserve(address: string, username: string): Promise<LoginAttempt>;
 }

@@ -11,7 +11,7 @@ import { assertManagesOrganization, assertMayActOn, type OrganizationActor } fro
 import type { ChangeFeed } from '../change-feed.ts';
 import { isRole, type Role } from '../permissions.ts';
 import { generatePassword, type Passwords } from '../users/passwords.ts';
-import { addNewUser, changeUser, invalidField, parseUsername } from '../users/user.ts';
+import { addNewUser, invalidField, parseUsername } from '../users/user.ts';
 
 interface WorkspaceRole {
   /** Its id in the organization. */
@@ -43,21 +43,18 @@ export interface Members {
   list(organization: string, page: PageRequest): Promise<Page<OrganizationMember>>;
   get(organization: string, userId: string): Promise<OrganizationMember>;
   /**
-   * Adds a person; a new user gets a password for the first sign-in, returned this once. Throws `conflict` for a member
-   * and for a user with the password of another organization, and `invalid-request` for a malformed e-mail address or
-   * an unknown workspace.
+   * Adds a person, with an account of their own in this organization and a password for the first sign-in, returned this
+   * once: all of it is the same whether or not another organization knows the address. Throws `conflict` for a member,
+   * and `invalid-request` for a malformed e-mail address or an unknown workspace.
    */
   add(
     actor: OrganizationActor,
     email: string,
     roles: MemberRoles,
-  ): Promise<{ readonly member: OrganizationMember; readonly initialPassword?: Secret }>;
-  /** Ends the tokens of a member of no other organization. Throws `conflict` when no owner would be left who can sign in. */
+  ): Promise<{ readonly member: OrganizationMember; readonly initialPassword: Secret }>;
+  /** Ends the tokens of the member. Throws `conflict` when no owner would be left who can sign in. */
   setRoles(actor: OrganizationActor, userId: string, roles: MemberRoles): Promise<OrganizationMember>;
-  /**
-   * Throws as `setRoles`. A user who is then a member of no organization is deleted, and their tokens end: added again,
-   * they are new.
-   */
+  /** Throws as `setRoles`. The account is deleted and its tokens end: a person who is added again has a new one. */
   remove(actor: OrganizationActor, userId: string): Promise<void>;
 }
 
@@ -71,10 +68,6 @@ interface Dependencies {
 
 /** Far below the limit of the installation, so that no organization can use it up. */
 const MOST_MEMBERS = 1000;
-
-/** The organization that handed out the first password may have kept it, and must not come in to another one with it. */
-const PASSWORD_OF_ANOTHER_ORGANIZATION =
-  'somebody of this address has the password of another organization; add them by another address';
 
 export const createMembers = (dependencies: Dependencies): Members => new MemberService(dependencies);
 
@@ -112,18 +105,12 @@ class MemberService implements Members {
     const hash = await this.#passwords.hash(password);
     const { organization } = actor;
     const [clock, ids] = [this.#clock, this.#ids];
-    const provisioned = await this.#storage.transaction(async tx => {
-      const found = await provisionUser(tx, { clock, ids }, { username, hash });
-      const { user } = found;
-      if (found.password === 'kept' && (await tx.member(organization, user.id)) === undefined)
-        throw new AppError('conflict', PASSWORD_OF_ANOTHER_ORGANIZATION);
-      await addMember(tx, { organization, by: actor.name, user, roles, clock });
-      return found;
+    const user = await this.#storage.transaction(async tx => {
+      const added = await addAccount(tx, { clock, ids }, { organization, username, hash });
+      await addMember(tx, { organization, by: actor.name, user: added, roles, clock });
+      return added;
     });
-    if (provisioned.password === 'another') await this.#feed.waitForPropagation();
-    const member = await this.get(organization, provisioned.user.id);
-    const isNew = provisioned.password === 'first' || provisioned.password === 'another';
-    return { member, ...(isNew && { initialPassword: new Secret(password) }) };
+    return { member: await this.get(organization, user.id), initialPassword: new Secret(password) };
   }
 
   async setRoles(actor: OrganizationActor, userId: string, roles: MemberRoles): Promise<OrganizationMember> {
@@ -136,7 +123,7 @@ class MemberService implements Members {
       await tx.updateMember({ ...row, role, updated_by: actor.name, updated_at: this.#clock.now() });
       await tx.setMemberRoles(organization, userId, roles.workspaces);
       await assertOwnerRemains(tx, organization);
-      await endTokens(tx, organization, { userId, number });
+      await endTokens(tx, { userId, number });
     });
     await this.#feed.waitForPropagation();
     return this.get(organization, userId);
@@ -150,7 +137,7 @@ class MemberService implements Members {
       assertMayActOn(actor, row.role);
       await tx.removeMember(organization, userId);
       await assertOwnerRemains(tx, organization);
-      if ((await tx.membershipsOf(userId)).length === 0) await tx.removeUser(userId);
+      await tx.removeUser(userId);
     });
     await this.#feed.waitForPropagation();
   }
@@ -255,61 +242,26 @@ async function assertOwnerRemains(tx: Transaction, organization: string): Promis
     throw new AppError('conflict', 'this is the last owner who can sign in; make another one first');
 }
 
-/**
- * A member of other organizations too keeps the tokens: the new roles count for the next call, and no organization
- * signs people out of another one.
- */
 async function endTokens(
   tx: Transaction,
-  organization: string,
   { userId, number: version }: { readonly userId: string; readonly number: number },
 ): Promise<void> {
-  const memberships = await tx.membershipsOf(userId);
-  if (memberships.some(one => one.organization !== organization)) return;
   const user = await tx.userById(userId);
   if (user !== undefined) await tx.updateUser({ ...user, version });
 }
 
-/** A user who is to become a member. */
-interface ProvisionedUser {
-  readonly user: UserRow;
-  /**
-   * `first`: the one-time password of the call is now theirs. `another`: it took the place of a former one, which ended
-   * their tokens. `kept`: they keep the one of an organization. `none`: an identity provider signs them in.
-   */
-  readonly password: 'first' | 'another' | 'kept' | 'none';
-}
-
-interface ProvisioningRequest {
-  readonly username: string;
-  /** Hash of the one-time password of the call. */
-  readonly hash: string;
-  /** It takes the place of one that another organization may know. */
-  readonly replaces?: boolean;
-}
-
 /**
- * Finds or adds the user of a name. A user who belongs to no organization gets the password of the call: the one who
- * added them before has seen the former one, and might still sign in with it.
+ * Adds the account of a person in an organization, with a one-time password whose hash is given. It is looked for in
+ * that organization alone: nobody learns who belongs to another one, and no organization keeps an address from others.
+ * Throws `conflict` when the organization has an account of that name.
  */
-export async function provisionUser(
+export async function addAccount(
   tx: Transaction,
   { clock, ids }: { readonly clock: Pick<Clock, 'now'>; readonly ids: Ids },
-  { username, hash, replaces = false }: ProvisioningRequest,
-): Promise<ProvisionedUser> {
-  const known = await tx.userByName(username);
-  if (known === undefined) {
-    const user = await addNewUser(tx, { clock, ids }, newPerson(username, hash));
-    return { user, password: 'first' };
-  }
-  const isMember = (await tx.membershipsOf(known.id)).length > 0;
-  if (known.password === '' && (isMember || known.issuer !== null)) return { user: known, password: 'none' };
-  if (isMember && !replaces) return { user: known, password: 'kept' };
-  const password = { hash, isInitial: true };
-  const { after } = await changeUser(tx, known.id, { now: clock.now(), password });
-  return { user: after, password: 'another' };
+  { organization, username, hash }: Readonly<Record<'organization' | 'username' | 'hash', string>>,
+): Promise<UserRow> {
+  if ((await tx.userByName(username, organization)) !== undefined)
+    throw new AppError('conflict', `the user is a member of organization '${organization}' already`);
+  const person = { organization, username, email: username, hash, password: '', role: 'user' } as const;
+  return addNewUser(tx, { clock, ids }, { ...person, disabled: false, kind: 'person' });
 }
-
-/** A person who must choose a password of their own at the first sign-in. */
-const newPerson = (username: string, hash: string) =>
-  ({ username, email: username, hash, password: '', role: 'user', disabled: false, kind: 'person' }) as const;

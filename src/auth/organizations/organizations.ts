@@ -8,7 +8,7 @@ import type { UserRow } from '../../storage/stores/users.ts';
 import { isOrganizationId } from '../tenant-name.ts';
 import { generatePassword, type Passwords } from '../users/passwords.ts';
 import { invalidField } from '../users/user.ts';
-import { addMember, parseEmail, provisionUser } from './members.ts';
+import { addAccount, addMember, parseEmail } from './members.ts';
 import { addWorkspace } from './workspaces.ts';
 
 interface Dependencies {
@@ -30,11 +30,8 @@ export interface NewOrganization {
 interface CreatedOrganization {
   readonly organization: OrganizationRow;
   readonly owner: UserRow;
-  /**
-   * The owner's, to be changed at the first sign-in. It replaces a former one, which another organization may know;
-   * undefined for an owner whom an identity provider signs in.
-   */
-  readonly password: Secret | undefined;
+  /** The owner's in this organization, to be changed at the first sign-in. */
+  readonly password: Secret;
 }
 
 /**
@@ -56,18 +53,10 @@ export async function createOrganization(
     const organization = { id, name: id, role_selector: 1, created_at: now, updated_at: now };
     await tx.addOrganization(organization);
     await addWorkspace(tx, { organization: id, id: workspace, fields: {}, now });
-    const { user, password: had } = await provisionUser(
-      tx,
-      { clock, ids },
-      { username, hash, replaces: true },
-    );
+    const user = await addAccount(tx, { clock, ids }, { organization: id, username, hash });
     const roles = { organizationRole: 'owner', workspaces: [] } as const;
     await addMember(tx, { organization: id, by: actor, user, roles, clock });
-    return {
-      organization,
-      owner: user,
-      password: had === 'none' ? undefined : new Secret(password),
-    };
+    return { organization, owner: user, password: new Secret(password) };
   });
 }
 

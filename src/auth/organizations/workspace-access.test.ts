@@ -136,7 +136,7 @@ describe('the bearer of an access token', () => {
   });
 
   it('that is of a member is who the user is there, for as long as that is so', async () => {
-    const user = await tenants.storage.users.byName('owner@acme.example');
+    const user = await tenants.storage.users.byName('owner@acme.example', 'acme');
     if (user === undefined) throw new Error('no owner');
     const issue = (version: number, organization: string) =>
       tokenOf(user.id, { kind: 'member', version, organization });

@@ -25,8 +25,8 @@ export interface WorkspaceAccess {
     authorization: string | undefined,
     address: string,
   ) => Promise<OrganizationActor>;
-  /** True when a user of the login service has a role in the workspace. */
-  hasAccess(workspace: string, userId: string): Promise<boolean>;
+  /** Id of the account by which a user of the login service has a role in the workspace; undefined without one. */
+  accountIn(workspace: string, userId: string): Promise<string | undefined>;
 }
 
 interface WorkspaceAccessDependencies {
@@ -34,7 +34,7 @@ interface WorkspaceAccessDependencies {
   readonly tenants: Pick<TenantIdentity, 'authenticate'>;
   /** Verifies tokens of browser sessions. */
   readonly sessions: Authenticate;
-  readonly directory: Pick<TenantDirectory, 'memberships'>;
+  readonly directory: Pick<TenantDirectory, 'accountIn'>;
   /** `hosted.authUrl`. */
   readonly authUrl: string;
 }
@@ -45,11 +45,11 @@ export function createWorkspaceAccess({
   directory,
   authUrl,
 }: WorkspaceAccessDependencies): WorkspaceAccess {
-  async function memberRole(workspace: string, userId: string) {
+  async function memberIn(workspace: string, userId: string) {
     const tenant = parseLabel(workspace);
-    const memberships = await directory.memberships(userId);
-    const membership = memberships.find(({ organization }) => organization === tenant?.organization);
-    return tenant && membership && roleInWorkspace(membership, tenant.workspace);
+    const account = tenant && (await directory.accountIn(tenant.organization, userId));
+    const role = account && roleInWorkspace(account.membership, tenant.workspace);
+    return role && { id: account.userId, role, ...(account.name !== undefined && { name: account.name }) };
   }
 
   return {
@@ -57,8 +57,8 @@ export function createWorkspaceAccess({
       if (isSessionToken(authorization)) {
         const user = await sessions(authorization, address);
         assertNoPasswordChangeDue(user, authUrl);
-        const role = await memberRole(workspace, user.id);
-        if (role !== undefined) return { ...user, kind: 'member', role };
+        const member = await memberIn(workspace, user.id);
+        if (member !== undefined) return { ...user, ...member, kind: 'member' };
       } else {
         const actor = (await tenants.authenticate(authorization, address)).actorIn(workspace);
         if (actor !== undefined) return actor;
@@ -69,10 +69,11 @@ export function createWorkspaceAccess({
       if (isSessionToken(authorization)) {
         const user = await sessions(authorization, address);
         assertNoPasswordChangeDue(user, authUrl);
-        const memberships = await directory.memberships(user.id);
-        const membership = memberships.find(one => one.organization === organization);
-        if (membership !== undefined)
-          return { kind: 'member', id: user.id, name: user.name, organization, role: membership.role };
+        const account = await directory.accountIn(organization, user.id);
+        if (account !== undefined) {
+          const { userId: id, name = user.name, membership } = account;
+          return { kind: 'member', id, name, organization, role: membership.role };
+        }
       } else {
         const principal = await tenants.authenticate(authorization, address);
         const { kind, id, name, role, tokenScope } = principal;
@@ -81,7 +82,7 @@ export function createWorkspaceAccess({
       }
       throw notFound('organization', organization);
     },
-    hasAccess: async (workspace, userId) => (await memberRole(workspace, userId)) !== undefined,
+    accountIn: async (workspace, userId) => (await memberIn(workspace, userId))?.id,
   };
 }
 

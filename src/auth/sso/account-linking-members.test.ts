@@ -15,6 +15,7 @@ const OWNER: OrganizationActor = {
   organization: 'acme',
   role: 'owner',
 };
+const BETA = { ...OWNER, organization: 'beta' };
 const ANN = 'ann@acme.example';
 
 let tenants: Tenants;
@@ -28,9 +29,9 @@ afterEach(async () => {
   await tenants.close();
 });
 
-async function add(email: string): Promise<string> {
+async function add(email: string, owner = OWNER): Promise<string> {
   const roles = { organizationRole: 'user', workspaces: [] } as const;
-  return (await tenants.members.add(OWNER, email, roles)).member.userId;
+  return (await tenants.members.add(owner, email, roles)).member.userId;
 }
 
 /** How often every process was waited for. */
@@ -95,7 +96,7 @@ test.each([[false], ['false'], [1], ['yes'], [null], [undefined]])(
   },
 );
 
-test('a user who is no member is not found by an address, and loses the identity to the member it is of', async () => {
+test('a user of the installation itself is no member, by whatever is known of them', async () => {
   const former = newUserRow({
     ...{ id: 'u-1', username: 'eve@acme.example', password: '', role: 'admin', created_at: 0, version: 1 },
     ...{ issuer: ISSUER, subject: 's-1' },
@@ -106,7 +107,31 @@ test('a user who is no member is not found by an address, and loses the identity
   await expect(admit('s-2', unknown)).rejects.toMatchObject(refused('no-member'));
   const id = await add(ANN);
   expect(await admit('s-1')).toMatchObject({ id });
-  expect(await tenants.storage.users.byId('u-1')).toMatchObject({ issuer: null, subject: null });
+});
+
+test('a verified address links the accounts that organizations have of it, and those added later', async () => {
+  const { users } = tenants.storage;
+  const ours = await add(ANN);
+  const theirs = await add(ANN, BETA);
+  const bound = { issuer: ISSUER, subject: 's-1', password: '', force_password_change: 0 };
+  expect(await admit('s-1')).toMatchObject({ id: ours, ...bound });
+  expect(await users.byId(theirs)).toMatchObject(bound);
+  expect(propagations).toBe(1);
+
+  await tenants.members.remove({ ...BETA, id: 'owner' }, theirs);
+  const back = await add(ANN, BETA);
+  await admit('s-1', { email: ANN, email_verified: false });
+  expect(await users.byId(back)).toMatchObject({ issuer: null });
+  await admit('s-1');
+  expect(await users.byId(back)).toMatchObject(bound);
+});
+
+test('an organization has one account of a person, whatever addresses they have had', async () => {
+  await add(ANN);
+  await admit('s-1');
+  const married = await add('ann.married@acme.example');
+  expect(await admit('s-1', { email: 'ann.married@acme.example' })).toMatchObject({ username: ANN });
+  expect(await tenants.storage.users.byId(married)).toMatchObject({ issuer: null });
 });
 
 test('of two first sign-ins at one moment both are the member, and of two accounts one', async () => {
@@ -126,11 +151,16 @@ test('the provider of other settings binds members anew, by their addresses', as
 });
 
 test('an owner or admin of any organization shows that passwords may end', async () => {
-  const user = await tenants.storage.users.byId(await add(ANN));
-  const owner = await tenants.storage.users.byName('owner@beta.example');
-  if (user === undefined || owner === undefined) throw new Error('they are not there');
-  expect(await accounts().isAdmin(user)).toBe(false);
-  expect(await accounts().isAdmin(owner)).toBe(true);
+  await add(ANN);
+  expect(await accounts().isAdmin(await admit('s-1'))).toBe(false);
+  const owner = 'owner@beta.example';
+  const first = await add(owner);
+  const signedIn = await admit('s-2', { email: owner });
+  expect(signedIn).toMatchObject({ username: owner, organization: 'beta' });
+  expect(await accounts().isAdmin(signedIn)).toBe(true);
+  const here = await tenants.storage.users.byId(first);
+  if (here === undefined) throw new Error('the account is not there');
+  expect(await accounts().isAdmin(here)).toBe(true);
 });
 
 test('a password from before ends once every process knows of it, at whichever sign-in and whoever chose it', async () => {

@@ -189,11 +189,12 @@ interface LinkingDependencies {
   readonly logger: Logger;
 }
 
-type UserReaders = Pick<Transaction, 'userByIdentity' | 'userByName' | 'membershipsOf'>;
+type UserReaders = Pick<Transaction, 'accountsOf' | 'accountsNamed'>;
 
 /**
- * Links identities to members of organizations. A member is found by the identity linked before, else by a verified
- * address, whose user is then linked to that identity for good. No user is added, and no claim gives a role.
+ * Links identities to the accounts of members, of which a person has one in each organization. They are found by the
+ * identity linked before, and by a verified address, whose accounts are then linked to that identity for good: this
+ * alone makes them those of one person. No account is added, and no claim gives a role.
  */
 export function createMemberLinking({
   storage,
@@ -202,91 +203,102 @@ export function createMemberLinking({
   auditOf,
   logger,
 }: LinkingDependencies): AccountLinking {
-  const readers: UserReaders = {
-    userByIdentity: storage.users.byIdentity,
-    userByName: storage.users.byName,
-    membershipsOf: storage.organizations.membershipsOf,
-  };
+  const { accountsOf, accountsNamed } = storage.users;
 
-  async function requireMember(read: UserReaders, identity: ProviderIdentity): Promise<UserRow> {
-    const { refused, user } = await lookUpMember(read, identity);
-    if (refused === undefined) return user;
+  async function requireAccounts(read: UserReaders, identity: ProviderIdentity): Promise<readonly UserRow[]> {
+    const { refused, accounts } = await lookUpAccounts(read, identity);
+    if (refused === undefined) return accounts;
     const { issuer, subject, address, requestId } = identity;
     logger.warn(
       { issuer, subject, reason: refused },
       'sign-in refused of somebody whom the identity provider has sent',
     );
-    const target = user?.id ?? '';
-    const entry = { actor: '', action: 'auth.sso', target, reason: refused, address, requestId };
-    for (const { organization } of await read.membershipsOf(target)) auditOf(organization).refused(entry);
+    const entry = { actor: '', action: 'auth.sso', reason: refused, address, requestId };
+    for (const { organization, id } of accounts) auditOf(organization).refused({ ...entry, target: id });
     throw new SignInRefused(refused);
   }
 
-  /** Returns the user before and after; both are the same when another sign-in was faster. */
-  const linkIdentity = (
-    identity: ProviderIdentity,
-  ): Promise<{ readonly before: UserRow; readonly after: UserRow }> =>
+  /** Returns the accounts after it, and those that were linked; none when another sign-in was faster. */
+  const linkIdentity = (identity: ProviderIdentity) =>
     storage.transaction(async tx => {
       const version = await tx.incrementUserChanges();
-      const before = await requireMember(tx, identity);
-      if (isLinked(before, identity)) return { before, after: before };
-      const holder = await tx.userByIdentity(identity.issuer, identity.subject);
-      if (holder !== undefined && holder.id !== before.id)
-        await tx.updateUser({ ...holder, issuer: null, subject: null });
-      const after = linkedTo(before, identity, { version, now: clock.now() });
-      await tx.updateUser(after);
-      return { before, after };
+      const found = await requireAccounts(tx, identity);
+      const linked: UserRow[] = [];
+      for (const account of found.filter(one => !isLinked(one, identity))) {
+        const after = linkedTo(account, identity, { version, now: clock.now() });
+        await tx.updateUser(after);
+        linked.push(after);
+      }
+      const accounts = found.map(one => linked.find(({ id }) => id === one.id) ?? one);
+      return { accounts, linked, endsTokens: linked.some(one => one.version === version) };
     });
 
-  async function auditLink({ id, username }: UserRow, identity: ProviderIdentity): Promise<void> {
+  async function auditLink(
+    { id, username, organization }: UserRow,
+    identity: ProviderIdentity,
+  ): Promise<void> {
     const { issuer, subject, address, requestId } = identity;
     const entry = { actor: username, action: 'members.bind', target: id, address, requestId };
-    for (const { organization } of await storage.organizations.membershipsOf(id))
-      await auditOf(organization).record({ ...entry, reason: `${issuer} ${subject}` });
+    await auditOf(organization).record({ ...entry, reason: `${issuer} ${subject}` });
     logger.info({ user: username, issuer, subject }, 'member bound to an identity of the provider');
   }
 
   return {
     requiredClaims: () => ['email', 'email_verified'],
 
-    async isAdmin({ id }) {
-      const memberships = await storage.organizations.membershipsOf(id);
-      return memberships.some(({ role }) => role !== 'user');
+    async isAdmin({ issuer, subject }) {
+      if (issuer === null || subject === null) return false;
+      const accounts = await accountsOf(issuer, subject);
+      const memberships = await Promise.all(
+        accounts.map(({ id }) => storage.organizations.membershipsOf(id)),
+      );
+      return memberships.flat().some(({ role }) => role !== 'user');
     },
 
     async resolveUser(identity) {
-      const member = await requireMember(readers, identity);
-      if (isLinked(member, identity)) return member;
-      const { before, after } = await linkIdentity(identity);
-      if (after.version !== before.version) await feed.waitForPropagation();
-      if (after !== before) await auditLink(after, identity);
-      return after;
+      const known = await requireAccounts({ accountsOf, accountsNamed }, identity);
+      if (known.every(account => isLinked(account, identity))) return signedInAs(known);
+      const { accounts, linked, endsTokens } = await linkIdentity(identity);
+      if (endsTokens) await feed.waitForPropagation();
+      for (const account of linked) await auditLink(account, identity);
+      return signedInAs(accounts);
     },
   };
 }
 
-type MemberLookup =
-  | { readonly refused?: never; readonly user: UserRow }
-  /** `user` is the member concerned. */
-  | { readonly refused: RefusalReason; readonly user?: UserRow };
+/** `accounts` are those of the person, or when the person is refused those concerned. */
+interface AccountLookup {
+  readonly refused?: RefusalReason;
+  readonly accounts: readonly UserRow[];
+}
 
-/** Finds the member, or the reason of the refusal. */
-async function lookUpMember(
-  { userByIdentity, userByName, membershipsOf }: UserReaders,
+/** The account of a session at the login service; at workspaces of other organizations it stands for those there. */
+function signedInAs([first]: readonly UserRow[]): UserRow {
+  if (first === undefined) throw new SignInRefused('no-member');
+  return first;
+}
+
+/** Finds the accounts of the person, or the reason of the refusal. Disabled ones are neither linked nor signed in. */
+async function lookUpAccounts(
+  { accountsOf, accountsNamed }: UserReaders,
   { issuer, subject, claims }: ProviderIdentity,
-): Promise<MemberLookup> {
-  const isMember = async ({ id }: UserRow) => (await membershipsOf(id)).length > 0;
-  const open = (user: UserRow): MemberLookup =>
-    user.disabled === 1 ? { refused: 'not-allowed', user } : { user };
-  const bound = await userByIdentity(issuer, subject);
-  if (bound !== undefined && (await isMember(bound))) return open(bound);
+): Promise<AccountLookup> {
+  const bound = await accountsOf(issuer, subject);
   const email = verifiedEmail(claims);
-  if (email === undefined && bound === undefined) return { refused: 'unverified' };
+  if (email === undefined && bound.length === 0) return { refused: 'unverified', accounts: [] };
   const name = email === undefined ? undefined : memberName(email);
-  const user = name === undefined ? undefined : await userByName(name);
-  if (user === undefined || !(await isMember(user))) return { refused: 'no-member' };
-  if (user.issuer === issuer && user.subject !== subject) return { refused: 'other-account', user };
-  return open(user);
+  const named = name === undefined ? [] : await accountsNamed(name);
+  const others = named.filter(one => one.issuer === issuer && one.subject !== subject);
+  const free = named.filter(
+    one => one.issuer !== issuer && !bound.some(({ organization }) => organization === one.organization),
+  );
+  const accounts = [...bound, ...free];
+  const enabled = accounts.filter(({ disabled }) => disabled === 0);
+  if (enabled.length > 0) return { accounts: enabled };
+  if (accounts.length > 0) return { refused: 'not-allowed', accounts };
+  return others.length > 0
+    ? { refused: 'other-account', accounts: others }
+    : { refused: 'no-member', accounts: [] };
 }
 
 /** True when a sign-in has nothing left to write. */

@@ -4,7 +4,13 @@ import { notedAudit } from '../../../test/helpers/audit.ts';
 import { AppError } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { UserRow } from '../../storage/stores/users.ts';
-import { createLogin, createPasswordCheck } from './login.ts';
+import {
+  type AccountsFor,
+  createLogin,
+  createPasswordCheck,
+  localAccounts,
+  memberAccounts,
+} from './login.ts';
 import { newUserRow } from './user.ts';
 
 const ANN: UserRow = newUserRow({
@@ -22,12 +28,16 @@ function setup(
     lookUp?: () => Promise<UserRow | undefined>;
     verify?: () => Promise<boolean>;
     reserve?: () => Promise<never>;
+    accounts?: AccountsFor;
   } = {},
 ) {
+  const names: string[] = [];
   const compared: (string | undefined)[] = [];
   const outcomes: string[] = [];
   const check = createPasswordCheck({
-    users: { byName: change.lookUp ?? (async name => (name === 'ann' ? ANN : undefined)) },
+    accountsFor:
+      change.accounts ??
+      localAccounts({ byName: change.lookUp ?? (async name => (name === 'ann' ? ANN : undefined)) }),
     transaction: () => Promise.reject(new Error('unused')),
     passwords: {
       hash: async () => '',
@@ -40,11 +50,14 @@ function setup(
     limits: {
       reserve:
         change.reserve ??
-        (async () => ({
-          failed: async () => void outcomes.push('failed'),
-          succeeded: () => void outcomes.push('succeeded'),
-          abandoned: () => void outcomes.push('abandoned'),
-        })),
+        (async (_address, name) => {
+          names.push(name);
+          return {
+            failed: async () => void outcomes.push('failed'),
+            succeeded: () => void outcomes.push('succeeded'),
+            abandoned: () => void outcomes.push('abandoned'),
+          };
+        }),
     },
     log: { refused: () => {} },
     audit: notedAudit(),
@@ -54,8 +67,9 @@ function setup(
     issue: async (subject: string, ttl: number, version: number) => `${subject}/${ttl}/${version}`,
   };
   const login = createLogin({ check, tokens, tokenTtl: () => 60 });
-  const call = (username: string, password: string) => login({ username, password, address: '192.0.2.1' });
-  return { call, compared, outcomes };
+  const call = (username: string, password: string, organization?: string) =>
+    login({ username, password, organization, address: '192.0.2.1' });
+  return { call, compared, outcomes, names };
 }
 
 test('a login answers a token for the user, of the lifetime that is set', async () => {
@@ -120,6 +134,53 @@ test('a name longer than any may be is refused before it costs anything', async 
   const { call, compared, outcomes } = setup();
   await expect(call('x'.repeat(255), 'right')).rejects.toMatchObject({ code: 'invalid-request' });
   expect([compared, outcomes]).toEqual([[], []]);
+});
+
+/** Four organizations have an account of one address, each with a password of its own; nobody has one of another. */
+const ACCOUNTS = ['acme', 'beta', 'corp', 'dorm'].map(
+  (organization): UserRow => ({
+    ...ANN,
+    id: `u-${organization}`,
+    organization,
+    password: `hash of ${organization}`,
+  }),
+);
+const inOrganizations = memberAccounts({
+  byName: async (name, organization = '') =>
+    ACCOUNTS.find(one => one.username === name && one.organization === organization),
+  accountsNamed: async (name, most) => ACCOUNTS.filter(({ username }) => username === name).slice(0, most),
+});
+
+test('a member is found by the password among a few accounts of the address, or by the organization among all', async () => {
+  const { call } = setup({ accounts: inOrganizations });
+  expect((await call('ann', 'beta')).token).toContain('u-beta/');
+  await expect(call('ann', 'dorm')).rejects.toMatchObject({ code: 'unauthenticated' });
+  expect((await call('ann', 'dorm', 'dorm')).token).toContain('u-dorm/');
+  await expect(call('ann', 'beta', 'dorm')).rejects.toMatchObject({ code: 'unauthenticated' });
+  await expect(call('ann', 'right', '')).rejects.toMatchObject({ code: 'unauthenticated' });
+});
+
+test('a login of a member costs the same however many organizations know the address', async () => {
+  for (const [organization, count] of [
+    [undefined, 3],
+    ['acme', 1],
+    ['none', 1],
+  ] as const)
+    for (const name of ['ann', 'bob']) {
+      const { call, compared } = setup({ accounts: inOrganizations });
+      await call(name, 'acme', organization).catch(() => {});
+      expect([name, organization, compared.length]).toEqual([name, organization, count]);
+    }
+});
+
+test('a right password of one account excuses no wrong guesses of the passwords of others', async () => {
+  const { call, outcomes, names } = setup({ accounts: inOrganizations });
+  await call('ann', 'acme');
+  await call('ann', 'acme', 'acme');
+  await call('ann', 'wrong', 'beta').catch(() => {});
+  await call('ann', 'wrong').catch(() => {});
+  expect(names).toEqual(['ann', 'acme ann', 'beta ann', 'ann']);
+  expect(outcomes).toEqual(['abandoned', 'succeeded', 'failed', 'failed']);
 });
 
 test('a store or a queue that cannot serve is no failure of the caller', async () => {

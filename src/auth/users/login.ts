@@ -8,10 +8,12 @@ import type { Audit } from '../audit.ts';
 import type { LoginAttempt, LoginLimits } from '../limits/login-limits.ts';
 import type { SessionTokens } from '../tokens/session-tokens.ts';
 import { isPasswordLength, type Passwords } from './passwords.ts';
-import { parseUsername, passwordHashOf } from './user.ts';
+import { accountName, parseUsername, passwordHashOf } from './user.ts';
 
 export interface LoginRequest {
   readonly username: string;
+  /** The organization whose account it is; without one, each of a few accounts of that name is tried. */
+  readonly organization?: string | undefined;
   readonly password: string;
   /** Address of the caller, as the server sees it. */
   readonly address: string;
@@ -34,8 +36,55 @@ export type CheckPassword = (request: LoginRequest) => Promise<UserRow>;
 /** Returns a token. Throws as `CheckPassword` does. */
 export type PasswordLogin = (request: LoginRequest) => Promise<LoginAnswer>;
 
+/** The accounts that a name may stand for. Their number, with those that are not there, depends on `tried` alone. */
+interface LoginAccounts {
+  /** The key by which failed logins are counted. */
+  readonly name: string;
+  /**
+   * True when a login for one account would otherwise excuse wrong guesses of the password of another one. Then no
+   * success does, whatever accounts there are.
+   */
+  readonly isShared: boolean;
+  find(): Promise<readonly (UserRow | undefined)[]>;
+}
+
+export type AccountsFor = (
+  login: Pick<LoginRequest, 'organization'> & { readonly username: string },
+) => LoginAccounts;
+
+/** Users of the installation itself. */
+export const localAccounts =
+  (users: Pick<UserStore, 'byName'>): AccountsFor =>
+  ({ username }) => ({ name: username, isShared: false, find: async () => [await users.byName(username)] });
+
+/**
+ * As many accounts of one address are tried, always: the work must not reveal how many organizations know it. Those that
+ * came later are found by naming the organization.
+ */
+const MOST_TRIED = 3;
+
+/** Accounts of the members of organizations, each with a password of its own. */
+export const memberAccounts =
+  (users: Pick<UserStore, 'byName' | 'accountsNamed'>): AccountsFor =>
+  ({ username, organization }) =>
+    organization === undefined
+      ? {
+          name: username,
+          isShared: true,
+          async find() {
+            const found = await users.accountsNamed(username, MOST_TRIED);
+            return Array.from({ length: MOST_TRIED }, (_, index) => found[index]);
+          },
+        }
+      : {
+          name: accountName({ organization, username }),
+          isShared: false,
+          // Without a name it would be a user of the installation.
+          find: async () => [organization === '' ? undefined : await users.byName(username, organization)],
+        };
+
 interface Dependencies {
-  readonly users: Pick<UserStore, 'byName'>;
+  readonly accountsFor: AccountsFor;
   readonly transaction: Storage['transaction'];
   readonly passwords: Passwords;
   readonly limits: LoginLimits;
@@ -63,7 +112,7 @@ export function createLogin(options: {
 }
 
 export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
-  const { users, transaction, passwords, limits, log, audit, logger } = dependencies;
+  const { accountsFor, transaction, passwords, limits, log, audit, logger } = dependencies;
 
   /** Names the user only when there is one: an unknown name may be a password typed into the wrong field. */
   function refuse(kind: 'failed' | 'limited', { address, requestId }: LoginOrigin, user = ''): void {
@@ -71,9 +120,9 @@ export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
     audit.refused({ actor: user, action: 'auth.login', reason: kind, address, ...requestId });
   }
 
-  async function reserve(username: string, origin: LoginOrigin): Promise<LoginAttempt> {
+  async function reserve(name: string, origin: LoginOrigin): Promise<LoginAttempt> {
     try {
-      return await limits.reserve(origin.address, username);
+      return await limits.reserve(origin.address, name);
     } catch (error) {
       if (error instanceof AppError && error.code === 'rate-limited') refuse('limited', origin);
       throw error;
@@ -81,11 +130,15 @@ export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
   }
 
   /** A text too long to be a password is refused like any wrong one, at the same cost; so is an empty one. */
-  async function compare(username: string, password: string) {
-    const user = await users.byName(username);
+  async function compare(accounts: LoginAccounts, password: string) {
+    const known = await accounts.find();
     const presented = isPasswordLength(password) ? password : '';
-    const isCorrect = await passwords.verify(presented, user && passwordHashOf(user));
-    return { user, isCorrect: isCorrect && presented !== '' && user?.disabled !== 1 };
+    const correct: UserRow[] = [];
+    for (const user of known) {
+      const isCorrect = await passwords.verify(presented, user && passwordHashOf(user));
+      if (user !== undefined && isCorrect && presented !== '' && user.disabled !== 1) correct.push(user);
+    }
+    return { user: correct[0], name: known.find(user => user !== undefined)?.username };
   }
 
   /** Hashes the same password at the present cost; tokens stay valid. */
@@ -98,20 +151,21 @@ export function createPasswordCheck(dependencies: Dependencies): CheckPassword {
     });
   }
 
-  return async ({ username, password, address, requestId }) => {
+  return async ({ username, organization, password, address, requestId }) => {
     const origin = { address, requestId: requestId === undefined ? {} : { requestId } };
-    const name = parseUsername(username);
-    const attempt = await reserve(name, origin);
-    const { user, isCorrect } = await compare(name, password).catch((error: unknown) => {
+    const accounts = accountsFor({ username: parseUsername(username), organization });
+    const attempt = await reserve(accounts.name, origin);
+    const { user, name } = await compare(accounts, password).catch((error: unknown) => {
       attempt.abandoned();
       throw error;
     });
-    if (user === undefined || !isCorrect) {
+    if (user === undefined) {
       await attempt.failed();
-      refuse('failed', origin, user?.username);
+      refuse('failed', origin, name);
       throw new AppError('unauthenticated', 'The user name or the password is wrong');
     }
-    attempt.succeeded();
+    if (accounts.isShared) attempt.abandoned();
+    else attempt.succeeded();
     if (passwords.isOutdated(user.password)) await rehash(user, password);
     logger.info({ user: user.username, address }, 'login succeeded');
     const entry = { actor: user.username, action: 'auth.login', target: user.id, address };

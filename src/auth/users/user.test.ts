@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseUsername } from './user.ts';
+import { findUser, newUserRow, parseUsername } from './user.ts';
 
 test.each([
   ['admin', 'admin'],
@@ -30,4 +30,24 @@ test('the spelling of a name is settled: parsing it again changes nothing', () =
     }),
     { numRuns: 1000 },
   );
+});
+
+test('an operator finds the one account of a name, and is asked for the id where organizations have several', async () => {
+  const rows = ['acme', 'corp'].map(organization =>
+    newUserRow({
+      ...{ id: `u-${organization}`, organization, username: 'ann', password: '', role: 'user' },
+      ...{ created_at: 0, version: 1 },
+    }),
+  );
+  const among = (...known: typeof rows) => ({
+    userById: async (id: string) => known.find(row => row.id === id),
+    userByName: async () => undefined,
+    accountsNamed: async (name: string) => known.filter(({ username }) => username === name),
+  });
+  expect(await findUser(among(...rows.slice(1)), ' Ann ')).toBe(rows[1]);
+  expect(await findUser(among(...rows), 'u-corp')).toBe(rows[1]);
+  await expect(findUser(among(...rows), 'ann')).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('u-acme in acme, u-corp in corp'),
+  });
 });

@@ -49,6 +49,7 @@ export function roleOf({ username, role }: Pick<UserRow, 'username' | 'role'>): 
 export const newUserRow = (
   facts: Pick<UserRow, 'id' | 'username' | 'password' | 'role' | 'created_at' | 'version'> & Partial<UserRow>,
 ): UserRow => ({
+  organization: '',
   force_password_change: 0,
   updated_at: facts.created_at,
   email: '',
@@ -61,6 +62,13 @@ export const newUserRow = (
   subject: null,
   ...facts,
 });
+
+/** The one name of an account in the whole installation, by which failed logins are counted. */
+export const accountName = ({
+  organization,
+  username,
+}: Pick<UserRow, 'organization' | 'username'>): string =>
+  organization === '' ? username : `${organization} ${username}`;
 
 /** Undefined for a user without a password here. */
 export const passwordHashOf = ({ password }: Pick<UserRow, 'password'>): string | undefined =>
@@ -89,6 +97,8 @@ const MOST_USERS = 10_000;
 export interface NewUser {
   /** Generated when left out. */
   readonly id?: string | undefined;
+  /** The organization that the account belongs to; none when left out. */
+  readonly organization?: string | undefined;
   readonly username: string;
   readonly password: string;
   readonly email?: string | undefined;
@@ -123,12 +133,26 @@ export function assertHasPassword({ username, password }: UserRow): void {
     throw new AppError('conflict', `user '${username}' signs in elsewhere and has no password here`);
 }
 
-/** Finds a user by id, else by name. */
-export async function findUser(
-  users: Pick<Transaction, 'userById' | 'userByName'>,
-  reference: string,
-): Promise<UserRow | undefined> {
-  return (await users.userById(reference)) ?? (await users.userByName(normalizedUsername(reference)));
+type UserReaders = Pick<Transaction, 'userById' | 'userByName' | 'accountsNamed'>;
+
+/** Shown of the accounts among which an operator has to choose. */
+const MOST_SHOWN = 5;
+
+/**
+ * Finds a user by id, else by name: a user of the installation itself, else the one account of that name in an
+ * organization. Throws `conflict` when several organizations have one.
+ */
+export async function findUser(users: UserReaders, reference: string): Promise<UserRow | undefined> {
+  const username = normalizedUsername(reference);
+  const known = (await users.userById(reference)) ?? (await users.userByName(username));
+  if (known !== undefined) return known;
+  const accounts = await users.accountsNamed(username, MOST_SHOWN);
+  if (accounts.length < 2) return accounts[0];
+  const shown = accounts.map(({ id, organization }) => `${id} in ${organization}`).join(', ');
+  throw new AppError(
+    'conflict',
+    `several organizations have an account '${username}'; give its id: ${shown}`,
+  );
 }
 
 function normalizedUsername(reference: string): string {
@@ -145,7 +169,10 @@ export async function requireUser(tx: Transaction, reference: string): Promise<U
   return user;
 }
 
-/** Throws `conflict` when the name or the id is another user's already, or there are 10,000 users. */
+/**
+ * Throws `conflict` when the name or the id is another user's already, or there are 10,000 users. In an organization
+ * only its own accounts count.
+ */
 export async function addNewUser(
   tx: Transaction,
   { clock, ids }: { readonly clock: Pick<Clock, 'now'>; readonly ids: Ids },
@@ -153,16 +180,14 @@ export async function addNewUser(
 ): Promise<UserRow> {
   const version = await tx.incrementUserChanges();
   const { id = ids.next(), username, hash, kind } = user;
-  for (const reference of [id, username])
-    if ((await findUser(tx, reference)) !== undefined)
-      throw new AppError('conflict', `user '${reference}' exists already; choose another name`);
-  if ((await tx.countUsers()) >= MOST_USERS)
-    throw new AppError('conflict', `there are ${MOST_USERS} users already; remove one first`);
+  const { organization = '' } = user;
+  if (organization === '') await assertMayAddUser(tx, [id, username]);
   const mustChange = user.mustChangePassword ?? kind === 'person';
   assertCanRequirePasswordChange(kind, mustChange);
   const { email = '', first = '', last = '', role } = user;
   const row = newUserRow({
     id,
+    organization,
     username,
     password: hash,
     initial_password: hash,
@@ -178,6 +203,14 @@ export async function addNewUser(
   });
   await tx.addUser(row);
   return row;
+}
+
+async function assertMayAddUser(tx: Transaction, references: readonly string[]): Promise<void> {
+  for (const reference of references)
+    if ((await findUser(tx, reference)) !== undefined)
+      throw new AppError('conflict', `user '${reference}' exists already; choose another name`);
+  if ((await tx.countUsers()) >= MOST_USERS)
+    throw new AppError('conflict', `there are ${MOST_USERS} users already; remove one first`);
 }
 
 interface ChangeRequest extends UserChange {

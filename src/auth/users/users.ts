@@ -12,6 +12,7 @@ import type { SessionTokens } from '../tokens/session-tokens.ts';
 import { assertGoodPassword } from './password-rules.ts';
 import { createPasswords, isPasswordLength, type Passwords } from './passwords.ts';
 import {
+  accountName,
   addNewUser,
   assertHasPassword,
   changeUser,
@@ -204,7 +205,7 @@ class UserService implements Users {
     assertHasPassword(user);
     if (password === undefined) throw invalidField('currentPassword', 'is needed to change the password');
     if (!isPasswordLength(password)) throw invalidField('currentPassword', 'is wrong');
-    const attempt = await this.#limits.reserve(address, user.username);
+    const attempt = await this.#limits.reserve(address, accountName(user));
     const isCorrect = await this.#passwords.verify(password, user.password).catch((error: unknown) => {
       attempt.abandoned();
       throw error;
@@ -243,7 +244,8 @@ class UserService implements Users {
 
 /** Throws `not-found`. */
 async function readUser({ users }: Pick<Storage, 'users'>, reference: string): Promise<UserRow> {
-  const user = await findUser({ userById: users.byId, userByName: users.byName }, reference);
+  const { byId: userById, byName: userByName, accountsNamed } = users;
+  const user = await findUser({ userById, userByName, accountsNamed }, reference);
   if (user === undefined) throw notFound('user', reference);
   return user;
 }

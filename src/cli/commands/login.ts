@@ -12,7 +12,6 @@ import { clientOf, DEFAULT_URL } from '../session.ts';
 
 interface LoginFlags extends SignInFlags {
   readonly profile: string;
-  readonly org?: string;
 }
 
 const AFTER = `
@@ -93,6 +92,8 @@ interface SignInFlags {
   readonly clientId?: string;
   readonly authUrl?: string;
   readonly audience?: string;
+  /** Of the member's account. */
+  readonly org?: string;
 }
 
 interface SignedIn extends Token {
@@ -116,7 +117,7 @@ async function signIn(flags: SignInFlags): Promise<SignedIn> {
         'invalid-request',
         '--auth-url needs the --username of a member, or --client-id and --audience of a credential',
       );
-    return { name: username, ...(await memberToken(username, authUrl)) };
+    return { name: username, ...(await memberToken({ username, authUrl, org: flags.org })) };
   }
   const name = username ?? 'admin';
   const auth = { username: name, password: await secretFromPerson(`Password of ${name}: `) };
@@ -125,11 +126,19 @@ async function signIn(flags: SignInFlags): Promise<SignedIn> {
 }
 
 /** Without a terminal the password and, where it must be changed, the new one are a line each. */
-async function memberToken(username: string, authUrl: string): Promise<Token> {
+async function memberToken({
+  username,
+  authUrl,
+  org,
+}: {
+  readonly username: string;
+  readonly authUrl: string;
+  readonly org: string | undefined;
+}): Promise<Token> {
   const { stdin } = process;
   const lines = stdin.isTTY ? undefined : (await readSecret(stdin)).split(/\r?\n/);
   const password = lines?.[0] ?? (await secretFromPerson(`Password of ${username}: `));
-  const auth = { username, password, authUrl };
+  const auth = { username, password, authUrl, ...(org !== undefined && { organization: org }) };
   const token = await tokenAt(authUrl, auth);
   if (token.mustChangePassword !== true) return token;
   const newPassword =

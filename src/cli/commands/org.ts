@@ -46,18 +46,11 @@ const createCommand = (finish: Finish): Command =>
         const { createOrganizationInStore } = await import('../store-identity.ts');
         const created = await createOrganizationInStore(folders, { id, owner, workspace });
         const { username } = created.owner;
-        const password = created.password?.reveal();
-        if (json === true)
-          print(
-            JSON.stringify({ organization: id, workspace, owner: username, ...(password && { password }) }),
-          );
+        const password = created.password.reveal();
+        if (json === true) print(JSON.stringify({ organization: id, workspace, owner: username, password }));
         else {
           print(`organization ${id} has the workspace ${workspace} and the owner ${username}`);
-          print(
-            password === undefined
-              ? 'the owner signs in by the identity provider'
-              : `One-time password: ${password}`,
-          );
+          print(`One-time password: ${password}`);
         }
         finish(EXIT.ok);
       } catch (error) {

@@ -44,6 +44,7 @@ async function createUsers(db: Kysely<Database>): Promise<void> {
   await db.schema
     .createTable('users')
     .addColumn('id', 'text', key)
+    .addColumn('organization', 'text', required)
     .addColumn('username', 'text', required)
     .addColumn('password', 'text', required)
     .addColumn('force_password_change', 'integer', required)
@@ -60,12 +61,17 @@ async function createUsers(db: Kysely<Database>): Promise<void> {
     .addColumn('issuer', 'text')
     .addColumn('subject', 'text')
     .execute();
-  await db.schema.createIndex('users_username').unique().on('users').column('username').execute();
+  await db.schema
+    .createIndex('users_by_name')
+    .unique()
+    .on('users')
+    .columns(['username', 'organization'])
+    .execute();
   await db.schema
     .createIndex('users_by_identity')
     .unique()
     .on('users')
-    .columns(['issuer', 'subject'])
+    .columns(['issuer', 'subject', 'organization'])
     .execute();
   await db.schema
     .createTable('revoked_tokens')

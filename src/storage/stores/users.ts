@@ -7,10 +7,15 @@ export type UserRow = UserTable;
 
 export interface UserStore {
   count(): Promise<number>;
-  readonly byName: (username: string) => Promise<UserTable | undefined>;
+  /** The account of that name in the organization, or by default the user of the installation itself. */
+  readonly byName: (username: string, organization?: string) => Promise<UserTable | undefined>;
+  /** The accounts of that name in organizations by age, all of them or the oldest ones. */
+  readonly accountsNamed: (username: string, most?: number) => Promise<readonly UserTable[]>;
   readonly byId: (id: string) => Promise<UserTable | undefined>;
-  /** The user that the issuer knows by that name. */
+  /** The user of the installation itself that the issuer knows by that name. */
   readonly byIdentity: (issuer: string, subject: string) => Promise<UserTable | undefined>;
+  /** The accounts in organizations of the person whom the issuer knows by that name, by age. */
+  readonly accountsOf: (issuer: string, subject: string) => Promise<readonly UserTable[]>;
   /** By name. */
   list(page: PageRequest): Promise<Page<UserTable>>;
   /** True when a token was revoked before its end. */
@@ -27,11 +32,29 @@ const USER_CHANGES = 'user_changes';
 
 export function userStore(db: Kysely<Database>): UserStore {
   const users = () => db.selectFrom('users');
+  const accounts = () =>
+    users().where('organization', '!=', '').selectAll().orderBy('created_at').orderBy('id');
   return {
     count: () => countRows(users()),
-    byName: username => users().where('username', '=', username).selectAll().executeTakeFirst(),
+    byName: (username, organization = '') =>
+      users()
+        .where('username', '=', username)
+        .where('organization', '=', organization)
+        .selectAll()
+        .executeTakeFirst(),
+    accountsNamed(username, most) {
+      const named = accounts().where('username', '=', username);
+      return (most === undefined ? named : named.limit(most)).execute();
+    },
     byIdentity: (issuer, subject) =>
-      users().where('issuer', '=', issuer).where('subject', '=', subject).selectAll().executeTakeFirst(),
+      users()
+        .where('issuer', '=', issuer)
+        .where('subject', '=', subject)
+        .where('organization', '=', '')
+        .selectAll()
+        .executeTakeFirst(),
+    accountsOf: (issuer, subject) =>
+      accounts().where('issuer', '=', issuer).where('subject', '=', subject).execute(),
     byId: id => users().where('id', '=', id).selectAll().executeTakeFirst(),
     async list({ offset, limit }) {
       const [rows, total] = await Promise.all([
@@ -74,7 +97,7 @@ export async function incrementUserChanges(db: Kysely<Database>): Promise<number
   return Number(value);
 }
 
-/** Refused with `conflict` when the name or the id is taken. */
+/** Refused with `conflict` when the id, or the name in the organization, is taken. */
 export async function addUser(db: Kysely<Database>, user: UserTable): Promise<void> {
   await refuseDuplicate(
     db.insertInto('users').values(user).execute(),

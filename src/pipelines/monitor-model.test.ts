@@ -54,7 +54,9 @@ interface Expected {
 function reckon(id: string, reads: readonly Read[]): Expected | undefined {
   let known: Expected | undefined;
   reads.forEach(({ page, at, wall, first }, index) => {
-    const before = reads[index - 1]?.page;
+    const earlier = reads.slice(0, index);
+    // A page that shows nothing of its process says nothing about it.
+    const before = (earlier.findLast(read => read.page.size > 0) ?? earlier[0])?.page;
     const named = [...page].filter(([key]) => key.startsWith(id));
     if (named.length === 0) return;
     known ??= { total: 0, lastDataAt: null, silentSince: at };

@@ -62,21 +62,37 @@ function increasesOf(wanted: string, pushes: readonly Push[]): Increase[] | unde
   );
 }
 
+/** Two pushes, one after the other, whose times advance as our clock does. */
+const keepsPace = (one: Push, next: Push): boolean =>
+  next.at - one.at >= 1000 && Math.abs(next.time - one.time - (next.at - one.at)) <= 2000;
+
 function increasesOfSender(wanted: string, pushes: readonly Push[]): Increase[] {
-  const seen = new Set<string>();
+  const last = new Map<string, { value: number; time: number }>();
   let isRepeated = false;
-  let last: { value: number; time: number } | undefined;
-  return pushes.flatMap(({ values, time, at }) => {
-    isRepeated ||= [...values.keys()].some(key => seen.has(key));
-    for (const key of values.keys()) seen.add(key);
-    const value = values.get(wanted);
-    if (value === undefined) return [];
-    const before = last;
-    if (before !== undefined && (time === before.time || (time < before.time && value <= before.value)))
-      return [];
-    last = { value, time };
-    if (before === undefined) return [{ at, by: isRepeated ? value : 0 }];
-    return [{ at, by: value < before.value ? value : value - before.value }];
+  /** The last push that was dated before what was known and below it, and whether the sender's clock was set back. */
+  let dated: { index: number; push: Push; isClock: boolean } | undefined;
+  return pushes.flatMap((push, index) => {
+    const { values, time, at } = push;
+    isRepeated ||= [...values.keys()].some(key => last.has(key));
+    const isDatedBefore = [...values].some(([key, value]) => {
+      const before = last.get(key);
+      return before !== undefined && time < before.time && value < before.value;
+    });
+    if (isDatedBefore) {
+      const follows = dated !== undefined && (dated.isClock || dated.index === index - 1);
+      dated = { index, push, isClock: follows && dated !== undefined && keepsPace(dated.push, push) };
+    }
+    const increases: Increase[] = [];
+    for (const [key, value] of values) {
+      const before = last.get(key);
+      const isPast = before !== undefined && time <= before.time;
+      const isNow = isDatedBefore && time !== before?.time && dated?.isClock === true;
+      if (isPast && (value === before.value || (value < before.value && !isNow))) continue;
+      last.set(key, { value, time });
+      const start = before === undefined || value < before.value ? 0 : before.value;
+      if (key === wanted) increases.push({ at, by: before === undefined && !isRepeated ? 0 : value - start });
+    }
+    return increases;
   });
 }
 

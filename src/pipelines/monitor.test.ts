@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startBench, URL_OF, vectorAt } from '../../test/helpers/monitor.ts';
+import { type Bench, startBench, URL_OF, vectorAt } from '../../test/helpers/monitor.ts';
 import { HttpFailure } from '../lib/http/failure.ts';
 
 const HOUR = 3_600_000;
@@ -69,13 +69,56 @@ describe('a pipeline that is read', () => {
     expect(bench.status('app').metrics.in_events).toBe(14);
   });
 
-  it('sees a restart behind a value that grew, where the page shows when its process began', async () => {
-    const bench = await startBench({ id: 'edge', engine: 'fluent-bit', url: URL_OF('edge') });
-    const page = (events: number, start: number): string =>
-      `fluentbit_input_records_total{name="tcp.0"} ${events}\nfluentbit_process_start_time_seconds{hostname="h"} ${start}\n`;
-    await bench.scrape(page(5, 100));
-    await bench.scrape(page(9, 200));
-    expect(bench.status('tcp.0').metrics.in_events).toBe(9);
+  describe('whose page shows when its process began', () => {
+    const page = (started: number, ...counts: number[]): string =>
+      counts
+        .map((count, at) => `fluentbit_input_records_total{name="tcp.${at}"} ${count}\n`)
+        .join('')
+        .concat(`fluentbit_process_start_time_seconds{hostname="h"} ${started / 1000}\n`);
+    const startFluentBit = (): Promise<Bench> =>
+      startBench({ id: 'edge', engine: 'fluent-bit', url: URL_OF('edge') });
+
+    it('is seen to have restarted behind values that grew', async () => {
+      const bench = await startFluentBit();
+      const begun = bench.clock.now();
+      await bench.scrape(page(begun - HOUR, 5));
+      await bench.scrape(page(begun + 8000, 9));
+      expect(bench.status('tcp.0').metrics.in_events).toBe(9);
+    });
+
+    it('is seen to have restarted behind a value that grew where another one fell', async () => {
+      const bench = await startFluentBit();
+      const begun = bench.clock.now();
+      await bench.scrape(page(begun - HOUR, 100, 900));
+      await bench.scrape(page(begun + 8000, 105, 800));
+      expect(['tcp.0', 'tcp.1'].map(id => bench.status(id).metrics.in_events)).toEqual([105, 800]);
+    });
+
+    it('has not restarted when its start moves and its counters go on', async () => {
+      const bench = await startFluentBit();
+      const started = bench.clock.now() - HOUR;
+      for (const [at, count] of [5_000_250, 5_000_300, 5_000_310, 5_000_400, 5_000_700].entries())
+        await bench.scrape(page(started + (at % 2) * 100_000, count));
+      expect(bench.status('tcp.0').metrics.in_events).toBe(450);
+      await bench.scrape(page(bench.clock.now() + 3000, 5_000_710));
+      expect(bench.status('tcp.0').metrics.in_events).toBe(460);
+    });
+
+    it('is seen to have restarted while Headgate was down', async () => {
+      const bench = await startFluentBit();
+      await bench.scrape(page(bench.clock.now() - HOUR, 5));
+      await bench.restart(2 * HOUR);
+      await bench.scrape(page(bench.clock.now() - HOUR, 9));
+      expect(bench.status('tcp.0').metrics.in_events).toBe(9);
+    });
+  });
+
+  it('is seen to have restarted where its page shows how long it has run', async () => {
+    const bench = await startBench(vectorAt('edge'));
+    await bench.scrape(`vector_uptime_seconds 500\n${line('app', 100)}`);
+    await bench.scrape(`vector_uptime_seconds 510\n${line('app', 130)}`);
+    await bench.scrape(`vector_uptime_seconds 4\n${line('app', 150)}`);
+    expect(bench.status('app').metrics.in_events).toBe(180);
   });
 
   it('takes a series that vanished for one that counts 0, and for a new one when it comes back', async () => {
@@ -110,20 +153,28 @@ describe('a pipeline that is read', () => {
     expect(bench.status('app').metrics.in_events).toBe(1);
   });
 
-  it('ignores values with a time it has seen, and takes them for a sign of life', async () => {
+  it('counts what a page says now, whatever times its lines have: a host may have booted without a clock', async () => {
     const bench = await startBench(vectorAt('edge'));
     const stamped = (value: number, time: number): string =>
       line('app', value).trimEnd().concat(` ${time}\n`);
-    await bench.scrape(stamped(100, 5000));
-    await bench.scrape(stamped(110, 5000));
-    expect(bench.status('app')).toMatchObject({
-      metrics: { in_events: 0 },
-      timestamp: bench.clock.now() - 5000,
-    });
-    await bench.scrape(stamped(110, 6000));
-    expect(bench.status('app').metrics.in_events).toBe(10);
-    await bench.scrape(stamped(90, 5500));
-    expect(bench.status('app').metrics.in_events).toBe(10);
+    const now = bench.clock.now();
+    await bench.scrape(stamped(50_110, now));
+    await bench.scrape(stamped(50_120, now));
+    await bench.scrape(stamped(20, now - HOUR));
+    await bench.scrape(stamped(40, now - HOUR + 1000));
+    expect(bench.status('app')).toMatchObject({ metrics: { in_events: 50 }, silentMs: 5000 });
+  });
+
+  it('goes on where a page in between showed nothing of its inputs and outputs', async () => {
+    const bench = await startBench(vectorAt('edge'));
+    await bench.scrape(other + line('app', 5_000_000));
+    await bench.scrape(other);
+    await bench.scrape(other + line('app', 5_000_030));
+    expect(bench.status('app').metrics.in_events).toBe(30);
+    await bench.restart();
+    await bench.scrape(other);
+    await bench.scrape(other + line('app', 5_000_040));
+    expect(bench.status('app').metrics.in_events).toBe(40);
   });
 
   it('treats each instance a federating Prometheus names as a replica that begins by itself', async () => {

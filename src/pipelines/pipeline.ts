@@ -159,6 +159,7 @@ class RunningPipeline implements Pipeline {
           describe: () => ({ instance: undefined, mappings }),
           value,
           time: Number.NaN,
+          start: Number.NaN,
         }));
       }
     }
@@ -249,8 +250,8 @@ class RunningPipeline implements Pipeline {
       if (firstEntry !== -1) (store.replicaOf(firstEntry)?.instance ?? own).repeated = true;
       if (this.#isPauseDue()) yield* this.#pause(source);
     }
-    for (const { series, describe, value, time } of round) {
-      if (ingester.append(source, series, value, time, describe) === 'taken') taken++;
+    for (const value of round) {
+      if (ingester.append(source, value, value.describe) === 'taken') taken++;
       if (this.#isPauseDue()) yield* this.#pause(source);
     }
     ingester.commit(source, true);

@@ -183,7 +183,7 @@ const pointOf = (id: string, instance: string): Point => ({
   value: 1,
   time: Number.NaN,
   temporality: 'cumulative',
-  incarnation: '',
+  start: Number.NaN,
 });
 
 setFlagsFromString('--expose-gc');

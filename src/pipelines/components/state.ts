@@ -42,6 +42,8 @@ export interface Accumulator {
   level: number;
   /** A counter was reset, so levels of before say nothing. */
   restarted: boolean;
+  /** What is to be added to `sums` should its process have begun anew, as a time claims. */
+  anew: number[] | undefined;
   /** It is compared with a snapshot: its increases count as volume, but do not end silence. */
   isFromSnapshot: boolean;
 }
@@ -71,6 +73,16 @@ export interface Replica {
   committedAt: number;
 }
 
+/** The clock of a sender as pushes show it that are dated before what is known. */
+export interface SenderClock {
+  readonly time: number;
+  /** Our own monotonic ms at which that time came, and the number of the instance's reading. */
+  readonly monotonic: number;
+  readonly reading: number;
+  /** A second push kept pace with the first: this is the sender's clock now. */
+  readonly isConfirmed: boolean;
+}
+
 /** One process of an engine, as one source shows it. */
 export interface Instance {
   readonly name: string;
@@ -83,6 +95,11 @@ export interface Instance {
   repeated: boolean;
   /** It is known from a snapshot. */
   restored: boolean;
+  /** How its counters moved in the present reading. */
+  fell: boolean;
+  wentOn: boolean;
+  /** Known once a push was dated before what was known. */
+  senderClock: SenderClock | undefined;
   /** Monotonic ms of the last sign of life. */
   lastSeenAt: number;
   /** `readings` at the last sweep. */
@@ -92,6 +109,8 @@ export interface Instance {
 
 /** The part of a scrape source that its instances need. */
 export interface ScrapeSourceState {
+  /** The name of its own instance. */
+  readonly name: string;
   /** Number of the present reading. */
   reading: number;
   /** Epoch ms at which the present reading began. */
@@ -102,6 +121,8 @@ export interface ScrapeSourceState {
   touched: Replica[];
   /** A reading may lack series that exist: absence means nothing. */
   readonly partial: boolean;
+  /** The process began anew since the last reading: its numbers prove it, or a time of it claims it. */
+  restart: 'none' | 'claimed' | 'proven';
   /** Why it cannot be read; null while it can. */
   unreachable: string | null;
   /** Its instances that have a component. */

@@ -9,6 +9,7 @@ import {
 } from '../components/state.ts';
 import type { Fold, Meaning, RuleGauge } from '../engines/profile.ts';
 import type { Counter } from '../metric.ts';
+import { isRestart } from './counter.ts';
 
 const COUNTER_AT = {
   in_events: 0,
@@ -28,6 +29,7 @@ const emptyAccumulator = (): Accumulator => ({
   gauges: unknownGauges(),
   level: 0,
   restarted: false,
+  anew: undefined,
   isFromSnapshot: false,
 });
 
@@ -50,6 +52,7 @@ function recycle(replica: Replica, accumulator: Accumulator): void {
   accumulator.gauges.fill(Number.NaN);
   accumulator.level = 0;
   accumulator.restarted = false;
+  accumulator.anew = undefined;
   accumulator.isFromSnapshot = false;
   pool.push(accumulator);
 }
@@ -77,6 +80,15 @@ export function addIncrease(
 function addFallbacks({ counted }: Replica, { sums, fallbacks }: Accumulator): void {
   for (let at = 0; at < sums.length; at++)
     if ((counted & (1 << at)) === 0) sums[at] = (sums[at] ?? 0) + (fallbacks[at] ?? 0);
+}
+
+/** Notes what a counter stood at: its increase is too small by that should its process have begun anew. */
+export function addIfAnew(replica: Replica, meaning: Meaning, last: number): void {
+  if (meaning.reads !== 'counter') return;
+  const accumulator = accumulatorOf(replica);
+  accumulator.anew ??= [0, 0, 0, 0, 0, 0];
+  const at = COUNTER_AT[meaning.metric];
+  accumulator.anew[at] = (accumulator.anew[at] ?? 0) + meaning.scale * last;
 }
 
 /** Before the second reading there is no stretch of time to take a share of. */
@@ -119,6 +131,7 @@ function folded(fold: Fold, before: number, value: number): number {
 export function commitReplica(replica: Replica, now: number, monotonic: number, partial: boolean): void {
   const { state } = replica;
   replica.committedAt = monotonic;
+  if (replica.accumulator?.anew !== undefined && isRestart(replica.instance)) beginAnew(replica.accumulator);
   if (replica.accumulator !== undefined) {
     addFallbacks(replica, replica.accumulator);
     deductOvercount(replica, replica.accumulator);
@@ -146,6 +159,13 @@ export function commitReplica(replica: Replica, now: number, monotonic: number, 
     monotonic,
   );
   if (replica.accumulator !== undefined) recycle(replica, replica.accumulator);
+}
+
+/** Its process restarted, so all of its counters count in full. */
+function beginAnew(accumulator: Accumulator): void {
+  const { sums, anew } = accumulator;
+  for (let at = 0; at < sums.length; at++) sums[at] = (sums[at] ?? 0) + (anew?.[at] ?? 0);
+  accumulator.restarted = true;
 }
 
 const INPUT_DATA = [COUNTER_AT.in_events, COUNTER_AT.in_bytes];

@@ -5,8 +5,18 @@ import { createReplica, dropReplica } from '../components/replica.ts';
 import type { ComponentState, Instance, Replica } from '../components/state.ts';
 import type { Meaning, SeriesMapping } from '../engines/profile.ts';
 import type { SeriesStore } from '../series/series-store.ts';
-import { accumulatorOf, addIncrease, addValue, commitReplica } from './accumulator.ts';
-import { delta, firstDelta, isLate } from './delta.ts';
+import { accumulatorOf, addIfAnew, addIncrease, addValue, commitReplica } from './accumulator.ts';
+import {
+  type CounterChange,
+  changeInPush,
+  changeOnPage,
+  firstIncrease,
+  goesOn,
+  increaseOf,
+  isUnknownStart,
+  nextSenderClock,
+  type StampedValue,
+} from './counter.ts';
 import { createInstance, type RestoredSample, type ScrapeSource } from './source.ts';
 
 /** How the profile reads a series. */
@@ -14,6 +24,11 @@ export interface SeriesDescription {
   /** The instance its labels name; undefined for the source's own. */
   readonly instance: string | undefined;
   readonly mappings: readonly SeriesMapping[];
+}
+
+/** A value of a series, named by its text. */
+interface NamedValue extends StampedValue {
+  readonly series: string;
 }
 
 /** `refused`: a limit was reached. */
@@ -30,12 +45,10 @@ export interface Ingester {
   /** `describe` is called once for each series; it gives undefined when the text of the series cannot be read. */
   append(
     source: ScrapeSource,
-    series: string,
-    value: number,
-    time: number,
+    named: NamedValue,
     describe: (series: string) => SeriesDescription | undefined,
   ): AppendResult;
-  /** Appends a value of a series whose first entry is known. */
+  /** Appends a value of a page, of a series whose first entry is known. */
   appendKnown(source: ScrapeSource, firstEntry: number, value: number, time: number): void;
   /** `isWhole`: nothing of the reading was unreadable, so series that it lacks are gone. */
   commit(source: ScrapeSource, isWhole: boolean): void;
@@ -76,34 +89,37 @@ class DeltaIngester implements Ingester {
 
   append(
     source: ScrapeSource,
-    series: string,
-    value: number,
-    time: number,
+    named: NamedValue,
     describe: (series: string) => SeriesDescription | undefined,
   ): AppendResult {
+    const { series, value } = named;
     const firstEntry = source.series.get(series);
     if (firstEntry !== -1) {
-      this.appendKnown(source, firstEntry, value, time);
+      if (source.partial) this.#appendPushed(source, firstEntry, named);
+      else this.appendKnown(source, firstEntry, value, named.time);
       return 'taken';
     }
     if (!Number.isFinite(value)) return 'taken';
     if (series.length > LONGEST_SERIES) return 'malformed';
     const description = describe(series);
     if (description === undefined) return 'malformed';
-    return this.#appendNew(source, series, value, time, description);
+    return this.#appendNew(source, named, description);
   }
 
   appendKnown(source: ScrapeSource, firstEntry: number, value: number, time: number): void {
     for (let entry = firstEntry; entry >= 0; entry = this.#store.nextOf(entry))
-      this.#appendNext(source, entry, value, time);
+      if (this.#isNews(source, entry, value)) this.#readOnPage(source, entry, value, time);
   }
 
   commit(source: ScrapeSource, isWhole: boolean): void {
-    if (!isWhole) this.#carryOverUnseen(source);
+    // A page that shows nothing of its process says nothing about it.
+    if (!isWhole || (!source.partial && source.touched.length === 0)) this.#carryOverUnseen(source);
     if (source.partial)
       for (const replica of source.touched)
         commitReplica(replica, source.begunAt, source.begunMonotonic, true);
     else this.#commitInstances(source, isWhole);
+    source.readAt = source.begunAt;
+    source.readMonotonic = source.begunMonotonic;
     source.touched = [];
     source.unreachable = null;
   }
@@ -113,6 +129,8 @@ class DeltaIngester implements Ingester {
     instance.lastReading = source.reading;
     instance.readings++;
     instance.lastSeenAt = source.begunMonotonic;
+    instance.fell = false;
+    instance.wentOn = false;
   }
 
   #instanceOf(source: ScrapeSource, name: string): Instance {
@@ -136,12 +154,11 @@ class DeltaIngester implements Ingester {
 
   #appendNew(
     source: ScrapeSource,
-    series: string,
-    value: number,
-    time: number,
+    named: NamedValue,
     { instance: instanceName, mappings }: SeriesDescription,
   ): AppendResult {
     const { limit } = source;
+    const { series, value } = named;
     const exceeded = this.#exceededSeriesScope(limit);
     if (exceeded !== undefined) {
       limit.recordRefusal('series', exceeded);
@@ -168,7 +185,7 @@ class DeltaIngester implements Ingester {
         break;
       }
       firstEntry = entry;
-      this.#appendFirst(source, entry, { replica, meaning, value, time, restored });
+      this.#appendFirst(source, entry, { replica, meaning, named, restored });
     }
     if (firstEntry === -1 && !isRefused) {
       firstEntry = this.#store.allocate(undefined, undefined, -1);
@@ -210,72 +227,145 @@ class DeltaIngester implements Ingester {
   }
 
   /** Appends the first value since the process began. */
-  #appendFirst(
-    source: ScrapeSource,
-    entry: number,
-    { replica, meaning, value, time, restored }: FirstValue,
-  ): void {
+  #appendFirst(source: ScrapeSource, entry: number, { replica, meaning, named, restored }: FirstValue): void {
     const { instance } = replica;
+    const { value, time } = named;
     this.#touch(replica);
     replica.state.knownMetrics |= bitOf(meaning.metric);
     this.#store.save(entry, value, time, instance.readings);
+    if (source.partial) this.#store.setStart(entry, startOf(named));
     const wasRead = source.partial ? instance.repeated : instance.readings > 1;
     if (meaning.reads === 'gauge') addValue(replica, meaning, value);
     else if (meaning.reads === 'delta') {
-      const isCounted = restored !== undefined && isLate(restored.time, time, false);
+      const isCounted = restored !== undefined && time <= restored.time;
       addIncrease(
         replica,
         meaning,
         (source.partial || wasRead) && !isCounted ? value : 0,
         source.begunMonotonic,
       );
-    } else if ((wasRead && !(source.partial && restored !== undefined)) || !(restored || instance.restored)) {
-      addIncrease(replica, meaning, firstDelta(value, wasRead), source.begunMonotonic);
-    } else {
-      accumulatorOf(replica).isFromSnapshot = true;
-      this.#addGrowth(replica, meaning, restored?.value ?? 0, value, source.restarted);
-    }
+    } else if (restored === undefined && (wasRead || !instance.restored)) {
+      const increase = firstIncrease(value, wasRead, isUnknownStart(named));
+      addIncrease(replica, meaning, increase, source.begunMonotonic);
+    } else this.#compareWithSnapshot(source, entry, { replica, meaning, named, restored });
   }
 
-  #appendNext(source: ScrapeSource, entry: number, value: number, time: number): void {
+  #compareWithSnapshot(
+    source: ScrapeSource,
+    entry: number,
+    { replica, meaning, named, restored }: FirstValue & { readonly meaning: Increasing },
+  ): void {
+    accumulatorOf(replica).isFromSnapshot = true;
+    const last = { value: restored?.value ?? 0, time: restored?.time ?? Number.NaN, start: Number.NaN };
+    if (restored === undefined && isUnknownStart(named)) return;
+    const change = source.partial
+      ? changeInPush(last, named, false)
+      : changeOnPage(last.value, named.value, false);
+    this.#addGrowth(replica, meaning, last.value, named.value, change);
+    if (change === 'nothing new') this.#store.save(entry, last.value, last.time, replica.instance.readings);
+  }
+
+  /** True when the value may be compared: a page's second of two equal series, and what is no count, are there and count nothing. */
+  #isNews(source: ScrapeSource, entry: number, value: number): boolean {
     const store = this.#store;
     store.setAge(entry, 0);
+    const replica = store.replicaOf(entry);
+    if (replica === undefined) return false;
+    const { instance } = replica;
+    this.#enter(source, instance);
+    this.#touch(replica);
+    if (!source.partial && store.readingOf(entry) === instance.readings) return false;
+    if (Number.isFinite(value) && (value >= 0 || store.meaningOf(entry)?.reads === 'gauge')) return true;
+    store.markSeen(entry, instance.readings);
+    return false;
+  }
+
+  #readOnPage(source: ScrapeSource, entry: number, value: number, time: number): void {
+    const store = this.#store;
     const replica = store.replicaOf(entry);
     const meaning = store.meaningOf(entry);
     if (replica === undefined || meaning === undefined) return;
     const { instance } = replica;
-    this.#enter(source, instance);
-    this.#touch(replica);
-    const seen = store.readingOf(entry);
-    if (!source.partial && seen === instance.readings) return;
-    // It is there, and counts nothing.
-    if (!Number.isFinite(value) || (value < 0 && meaning.reads !== 'gauge')) {
-      store.markSeen(entry, instance.readings);
-      return;
-    }
-    const last = store.valueOf(entry);
-    const late = isLate(store.timeOf(entry), time, isCumulative(meaning) && value > last);
-    const present = late ? last : value;
-    if (meaning.reads === 'gauge') addValue(replica, meaning, present);
+    if (meaning.reads === 'gauge') addValue(replica, meaning, value);
     else if (meaning.reads === 'delta')
-      addIncrease(replica, meaning, late ? 0 : value, source.begunMonotonic);
+      addIncrease(replica, meaning, store.timeOf(entry) === time ? 0 : value, source.begunMonotonic);
     else {
-      const vanished = !source.partial && seen < instance.readings - 1;
-      const restarted = source.restarted && instance.name === source.name;
-      this.#addGrowth(replica, meaning, last, present, !late && (vanished || restarted));
+      const last = store.valueOf(entry);
+      const change =
+        source.restart === 'proven' && isOwnInstance(instance)
+          ? 'began anew'
+          : changeOnPage(last, value, store.readingOf(entry) < instance.readings - 1);
+      this.#addGrowth(replica, meaning, last, value, change);
     }
-    store.save(entry, present, late ? Number.NaN : time, instance.readings);
+    store.save(entry, value, time, instance.readings);
   }
 
-  #addGrowth(replica: Replica, meaning: Increasing, last: number, value: number, reborn: boolean): void {
-    if (meaning.reads !== 'level' && (reborn || value < last)) accumulatorOf(replica).restarted = true;
-    const increase = meaning.reads === 'level' ? value - last : delta(last, value, reborn);
-    addIncrease(replica, meaning, increase, replica.instance.source.begunMonotonic);
+  #appendPushed(source: ScrapeSource, firstEntry: number, pushed: StampedValue): void {
+    for (let entry = firstEntry; entry >= 0; entry = this.#store.nextOf(entry))
+      if (this.#isNews(source, entry, pushed.value)) this.#readInPush(source, entry, pushed);
+  }
+
+  #readInPush(source: ScrapeSource, entry: number, pushed: StampedValue): void {
+    const store = this.#store;
+    const replica = store.replicaOf(entry);
+    const meaning = store.meaningOf(entry);
+    if (replica === undefined || meaning === undefined) return;
+    const { instance } = replica;
+    const { value, time } = pushed;
+    const last = { value: store.valueOf(entry), time: store.timeOf(entry), start: store.startOf(entry) };
+    let isNew = !(time <= last.time);
+    if (meaning.reads === 'gauge') addValue(replica, meaning, isNew ? value : last.value);
+    else if (meaning.reads === 'delta')
+      addIncrease(replica, meaning, isNew ? value : 0, source.begunMonotonic);
+    else if (meaning.reads === 'level')
+      addIncrease(replica, meaning, isNew ? value - last.value : 0, source.begunMonotonic);
+    else {
+      const change = this.#changeInPush(instance, last, pushed);
+      this.#addGrowth(replica, meaning, last.value, value, change);
+      isNew ||= change === 'began anew' || (change === 'went on' && value > last.value);
+    }
+    store.save(entry, isNew ? value : last.value, isNew ? time : Number.NaN, instance.readings);
+    if (isNew) store.setStart(entry, startOf(pushed));
+  }
+
+  #changeInPush(instance: Instance, last: StampedValue, pushed: StampedValue): CounterChange {
+    const { value, time } = pushed;
+    const isOlder = time < last.time;
+    if (isOlder && value < last.value)
+      instance.senderClock = nextSenderClock(instance.senderClock, {
+        time,
+        monotonic: instance.source.begunMonotonic,
+        reading: instance.readings,
+      });
+    return changeInPush(last, pushed, isOlder && instance.senderClock?.isConfirmed === true);
+  }
+
+  #addGrowth(
+    replica: Replica,
+    meaning: Increasing,
+    last: number,
+    value: number,
+    change: CounterChange,
+  ): void {
+    const { instance } = replica;
+    const { source } = instance;
+    if (meaning.reads === 'level') {
+      addIncrease(replica, meaning, value - last, source.begunMonotonic);
+      return;
+    }
+    if (change === 'began anew') {
+      accumulatorOf(replica).restarted = true;
+      instance.fell ||= value < last;
+    } else if (source.restart === 'claimed' && isOwnInstance(instance)) {
+      addIfAnew(replica, meaning, last);
+      instance.wentOn ||= goesOn(last, value);
+    }
+    addIncrease(replica, meaning, increaseOf(change, last, value), source.begunMonotonic);
   }
 
   /** Counts series that an instance did not show as 0. Series from before the start that no instance showed are gone. */
   #commitInstances(source: ScrapeSource, isWhole: boolean): void {
-    let isUnread = false;
+    let isUnread = source.touched.length === 0;
     for (const instance of source.instances.values()) {
       isUnread ||= instance.readings === 0;
       if (instance.lastReading !== source.reading) continue;
@@ -300,13 +390,15 @@ class DeltaIngester implements Ingester {
 interface FirstValue {
   readonly replica: Replica;
   readonly meaning: Meaning;
-  readonly value: number;
-  readonly time: number;
+  readonly named: NamedValue;
   /** The value in the snapshot, if it has the series. */
   readonly restored: RestoredSample | undefined;
 }
 
 type Increasing = Exclude<Meaning, { reads: 'gauge' }>;
 
-const isCumulative = ({ reads }: Meaning): boolean =>
-  reads === 'counter' || reads === 'grew' || reads === 'ratio';
+/** The instance that the times of a page are of. */
+const isOwnInstance = ({ name, source }: Instance): boolean => name === source.name;
+
+/** A start that is unknown is none. */
+const startOf = (stamped: StampedValue): number => (isUnknownStart(stamped) ? Number.NaN : stamped.start);

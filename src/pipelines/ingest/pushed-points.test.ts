@@ -19,7 +19,7 @@ const counterAt = (value: number, more: Partial<Point> = {}): Point => ({
   value,
   time: Number.NaN,
   temporality: 'cumulative',
-  incarnation: '',
+  start: Number.NaN,
   ...more,
 });
 
@@ -42,15 +42,15 @@ it('finds inputs and outputs by the profile of the engine, and drops points that
   expect(bench.status('otlp/prod').metrics.queue_size).toBe(100);
 });
 
-it('begins to count with the first push, counts series that begin later in full, and a counter that began anew', async () => {
+it('begins to count with the first push, counts series that begin later in full, and goes on over a new start', async () => {
   const bench = await startBench(pushing('otelcol'));
   void push(bench, counterAt(100));
   void push(bench, counterAt(130));
   expect(bench.status('syslog/app').metrics.in_events).toBe(30);
   void push(bench, counterAt(130), counterAt(7, { name: 'otelcol_receiver_accepted_spans' }));
   expect(bench.status('syslog/app').metrics.in_events).toBe(37);
-  void push(bench, counterAt(140, { incarnation: '2' }));
-  expect(bench.status('syslog/app').metrics.in_events).toBe(177);
+  void push(bench, counterAt(140, { start: 2 }));
+  expect(bench.status('syslog/app').metrics.in_events).toBe(47);
 });
 
 it('adds increases that were sent as such', async () => {

@@ -23,6 +23,7 @@ export interface PushedValue {
   readonly value: number;
   /** Epoch ms, or NaN. */
   readonly time: number;
+  readonly start: number;
 }
 
 /** Reads points, and hands over each. */
@@ -48,6 +49,7 @@ export function pushedValuesOf(pushed: PushedSamples, engine: string): PushedVal
     }),
     value: sample.value,
     time: sample.time ?? pushed.time ?? Number.NaN,
+    start: Number.NaN,
   }));
 }
 
@@ -76,11 +78,12 @@ export function createPointReader(settings: PipelineSettings): PointReader {
   return point => {
     const rules = rulesFor(point.name);
     if (rules.length === 0) return undefined;
-    const { labels, temporality, value, time } = point;
+    const { labels, temporality, value, time, start } = point;
     return {
       series: seriesOf(point),
       value,
       time,
+      start,
       describe: () => ({
         instance: point.instance ?? INSTANCE_LABELS.map(name => labels.get(name)).find(Boolean),
         mappings: mapSeries(profile, rules, labels).flatMap(one =>
@@ -92,8 +95,8 @@ export function createPointReader(settings: PipelineSettings): PointReader {
 }
 
 /** All that makes it different from other series of the same sender. */
-function seriesOf({ name, labels, instance = '', temporality, incarnation }: Point): string {
-  const own = [temporality, incarnation, instance, name].join('\n');
+function seriesOf({ name, labels, instance = '', temporality }: Point): string {
+  const own = [temporality, instance, name].join('\n');
   return `${own}{${[...labels].flat().join('\n')}`;
 }
 

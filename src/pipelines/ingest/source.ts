@@ -31,8 +31,6 @@ export const createPipelineSources = (): PipelineSources => ({
 
 /** One url that is scraped, or one sender that pushes. */
 export interface ScrapeSource extends ScrapeSourceState {
-  /** The name of its own instance. */
-  readonly name: string;
   readonly pipeline: Omit<ComponentIdentity, 'kind' | 'type' | 'engineId'>;
   /** The limit of its pipeline. */
   limit: CardinalityLimit;
@@ -41,10 +39,11 @@ export interface ScrapeSource extends ScrapeSourceState {
   readonly restored: Map<string, RestoredSample>;
   /** Sweeps `restored` has lasted while the source was read. */
   restoredAge: number;
-  /** Epoch seconds at which the process says it began; NaN when it does not say. */
-  startTime: number;
-  /** The process began anew between the last reading and the present one. */
-  restarted: boolean;
+  /** Epoch ms at which its process says it began; NaN when it does not say. */
+  startedAt: number;
+  /** Epoch ms and monotonic ms of the last good reading; NaN before the first, the latter of this process. */
+  readAt: number;
+  readMonotonic: number;
 }
 
 /** The parts that all sources of a pipeline have in common. */
@@ -69,9 +68,17 @@ export const createScrapeSource = (
   instances: new Map(),
   restored: new Map(),
   restoredAge: 0,
-  startTime: Number.NaN,
-  restarted: false,
+  startedAt: Number.NaN,
+  readAt: Number.NaN,
+  readMonotonic: Number.NaN,
+  restart: 'none',
 });
+
+/** The wall clock measures over a restart of ours, where the monotonic one does not reach. */
+export const msSinceLastReading = (source: ScrapeSource): number =>
+  Number.isNaN(source.readMonotonic)
+    ? source.begunAt - source.readAt
+    : source.begunMonotonic - source.readMonotonic;
 
 export const createInstance = (name: string, source: ScrapeSourceState): Instance => ({
   name: copyText(name),
@@ -80,6 +87,9 @@ export const createInstance = (name: string, source: ScrapeSourceState): Instanc
   lastReading: 0,
   repeated: false,
   restored: false,
+  fell: false,
+  wentOn: false,
+  senderClock: undefined,
   lastSeenAt: Number.NEGATIVE_INFINITY,
   readingsAtSweep: 0,
   replicas: new Map(),

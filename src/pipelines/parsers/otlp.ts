@@ -26,9 +26,8 @@ interface OtlpMetric {
 interface OtlpPoint {
   readonly attributes: ReadonlyMap<string, string>;
   readonly value: number;
-  /** Epoch ns as text, '' when it is not said. */
-  readonly start: string;
   /** Epoch ms, or NaN. */
+  readonly start: number;
   readonly time: number;
 }
 
@@ -45,7 +44,6 @@ function takeAs(take: TakePoint, metric: OtlpMetric, point: OtlpPoint, instance:
   const isDelta = metric.kind === 'sum' && metric.temporality === DELTA;
   if (isDelta && !metric.isMonotonic) return;
   assertFewLabels(point.attributes.size);
-  const isCounter = metric.kind === 'sum' && metric.isMonotonic;
   take({
     name: prometheusName(metric.name),
     labels: prometheusLabels(point.attributes),
@@ -53,7 +51,7 @@ function takeAs(take: TakePoint, metric: OtlpMetric, point: OtlpPoint, instance:
     value: point.value,
     time: point.time,
     temporality: isDelta ? 'delta' : 'cumulative',
-    incarnation: isCounter && !isDelta ? point.start : '',
+    start: point.start,
   });
 }
 
@@ -243,20 +241,21 @@ function takeJson(
 ): void {
   assertFewLabels(own.length);
   if (flags % 2 === 1) return;
-  const time = Number(timeUnixNano) / NS_PER_MS;
-  const start = String(startTimeUnixNano);
   takeAs(
     take,
     described,
     {
       attributes: labelsOf(own),
       value: asDouble ?? Number(asInt),
-      start: start === '0' ? '' : start,
-      time: time === 0 ? Number.NaN : time,
+      start: msOf(startTimeUnixNano),
+      time: msOf(timeUnixNano),
     },
     instance,
   );
 }
+
+/** Epoch ms of epoch ns; 0 is no time. */
+const msOf = (nanoseconds: string | number | bigint): number => Number(nanoseconds) / NS_PER_MS || Number.NaN;
 
 const NO_VALUE = 1;
 
@@ -357,14 +356,14 @@ function pointOf(body: ProtobufBody, span: ByteRange): OtlpPoint | undefined {
   const attributes = new Map<string, string>();
   let count = 0;
   let value = 0;
-  let start = '';
+  let start = Number.NaN;
   let time = Number.NaN;
   let flags = 0;
   const fields = new FieldReader(body, span);
   while (fields.next()) {
     const { number } = fields;
-    if (number === 2) start = String(fixed64(body, fields));
-    else if (number === 3) time = Number(fixed64(body, fields)) / NS_PER_MS || Number.NaN;
+    if (number === 2) start = msOf(fixed64(body, fields));
+    else if (number === 3) time = msOf(fixed64(body, fields));
     else if (number === 4) {
       assertWire(fields, FIXED64);
       value = body.bytes.readDoubleLE(fields.from);
@@ -375,7 +374,7 @@ function pointOf(body: ProtobufBody, span: ByteRange): OtlpPoint | undefined {
       addAttribute(body, fields, attributes);
     } else if (number === 8) flags = fields.varint;
   }
-  return flags % 2 === NO_VALUE ? undefined : { attributes, value, start: start === '0' ? '' : start, time };
+  return flags % 2 === NO_VALUE ? undefined : { attributes, value, start, time };
 }
 
 function fixed64({ bytes }: ProtobufBody, field: Field): bigint {

@@ -13,8 +13,8 @@ export interface Point {
   readonly time: number;
   /** A `delta` is an increase itself. */
   readonly temporality: 'cumulative' | 'delta';
-  /** When its counter began, where the sender says so; else ''. A counter that begins anew is another series. */
-  readonly incarnation: string;
+  /** Epoch ms at which its counter, or the time it is the increase of, began; NaN where the sender does not say. */
+  readonly start: number;
 }
 
 /** Takes each point as it is read: what belongs to no input or output is never kept. */

@@ -53,7 +53,7 @@ function* readSeries(body: ProtobufBody, span: ByteRange, take: TakePoint): Slic
       value,
       time,
       temporality: 'cumulative',
-      incarnation: '',
+      start: Number.NaN,
     });
   }
 }

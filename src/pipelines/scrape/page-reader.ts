@@ -1,7 +1,8 @@
 import { reasonOf } from '../../lib/errors.ts';
 import { type EngineProfile, mapSeries, type ProfileRule } from '../engines/profile.ts';
+import { claimsRestart } from '../ingest/counter.ts';
 import type { Ingester, SeriesDescription } from '../ingest/ingester.ts';
-import type { ScrapeSource } from '../ingest/source.ts';
+import { msSinceLastReading, type ScrapeSource } from '../ingest/source.ts';
 import type { JsonReader, Stat } from '../parsers/json-page.ts';
 import { parseSeries, readPrometheus } from '../parsers/prometheus.ts';
 
@@ -36,8 +37,8 @@ export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderC
   return (source, page, openMetrics) => {
     const known = order.epoch === source.series.epoch ? order.entries : new Int32Array(0);
     const present = followOrder(known);
-    noteStart(source, page);
     ingester.begin(source);
+    source.restart = restartOf(source, page);
     const { bad, error } = readPrometheus(page, openMetrics, {
       wants(name) {
         ingester.enterOwnInstance(source);
@@ -56,7 +57,8 @@ export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderC
           present.note(entry);
           return 'taken';
         }
-        if (ingester.append(source, series, value, time, describe) === 'malformed') return 'malformed';
+        const result = ingester.append(source, { series, value, time, start: Number.NaN }, describe);
+        if (result === 'malformed') return 'malformed';
         const entry = source.series.get(series);
         if (entry !== -1) present.note(entry);
         return 'taken';
@@ -96,26 +98,37 @@ function followOrder(before: Int32Array) {
 
 const START = 'process_start_time_seconds';
 const START_LINE = /^(?:[a-z]+_)?process_start_time_seconds(?:\{.*\})?[ \t]+(\S+)/;
+const UPTIME = 'uptime';
+/** Seconds the process has run: of Vector, Fluent Bit and the OpenTelemetry Collector. */
+const UPTIME_LINE =
+  /^(?:vector_uptime_seconds|fluentbit_uptime|otelcol_process_uptime(?:_seconds)?(?:_total)?)(?:\{.*\})?[ \t]+(\S+)/;
+/** Uptimes may be whole seconds, and are measured before the page is sent. */
+const UPTIME_TOLERANCE_MS = 2000;
 
-/** Several start times belong to several processes, and say nothing about this one. */
-function noteStart(source: ScrapeSource, page: Buffer): void {
-  const [only, another] = startTimes(page);
-  const start = another === undefined ? (only ?? Number.NaN) : Number.NaN;
-  source.restarted = start > source.startTime;
-  if (!Number.isNaN(start)) source.startTime = start;
+/** Whether the page claims by a time that its process began anew since the last good reading. */
+function restartOf(source: ScrapeSource, page: Buffer): ScrapeSource['restart'] {
+  const { begunAt: now, startedAt: lastStart } = source;
+  const sinceMs = msSinceLastReading(source);
+  const start = onlyValue(page, START, START_LINE) * 1000;
+  const isNew = claimsRestart({ start, lastStart, now, sinceMs });
+  if (!Number.isNaN(start)) source.startedAt = start;
+  const uptimeMs = onlyValue(page, UPTIME, UPTIME_LINE) * 1000;
+  return isNew || uptimeMs + UPTIME_TOLERANCE_MS < sinceMs ? 'claimed' : 'none';
 }
 
-function startTimes(page: Buffer): number[] {
-  const times: number[] = [];
-  for (let at = page.indexOf(START); at !== -1; at = page.indexOf(START, at + 1)) {
+/** The value of the only such line; several belong to several processes and say nothing about this one. */
+function onlyValue(page: Buffer, name: string, pattern: RegExp): number {
+  let found = Number.NaN;
+  for (let at = page.indexOf(name); at !== -1; at = page.indexOf(name, at + 1)) {
     const lineStart = page.lastIndexOf('\n', at) + 1;
     const lineEnd = page.indexOf('\n', at);
-    const value = START_LINE.exec(
-      page.toString('utf8', lineStart, lineEnd === -1 ? undefined : lineEnd),
-    )?.[1];
-    if (value !== undefined) times.push(Number(value));
+    const line = page.toString('utf8', lineStart, lineEnd === -1 ? undefined : lineEnd);
+    const value = pattern.exec(line)?.[1];
+    if (value === undefined) continue;
+    if (!Number.isNaN(found)) return Number.NaN;
+    found = Number(value);
   }
-  return times;
+  return found;
 }
 
 /** Reads pages of JSON of one process into its source, by the engine's profile. */
@@ -126,8 +139,8 @@ export function createJsonPageReader(
   return (source, page) => {
     const found = attempt(read, page.toString());
     if ('error' in found) return { bad: 0, error: found.error };
-    source.restarted = found.restarted === true;
     ingester.begin(source);
+    source.restart = found.restarted === true ? 'proven' : 'none';
     ingester.enterOwnInstance(source);
     for (const stat of found.stats) take(source, stat, rulesOf(stat.name));
     ingester.commit(source, found.bad === 0);
@@ -136,7 +149,8 @@ export function createJsonPageReader(
 
   function take(source: ScrapeSource, stat: Stat, rules: readonly ProfileRule[]): void {
     if (rules.length === 0) return;
-    ingester.append(source, seriesOf(stat), stat.value, Number.NaN, () => ({
+    const value = { series: seriesOf(stat), value: stat.value, time: Number.NaN, start: Number.NaN };
+    ingester.append(source, value, () => ({
       instance: undefined,
       mappings: mapSeries(profile, rules, stat.labels),
     }));

@@ -25,6 +25,9 @@ export interface SeriesStore {
   timeOf(entry: number): number;
   /** Number of the instance's reading that last showed the series. */
   readingOf(entry: number): number;
+  /** Epoch ms at which its sender says the counter began; NaN when it does not. */
+  startOf(entry: number): number;
+  setStart(entry: number, start: number): void;
   /** Keeps the value a reading showed; without a time (NaN) the one of before stays. */
   save(entry: number, value: number, time: number, reading: number): void;
   /** A reading showed the series, whatever its value. */
@@ -56,6 +59,8 @@ class ColumnStore implements SeriesStore {
   #next = new Int32Array(0);
   #names = new Int32Array(0);
   #labels = new Int32Array(0);
+  /** Empty until a sender says when a counter began. */
+  #starts = new Float64Array(0);
 
   constructor(limit: number) {
     this.limit = limit;
@@ -71,6 +76,7 @@ class ColumnStore implements SeriesStore {
     this.#ages[entry] = 0;
     this.#readings[entry] = 0;
     this.#times[entry] = Number.NaN;
+    if (entry < this.#starts.length) this.#starts[entry] = Number.NaN;
     this.count++;
     if (replica !== undefined) replica.entryCount++;
     return entry;
@@ -115,6 +121,18 @@ class ColumnStore implements SeriesStore {
     this.#values[entry] = value;
     this.#readings[entry] = reading;
     if (!Number.isNaN(time)) this.#times[entry] = time;
+  }
+
+  startOf(entry: number): number {
+    return this.#starts[entry] ?? Number.NaN;
+  }
+
+  setStart(entry: number, start: number): void {
+    if (entry >= this.#starts.length) {
+      if (Number.isNaN(start)) return;
+      this.#starts = copyInto(new Float64Array(this.#values.length).fill(Number.NaN), this.#starts);
+    }
+    this.#starts[entry] = start;
   }
 
   markSeen(entry: number, reading: number): void {

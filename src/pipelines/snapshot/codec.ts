@@ -61,7 +61,8 @@ function encodeSource(source: ScrapeSource, store: SeriesStore): PipelineRecord[
   const size = known.length + source.restored.size;
   const record = {
     name: source.name,
-    startTime: source.startTime,
+    startedAt: source.startedAt,
+    readAt: source.readAt,
     instances: [...source.instances.keys()],
     series: new Array<string>(size),
     values: new Float64Array(size),
@@ -117,7 +118,8 @@ export function restoreScrapeSource(
   { store, monotonic }: { readonly store: SeriesStore; readonly monotonic: number },
 ): ScrapeSource {
   const source = createScrapeSource(record.name, parts, store);
-  source.startTime = record.startTime;
+  source.startedAt = record.startedAt;
+  source.readAt = record.readAt;
   for (const name of record.instances) {
     const instance = createInstance(name, source);
     instance.restored = true;

@@ -16,6 +16,7 @@ const MAGIC = Buffer.from('headgate snapshot 1\n');
 const LARGEST_BYTES = 2 ** 31 - 1;
 
 const numbers = z.number();
+const timeOrNone = z.union([numbers, z.nan()]);
 
 const component = z.strictObject({
   kind: z.enum(['input', 'output']),
@@ -44,8 +45,9 @@ const component = z.strictObject({
 const feed = z
   .strictObject({
     name: z.string(),
-    /** Epoch seconds, or NaN. */
-    startTime: z.union([numbers, z.nan()]),
+    /** Epoch ms, or NaN. */
+    startedAt: timeOrNone.default(Number.NaN),
+    readAt: timeOrNone.default(Number.NaN),
     instances: z.array(z.string()),
     series: z.array(z.string()),
     values: z.instanceof(Float64Array),

@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/lib/clock.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { createObservedClock } from '../../src/lib/observed-clock.ts';
 import type { Slices } from '../../src/lib/slices.ts';
 import { createCardinalityLimit } from '../../src/pipelines/components/limits.ts';
 import { createComponentRegistry } from '../../src/pipelines/components/registry.ts';
@@ -79,7 +80,7 @@ function profiled(how: object): ProfiledSettings {
 const monitor = (settings: object) => {
   const made = createMonitor({
     http: noHttp,
-    clock: systemClock,
+    clock: createObservedClock({ clock: systemClock, logger: silentLogger }),
     logger: silentLogger,
     dataFolder: 'nothing is written',
     files: NO_FILES,

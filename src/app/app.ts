@@ -17,6 +17,7 @@ import type { MonotonicIds } from '../lib/ids.ts';
 import { openKeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createMetrics, type ProcessMetrics } from '../lib/metrics.ts';
+import { createObservedClock } from '../lib/observed-clock.ts';
 import { Secret } from '../lib/secret.ts';
 import { VERSION } from '../lib/version.ts';
 import { openStorage } from '../storage/open.ts';
@@ -141,7 +142,12 @@ async function openShared(
   const isShared = typeof url !== 'string';
   const thread = createCheckThread(clock);
   teardown.add('check thread', thread.stop);
-  return { storage, isShared, thread, keyRing, pepper, dataFolder, clock, ids, random, logger };
+  const observedClock = createObservedClock({ clock, logger });
+  teardown.add('observed clock', () => observedClock.stop());
+  return {
+    ...{ storage, isShared, thread, keyRing, pepper, dataFolder },
+    ...{ clock, observedClock, ids, random, logger },
+  };
 }
 
 /** Opens the ways out of the installation. */

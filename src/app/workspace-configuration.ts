@@ -17,6 +17,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { MonotonicIds } from '../lib/ids.ts';
 import type { KeyRing } from '../lib/keyring.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { ObservedClock } from '../lib/observed-clock.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Storage } from '../storage/storage.ts';
 
@@ -32,6 +33,8 @@ export interface SharedServices {
   /** An absolute path. */
   readonly dataFolder: string;
   readonly clock: Clock;
+  /** `clock` without the time in which this process did not run. */
+  readonly observedClock: ObservedClock;
   readonly ids: MonotonicIds;
   readonly random: () => number;
   readonly logger: Logger;

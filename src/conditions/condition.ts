@@ -52,7 +52,7 @@ interface Gaps extends Omit<RenderedTemplate, 'text'> {
 export interface OpenFor {
   /** Since it opened, on the wall clock: for people. */
   readonly ms: number;
-  /** As far as this process has observed it, on the monotonic clock: what was seen since must be younger. */
+  /** As far as this process has observed it, on the observed clock: what was seen since must be younger. */
   readonly observedMs: number;
 }
 

@@ -1,3 +1,5 @@
+import { uptime } from 'node:os';
+
 /** Cancels a timer; calling it twice is harmless. */
 export type Cancel = () => void;
 
@@ -5,8 +7,13 @@ export type Cancel = () => void;
 export interface Clock {
   /** Wall clock, epoch milliseconds. May jump; never subtract two of these to measure a duration. */
   readonly now: () => number;
-  /** Milliseconds that only ever grow, from an arbitrary origin. */
+  /**
+   * Milliseconds that only ever grow, from an arbitrary origin. While the machine is suspended it stands still on Linux
+   * and goes on elsewhere.
+   */
   monotonic(): number;
+  /** Milliseconds since the machine started, to about 10 ms; goes on while it is suspended, and no step of the wall clock changes it. */
+  uptime(): number;
   /** Calls `run` once after `ms`. The timer does not keep the process alive. */
   after(ms: number, run: () => void): Cancel;
   /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
@@ -24,6 +31,7 @@ function after(ms: number, run: () => void): Cancel {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  uptime: () => uptime() * 1000,
   after,
   sleep: (ms, signal) =>
     new Promise(resolve => {

@@ -1,6 +1,6 @@
 // More than 600 lines because every story here runs on the one engine that is set up at the top.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type TestClock, testClock } from '../../test/helpers/clock.ts';
+import { observedClockOf, type TestClock, testClock } from '../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../test/helpers/storage.ts';
 import { until } from '../../test/helpers/until.ts';
@@ -73,6 +73,7 @@ function create(): Engine {
     storage,
     components,
     clock,
+    observedClock: observedClockOf(clock),
     ids: monotonicIds(clock),
     logger: {
       ...silentLogger,

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../lib/counted-log.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { ObservedClock } from '../lib/observed-clock.ts';
 import { createRepeat, type Repeat, startToStart } from '../lib/repeat.ts';
 import type { Component, Components } from '../pipelines/components/component.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -30,6 +31,8 @@ export interface EngineOptions
   readonly workspace: string;
   readonly storage: Storage;
   readonly clock: Clock;
+  /** What conditions have been observed for is measured with it; `components` must be, too. */
+  readonly observedClock: ObservedClock;
   readonly ids: Ids;
   readonly logger: Logger;
   readonly components: Components;
@@ -68,7 +71,7 @@ export interface Engine {
   start(): Promise<void>;
   /** True for a component that must not be forgotten: an incident on it is open or a notification names it exactly. */
   retains(component: Component): boolean;
-  /** When everything was last evaluated, on the monotonic clock. */
+  /** When everything was last evaluated, on the observed clock. */
   evaluatedAt(): number;
   /** Evaluates nothing more and waits for what is on its way to the disk. */
   stop(): Promise<void>;
@@ -95,7 +98,7 @@ class NotificationEngine implements Engine {
   #evaluatedAt: number;
 
   constructor(options: EngineOptions) {
-    const { clock, components } = options;
+    const { clock, observedClock, components } = options;
     const targets = this.#targets;
     const inhibitions = new InhibitingIncidents(options);
     const hasPipeline = (id: string): boolean => components.pipeline(id) !== undefined;
@@ -122,7 +125,7 @@ class NotificationEngine implements Engine {
       work: () => this.#evaluate(),
       faults: createEvaluationLog(options.logger),
     });
-    this.#evaluatedAt = clock.monotonic();
+    this.#evaluatedAt = observedClock.monotonic();
   }
 
   configure(
@@ -134,7 +137,7 @@ class NotificationEngine implements Engine {
     for (const target of [...removed, ...targets]) this.#targets.set(target.settings.id, target);
     this.#configured = new Set(targets.map(target => target.settings.id));
     this.#deactivate(new Map(notifications.map(notification => [notification.id, notification])));
-    const now = this.#options.clock.monotonic();
+    const now = this.#options.observedClock.monotonic();
     for (const notification of notifications)
       if (!notification.disabled)
         this.#rules.set(notification.id, activateRule(this.#sources, notification, now));
@@ -180,7 +183,7 @@ class NotificationEngine implements Engine {
 
   /** Evaluates all rules, also when one cannot be evaluated. Throws the first failure. */
   #evaluate(): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#options.observedClock.monotonic();
     const failed: unknown[] = [];
     const attempt = (work: () => void): void => {
       try {

@@ -12,7 +12,7 @@ export interface RuleOrigin
 /** An open incident in the memory of the engine. */
 export interface OpenIncident {
   readonly row: IncidentRow;
-  /** Since when this process has observed it, on the monotonic clock. */
+  /** Since when this process has observed it, on the observed clock. */
   readonly observedSince: number;
   /** When it was last notified, on the monotonic clock. */
   readonly notifiedAt: number;

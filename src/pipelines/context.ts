@@ -1,6 +1,6 @@
-import type { Clock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http/client.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { ObservedClock } from '../lib/observed-clock.ts';
 import type { LimitedResource } from './components/limits.ts';
 import type { ComponentRegistry } from './components/registry.ts';
 import type { Ingester } from './ingest/ingester.ts';
@@ -19,7 +19,7 @@ export interface PipelineMeter {
 /** The parts that all pipelines share. */
 export interface PipelineContext {
   readonly http: HttpClient;
-  readonly clock: Clock;
+  readonly clock: ObservedClock;
   readonly random: () => number;
   readonly logger: Logger;
   readonly registry: ComponentRegistry;

@@ -3,11 +3,11 @@
  * the state of every input and output. Counters and silence survive a restart by a snapshot.
  */
 import { join } from 'node:path';
-import type { Clock } from '../lib/clock.ts';
 import { digestOf, isSameDigest } from '../lib/digest.ts';
 import { notFound, reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http/client.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { ObservedClock } from '../lib/observed-clock.ts';
 import { createRepeat, type Repeat } from '../lib/repeat.ts';
 import { inSlices, type Slices } from '../lib/slices.ts';
 import type { Component, Components } from './components/component.ts';
@@ -33,7 +33,7 @@ import { createSnapshots, type PipelineRecord, type Snapshots } from './snapshot
 
 export interface MonitorOptions {
   readonly http: HttpClient;
-  readonly clock: Clock;
+  readonly clock: ObservedClock;
   readonly logger: Logger;
   /** The snapshot is kept in its file `snapshot`. */
   readonly dataFolder: string;

@@ -1,4 +1,6 @@
 import type { Clock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { createObservedClock, type ObservedClock } from '../../src/lib/observed-clock.ts';
 
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {
@@ -6,7 +8,15 @@ export interface TestClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Moves only the wall clock, as an operator or NTP would. */
   step(ms: number): void;
+  /** Stops the process for so long: no timer runs, and all that are due by then run at once. */
+  freeze(ms: number): Promise<void>;
+  /** Suspends the machine for so long: its monotonic clock stands still, and with it all timers. */
+  suspend(ms: number): void;
 }
+
+/** The clock without the time in which it was frozen or suspended. */
+export const observedClockOf = (clock: Clock): ObservedClock =>
+  createObservedClock({ clock, logger: silentLogger });
 
 interface Timer {
   readonly at: number;
@@ -21,6 +31,7 @@ export async function settle(): Promise<void> {
 export function testClock(start = Date.UTC(2026, 0, 1)): TestClock {
   let wall = start;
   let mono = 1000;
+  let suspendedMs = 0;
   const timers = new Set<Timer>();
 
   function after(ms: number, run: () => void): () => void {
@@ -29,9 +40,29 @@ export function testClock(start = Date.UTC(2026, 0, 1)): TestClock {
     return () => timers.delete(timer);
   }
 
+  async function advance(ms: number): Promise<void> {
+    const end = mono + ms;
+    await settle();
+    for (;;) {
+      const next = [...timers].sort((a, b) => a.at - b.at)[0];
+      if (next === undefined || next.at > end) break;
+      timers.delete(next);
+      // After a freeze it is overdue.
+      const passedMs = Math.max(0, next.at - mono);
+      wall += passedMs;
+      mono += passedMs;
+      next.run();
+      await settle();
+    }
+    wall += end - mono;
+    mono = end;
+    await settle();
+  }
+
   return {
     now: () => wall,
     monotonic: () => mono,
+    uptime: () => mono + suspendedMs,
     after,
     sleep: (ms, signal) =>
       new Promise(resolve => {
@@ -47,21 +78,16 @@ export function testClock(start = Date.UTC(2026, 0, 1)): TestClock {
     step: ms => {
       wall += ms;
     },
-    async advance(ms) {
-      const end = mono + ms;
+    async freeze(ms) {
       await settle();
-      for (;;) {
-        const next = [...timers].sort((a, b) => a.at - b.at)[0];
-        if (next === undefined || next.at > end) break;
-        timers.delete(next);
-        wall += next.at - mono;
-        mono = next.at;
-        next.run();
-        await settle();
-      }
-      wall += end - mono;
-      mono = end;
-      await settle();
+      wall += ms;
+      mono += ms;
+      await advance(0);
     },
+    suspend: ms => {
+      wall += ms;
+      suspendedMs += ms;
+    },
+    advance,
   };
 }

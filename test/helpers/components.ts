@@ -1,10 +1,10 @@
+import type { Clock } from '../../src/lib/clock.ts';
 import type {
   Component,
   ComponentStatus,
   Components,
   PipelineState,
 } from '../../src/pipelines/components/component.ts';
-import type { TestClock } from './clock.ts';
 
 /** A table of components whose silence follows the clock: what the pipelines room would say, without a pipeline. */
 export interface TestComponents extends Components {
@@ -20,7 +20,7 @@ export interface TestComponents extends Components {
   remove(pipeline: string): void;
 }
 
-export function testComponents(clock: TestClock): TestComponents {
+export function testComponents(clock: Pick<Clock, 'now' | 'monotonic'>): TestComponents {
   /** On the monotonic clock: when data came last, or when it was first seen. */
   const silentSince = new Map<Component, number>();
   const hadData = new Set<Component>();

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/lib/logger.ts';
+import type { ObservedClock } from '../../src/lib/observed-clock.ts';
 import type { Component, ComponentStatus } from '../../src/pipelines/components/component.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from '../../src/pipelines/monitor.ts';
 import { pipelineSchema } from '../../src/pipelines/settings.ts';
-import { type TestClock, testClock } from './clock.ts';
+import { observedClockOf, type TestClock, testClock } from './clock.ts';
 import { type Pages, type Served, testPages } from './pages.ts';
 
 /** Where the pipelines of these tests are read. */
@@ -14,6 +15,8 @@ export const URL_OF = (id: string): string => `http://${id}.test/metrics`;
 /** A monitor over pages and a clock that tests move. */
 export interface Bench {
   readonly clock: TestClock;
+  /** The one that the monitor measures with. */
+  readonly observedClock: ObservedClock;
   readonly pages: Pages;
   readonly monitor: Monitor;
   readonly folder: string;
@@ -49,12 +52,13 @@ export async function startBenchWith(
     (...about: string[]): void =>
       void metered.push([kind, ...about].join(' '));
   const clock = testClock();
+  const observedClock = observedClockOf(clock);
   const pages = testPages();
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pipelines-'));
   const create = (): Monitor =>
     createMonitor({
       http: pages,
-      clock,
+      clock: observedClock,
       logger: silentLogger,
       dataFolder: folder,
       random: () => 0.5,
@@ -79,6 +83,7 @@ export async function startBenchWith(
 
   return {
     clock,
+    observedClock,
     pages,
     folder,
     metered,

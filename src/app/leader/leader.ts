@@ -11,6 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { MonotonicIds } from '../../lib/ids.ts';
 import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { ObservedClock } from '../../lib/observed-clock.ts';
 import { createEngine, type Engine, type EngineOptions } from '../../notifications/engine.ts';
 import type { ReceiveEvents } from '../../notifications/external-events.ts';
 import { failingTargets } from '../../notifications/incidents/target-health.ts';
@@ -35,6 +36,8 @@ export interface LeaderOptions {
   readonly outgoing: Outgoing;
   readonly secretOf: (name: string) => string | undefined;
   readonly clock: Clock;
+  /** `clock` without the time in which this process did not run. */
+  readonly observedClock: ObservedClock;
   readonly ids: MonotonicIds;
   readonly random: () => number;
   readonly logger: Logger;
@@ -171,7 +174,7 @@ class WorkspaceLeader implements Leader {
 
   /** In the order of the start, as parts are stopped in reverse. The heartbeat has nothing else to start. */
   #registerTeardown(): void {
-    const { removedTargets, configuration, outgoing, clock, logger } = this.#options;
+    const { removedTargets, configuration, outgoing, observedClock: clock, logger } = this.#options;
     const engine = this.#engine;
     const dispatcher = this.#dispatcher;
     this.#teardown.add('pipelines', () => this.monitor.stop());
@@ -201,9 +204,10 @@ function meteredResults(meters: Meters): ResultBus {
 }
 
 function monitorOf(options: WorkspaceLeaderOptions): Monitor {
-  const { outgoing, clock, logger, dataFolder, random, configFolder: folder, meters, quotas } = options;
+  const { outgoing, clock, observedClock, logger, dataFolder, random, meters, quotas } = options;
+  const { configFolder: folder } = options;
   return createMonitor({
-    ...{ http: outgoing.http, clock, logger, dataFolder, random },
+    ...{ http: outgoing.http, clock: observedClock, logger, dataFolder, random },
     files: folder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder, clock }),
     meter: meters.pipelines,
     componentQuota: quotas?.components,
@@ -239,6 +243,7 @@ function evaluationOptions({
   workspace,
   storage,
   clock,
+  observedClock,
   ids,
   logger,
   dataFolder,
@@ -247,7 +252,7 @@ function evaluationOptions({
   meters,
 }: WorkspaceLeaderOptions) {
   return {
-    ...{ workspace, storage, clock, ids, expiries },
+    ...{ workspace, storage, clock, observedClock, ids, expiries },
     logger: logger.child({ component: 'notifications' }),
     expressionFailed: meters.expressionFailed,
     externalUrl: () => configuration().settings.instance.externalUrl,

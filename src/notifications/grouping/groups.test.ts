@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
+import { observedClockOf, type TestClock, testClock } from '../../../test/helpers/clock.ts';
 import { testComponents } from '../../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { until } from '../../../test/helpers/until.ts';
@@ -71,6 +71,7 @@ function create(): Engine {
     storage,
     components: testComponents(clock),
     clock,
+    observedClock: observedClockOf(clock),
     ids: monotonicIds(clock),
     logger: silentLogger,
     outbox: {

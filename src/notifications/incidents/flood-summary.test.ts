@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
+import { observedClockOf, type TestClock, testClock } from '../../../test/helpers/clock.ts';
 import { type TestComponents, testComponents } from '../../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
@@ -52,6 +52,7 @@ function create(): Engine {
     },
     components,
     clock,
+    observedClock: observedClockOf(clock),
     ids: monotonicIds(clock),
     logger: silentLogger,
     outbox: {

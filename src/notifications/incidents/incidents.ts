@@ -20,6 +20,7 @@ export interface IncidentsOptions {
   readonly workspace: string;
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly observedClock: Pick<Clock, 'monotonic'>;
   readonly ids: Ids;
   readonly logger: Logger;
   readonly expressionWarnings: ExpressionWarnings;
@@ -90,9 +91,13 @@ export class StoredIncidents implements Incidents {
   }
 
   resume(row: IncidentRow): OpenIncident {
-    const { clock } = this.#options;
-    const now = clock.monotonic();
-    return { row, observedSince: now, notifiedAt: now - Math.max(0, clock.now() - row.last_event_at) };
+    const { clock, observedClock } = this.#options;
+    const sinceLastMs = Math.max(0, clock.now() - row.last_event_at);
+    return {
+      row,
+      observedSince: observedClock.monotonic(),
+      notifiedAt: clock.monotonic() - sinceLastMs,
+    };
   }
 
   async idle(): Promise<void> {
@@ -100,7 +105,7 @@ export class StoredIncidents implements Incidents {
   }
 
   async #write(rule: RuleState, requested: StateChange): Promise<unknown> {
-    const { clock, storage, logger, groups } = this.#options;
+    const { clock, observedClock, storage, logger, groups } = this.#options;
     const { key } = requested.subject;
     const isExternalEnd = requested.status === 'OK' && rule.origin.subjectKind === 'key';
     const change = isExternalEnd ? await this.#withDeliveryHints(rule, requested) : requested;
@@ -116,8 +121,11 @@ export class StoredIncidents implements Incidents {
             pipeline: change.pipeline ?? change.subject.component?.pipeline,
           })
         : { operation: built.operation, undo: () => {} };
-    const now = clock.monotonic();
-    const after = { row: operation.incident, observedSince: before?.observedSince ?? now, notifiedAt: now };
+    const after = {
+      row: operation.incident,
+      observedSince: before?.observedSince ?? observedClock.monotonic(),
+      notifiedAt: clock.monotonic(),
+    };
     setIncident(rule, key, change.status === 'OK' ? undefined : after);
     try {
       await storage.commit(operation);

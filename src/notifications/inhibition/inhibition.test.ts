@@ -56,6 +56,7 @@ function create(): void {
     storage: store.storage,
     components: bench.monitor.components,
     clock: bench.clock,
+    observedClock: bench.observedClock,
     ids: monotonicIds(bench.clock),
     logger: silentLogger,
     results,

@@ -32,13 +32,13 @@ import { type ActiveRule, activeRuleFields, type RuleSource } from './rule-sourc
 /** The subjects of a rule, with the times of their states. */
 interface SubjectState {
   readonly rule: ComponentRule;
-  /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
+  /** Since when the condition holds on subjects that have no incident yet, on the observed clock. */
   readonly pendingSince: Map<string, number>;
-  /** When subjects were last seen to be disabled, on the monotonic clock. */
+  /** When subjects were last seen to be disabled, on the observed clock. */
   readonly disabledAt: Map<string, number>;
-  /** When its exact name last had a component, or was declared, on the monotonic clock. */
+  /** When its exact name last had a component, or was declared, on the observed clock. */
   unmatchedSince: number;
-  /** Its subjects at the last evaluation, and until when, on the monotonic clock, each needs none. */
+  /** Its subjects at the last evaluation, and until when, on the observed clock, each needs none. */
   subjects: readonly Subject[];
   okUntil: Float64Array;
   readonly read: (table: SubjectTable) => readonly Subject[];

@@ -20,6 +20,7 @@ beforeEach(async () => {
     storage: store.storage,
     components: bench.monitor.components,
     clock: bench.clock,
+    observedClock: bench.observedClock,
     ids: monotonicIds(bench.clock),
     logger: { ...silentLogger, warn: fields => warned.push(fields) },
     outbox: {

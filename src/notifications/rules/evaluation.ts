@@ -36,7 +36,7 @@ export function decide(input: DecisionInput): Decision {
 /** An active rule that is evaluated subject by subject. */
 export interface EvaluatedState extends RuleState {
   readonly notification: Notification;
-  /** Since when the condition holds on subjects that have no incident yet, on the monotonic clock. */
+  /** Since when the condition holds on subjects that have no incident yet, on the observed clock. */
   readonly pendingSince: Map<string, number>;
 }
 
@@ -68,7 +68,7 @@ export class Evaluator {
     this.#faults = createConditionFaults({ clock, logger });
   }
 
-  /** Returns the change that is to be notified; else until when, on the monotonic clock, no evaluation is needed. */
+  /** Returns the change that is to be notified; else until when, on the observed clock, no evaluation is needed. */
   evaluateSubject<Evaluated extends ChangeSubject>(
     rule: EvaluatedState,
     subject: Evaluated,
@@ -85,7 +85,7 @@ export class Evaluator {
       isOpen: incident !== undefined,
       pendingMs: now - (rule.pendingSince.get(key) ?? now),
       forMs,
-      sinceNotifiedMs: now - (incident?.notifiedAt ?? now),
+      sinceNotifiedMs: incident === undefined ? 0 : this.#clock.monotonic() - incident.notifiedAt,
       repeatMs,
     });
     if (verdict.state === 'unknown' && verdict.isFault === true) {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
+import { observedClockOf, type TestClock, testClock } from '../../../test/helpers/clock.ts';
 import { testComponents } from '../../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import type { Expiry } from '../../conditions/expiration.ts';
@@ -30,6 +30,7 @@ beforeEach(async () => {
     components: testComponents(clock),
     expiries: () => expiries,
     clock,
+    observedClock: observedClockOf(clock),
     ids: monotonicIds(clock),
     logger: silentLogger,
     outbox: {

@@ -35,7 +35,7 @@ interface ActiveExternalRule extends ActiveRule {
 export interface ExternalRulesOptions {
   readonly workspace: string;
   readonly storage: Storage;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly expressionWarnings: ExpressionWarnings;
   readonly incidents: Incidents;
   /** Limit on open incidents of one notification; 100,000 by default. */
@@ -75,7 +75,7 @@ export class ExternalRules implements RuleSource<ExternalRule> {
       ...NO_INHIBITION,
       rule,
       reminding: before?.reminding ?? new Set(),
-      evaluate: now => this.#remind(active, now),
+      evaluate: () => this.#remind(active),
       deactivate: () => void this.#rules.delete(notification.id),
     };
     this.#rules.set(notification.id, active);
@@ -215,9 +215,10 @@ export class ExternalRules implements RuleSource<ExternalRule> {
   }
 
   /** Notifies open incidents again whose `repeatInterval` is over. */
-  #remind(active: ActiveExternalRule, now: number): void {
+  #remind(active: ActiveExternalRule): void {
     const { repeatMs } = active.notification;
     if (repeatMs === null) return;
+    const now = this.#options.clock.monotonic();
     for (const [key, incident] of active.incidents) {
       if (now - incident.notifiedAt < repeatMs || active.writing.has(key) || active.reminding.has(key))
         continue;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type TestClock, testClock } from '../../../test/helpers/clock.ts';
+import { observedClockOf, type TestClock, testClock } from '../../../test/helpers/clock.ts';
 import { testComponents } from '../../../test/helpers/components.ts';
 import { openTestStorage, type TestStorage } from '../../../test/helpers/storage.ts';
 import { until } from '../../../test/helpers/until.ts';
@@ -45,6 +45,7 @@ const create = (): Engine =>
     },
     components: testComponents(clock),
     clock,
+    observedClock: observedClockOf(clock),
     ids: monotonicIds(clock),
     logger: silentLogger,
     outbox: {

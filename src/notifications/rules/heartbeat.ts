@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { ObservedClock } from '../../lib/observed-clock.ts';
 import { stagePrivateFile } from '../../lib/private-file.ts';
 import { createRepeat, type Repeat } from '../../lib/repeat.ts';
 import type { ExternalEvent } from '../external-events.ts';
@@ -14,14 +15,19 @@ import { compileGlob, isExact } from '../subjects.ts';
 import type { EvaluatedState, Evaluator } from './evaluation.ts';
 import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
 
+/**
+ * What is posted while the process does not run for longer is lost, where no sender tries so long; what was posted
+ * within a shorter time arrives when it goes on.
+ */
+const MAX_BRIDGED_MS = 60_000;
 /** Limit on the names that are kept: a sender that never uses one twice costs no more. */
 const MAX_HEARTBEATS = 10_000;
 const SAVE_INTERVAL_MS = 30_000;
 
 interface ActiveHeartbeatRule extends ActiveRule, EvaluatedState {
   readonly rule: HeartbeatRule;
-  /** Since when heartbeats are expected, on the monotonic clock. */
-  readonly waitingSince: number;
+  /** Since when heartbeats are expected, on the observed clock. */
+  waitingSince: number;
   readonly matches: (key: string) => boolean;
   /** Keys of the heartbeats that are expected. */
   readonly expected: Set<string>;
@@ -29,6 +35,7 @@ interface ActiveHeartbeatRule extends ActiveRule, EvaluatedState {
 
 export interface HeartbeatRulesOptions {
   readonly clock: Clock;
+  readonly observedClock: ObservedClock;
   readonly logger: Logger;
   readonly incidents: Incidents;
   readonly evaluator: Evaluator;
@@ -39,14 +46,17 @@ export interface HeartbeatRulesOptions {
 interface HeartbeatRecord {
   /** Epoch ms; null when only a failure was received. */
   lastAt: number | null;
-  /** When it came, or when this process began to wait for it, on the monotonic clock. */
+  /** When it came, or when this process began to wait for it, on the observed clock. */
   silentSince: number;
   /** When one came to this process. */
   receivedAt: number | undefined;
   hasFailed: boolean;
 }
 
-/** Rules on heartbeats. After a start one window must pass before any is missed: it may have come meanwhile. */
+/**
+ * Rules on heartbeats. After a start, and after a minute in which the process did not run, one window must pass before
+ * any is missed: it may have come meanwhile.
+ */
 export class HeartbeatRules implements RuleSource<HeartbeatRule> {
   readonly #options: HeartbeatRulesOptions;
   readonly #rules = new Map<string, ActiveHeartbeatRule>();
@@ -54,9 +64,12 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
   readonly #faults: CountedLog;
   readonly #saving: Repeat;
   #isChanged = false;
+  /** Milliseconds in which the process had not run at the last evaluation. */
+  #unobservedMs: number;
 
   constructor(options: HeartbeatRulesOptions) {
     this.#options = options;
+    this.#unobservedMs = options.observedClock.unobservedMs();
     this.#faults = createCountedLog(options.logger, {
       fields: { file: options.heartbeatsFile },
       message: 'when heartbeats came last cannot be read or written; a restart forgets it',
@@ -95,6 +108,14 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
       for (const key of expected) matching.add(key);
     }
     for (const key of this.#records.keys()) if (!matching.has(key)) this.#records.delete(key);
+  }
+
+  refresh(): void {
+    const { observedClock } = this.#options;
+    const unobservedMs = observedClock.unobservedMs();
+    if (unobservedMs - this.#unobservedMs > MAX_BRIDGED_MS)
+      for (const active of this.#rules.values()) active.waitingSince = observedClock.monotonic();
+    this.#unobservedMs = unobservedMs;
   }
 
   /** Ignores the ids of events: a heartbeat that comes twice is one that came. */
@@ -163,8 +184,8 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
   }
 
   #record({ key, state }: ExternalEvent): void {
-    const { clock } = this.#options;
-    const now = clock.monotonic();
+    const { clock, observedClock } = this.#options;
+    const now = observedClock.monotonic();
     const before = this.#records.get(key);
     if (before === undefined && this.#records.size >= MAX_HEARTBEATS) throw tooManyHeartbeats();
     const hasFailed = state === 'ALARM';
@@ -184,7 +205,7 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
       if (active === undefined) return;
       const writing = active.writing.get(key);
       if (writing === undefined) {
-        const now = this.#options.clock.monotonic();
+        const now = this.#options.observedClock.monotonic();
         const failure = await this.#evaluateKey(active, key, now, fields);
         if (failure !== undefined) throw temporarilyUnavailable(failure);
         return;
@@ -211,7 +232,7 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
 
   async #restore(path: string): Promise<void> {
     try {
-      const now = this.#options.clock.monotonic();
+      const now = this.#options.observedClock.monotonic();
       for (const [key, lastAt] of await readHeartbeats(path))
         if (!this.#records.has(key))
           this.#records.set(key, { lastAt, silentSince: now, receivedAt: undefined, hasFailed: false });

@@ -10,7 +10,7 @@ export interface ActiveRule extends RuleState, GroupSettings {
   readonly notification: Notification;
   /** True where its incidents inhibit alarms of other rules, so that it is evaluated before them. */
   readonly inhibits: boolean;
-  /** Evaluates all its subjects; `now` is on the monotonic clock. */
+  /** Evaluates all its subjects; `now` is on the observed clock. */
   evaluate(now: number): void;
   /** Deactivates a rule that is removed, disabled or changed. Its incidents close elsewhere. */
   deactivate(): void;

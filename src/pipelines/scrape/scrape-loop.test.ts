@@ -3,14 +3,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { certificateAuthority } from '../../../test/helpers/certificates.ts';
+import { observedClockOf } from '../../../test/helpers/clock.ts';
 import { NO_FILES } from '../../../test/helpers/monitor.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http/client.ts';
 import type { ClientTls } from '../../lib/http/tunnel.ts';
 import { type OperatorFiles, pipelineSchema } from '../settings.ts';
 import { type ScrapeResult, startScraping } from './scrape-loop.ts';
+
+const observedClock = observedClockOf(systemClock);
+afterAll(() => observedClock.stop());
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -47,7 +51,7 @@ async function pageOf(
       settings,
       url,
       http: client(),
-      clock: systemClock,
+      clock: observedClock,
       files,
       random: () => 0,
       onResult: take,

@@ -1,7 +1,7 @@
-import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { HttpAnswer, HttpClient } from '../../lib/http/client.ts';
 import { HttpFailure, type HttpFailureReason } from '../../lib/http/failure.ts';
+import type { ObservedClock } from '../../lib/observed-clock.ts';
 import { isJsonEngine } from '../engines/index.ts';
 import type { OperatorFiles, PullSettings } from '../settings.ts';
 
@@ -17,7 +17,7 @@ interface Options {
   readonly settings: PullSettings;
   readonly url: string;
   readonly http: HttpClient;
-  readonly clock: Clock;
+  readonly clock: ObservedClock;
   readonly files: Pick<OperatorFiles, 'tls'>;
   /** 0 to 1; spreads the first readings of many pipelines over their intervals. */
   readonly random: () => number;
@@ -36,18 +36,29 @@ async function scrapeUntil(signal: AbortSignal, options: Options): Promise<void>
   const { settings, clock, random } = options;
   const interval = settings.interval.ms;
   let at = clock.monotonic() + random() * interval;
+  let unobservedMs = clock.unobservedMs();
   for (;;) {
     await clock.sleep(at - clock.monotonic(), signal);
     if (signal.aborted) return;
-    await scrape(options, signal);
-    at = Math.max(at + interval, clock.monotonic());
+    // After a time in which the process did not run its timer comes early on this clock.
+    at = Math.min(at, clock.monotonic());
+    const isDone = await scrape(options, signal, unobservedMs);
+    unobservedMs = clock.unobservedMs();
+    at = isDone ? Math.max(at + interval, clock.monotonic()) : clock.monotonic();
   }
 }
 
-/** A function of its own: a loop would keep its page in memory until it has the next. */
-async function scrape(options: Options, signal: AbortSignal): Promise<void> {
+/**
+ * Resolves to false when it failed and the process did not run for a while since the last time (`unobservedMs`): its
+ * own timeout was over at waking, or its connection, which proves nothing. A function of its own: a loop would keep its
+ * page in memory until it has the next.
+ */
+async function scrape(options: Options, signal: AbortSignal, unobservedMs: number): Promise<boolean> {
+  const { clock, onResult } = options;
   const result = await fetchPage(options, signal);
-  if (!signal.aborted) options.onResult(result);
+  if ('error' in result && clock.unobservedMs() !== unobservedMs) return false;
+  if (!signal.aborted) onResult(result);
+  return true;
 }
 
 const TEXT = 'text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.5, */*;q=0.1';

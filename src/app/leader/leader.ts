@@ -15,7 +15,7 @@ import type { ObservedClock } from '../../lib/observed-clock.ts';
 import { createEngine, type Engine, type EngineOptions } from '../../notifications/engine.ts';
 import type { ReceiveEvents } from '../../notifications/external-events.ts';
 import { failingTargets } from '../../notifications/incidents/target-health.ts';
-import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeat.ts';
+import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeats-file.ts';
 import { createMinuteRecorder, type MinuteRecorder } from '../../pipelines/history/recorder.ts';
 import type { ComponentKind } from '../../pipelines/metric.ts';
 import { createMonitor, type Monitor } from '../../pipelines/monitor.ts';

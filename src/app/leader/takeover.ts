@@ -2,7 +2,7 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MonotonicIds } from '../../lib/ids.ts';
 import { stagePrivateFile } from '../../lib/private-file.ts';
-import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeat.ts';
+import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeats-file.ts';
 import { SNAPSHOT_FILE } from '../../pipelines/monitor.ts';
 import type { WorkspaceStorage } from '../../storage/storage.ts';
 

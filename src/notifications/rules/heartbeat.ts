@@ -1,18 +1,16 @@
-import { readFile, rename } from 'node:fs/promises';
-import * as z from 'zod';
 import type { HeartbeatRule } from '../../conditions/heartbeat.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type CountedLog, createCountedLog } from '../../lib/counted-log.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ObservedClock } from '../../lib/observed-clock.ts';
-import { stagePrivateFile } from '../../lib/private-file.ts';
 import { createRepeat, type Repeat } from '../../lib/repeat.ts';
 import type { ExternalEvent } from '../external-events.ts';
 import type { Incidents } from '../incidents/incidents.ts';
 import type { Notification } from '../notification.ts';
 import { compileGlob, isExact } from '../subjects.ts';
 import type { EvaluatedState, Evaluator } from './evaluation.ts';
+import { readHeartbeats, writeHeartbeats } from './heartbeats-file.ts';
 import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
 
 /**
@@ -247,25 +245,3 @@ const temporarilyUnavailable = (cause: unknown): AppError =>
 
 const tooManyHeartbeats = (): AppError =>
   new AppError('unprocessable', `there are ${MAX_HEARTBEATS} heartbeats already, as many as there may be`);
-
-/** Below the data folder: the time of the last heartbeat, in epoch ms by its name. */
-export const HEARTBEATS_FILE = 'heartbeats';
-
-const fileSchema = z.record(z.string(), z.number());
-
-/** Reads the file; empty where there is none. */
-async function readHeartbeats(path: string): Promise<ReadonlyMap<string, number>> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return new Map();
-    throw error;
-  }
-  const read: unknown = JSON.parse(text);
-  return new Map(Object.entries(fileSchema.parse(read)));
-}
-
-async function writeHeartbeats(path: string, heartbeats: ReadonlyMap<string, number>): Promise<void> {
-  await rename(await stagePrivateFile(path, `${JSON.stringify(Object.fromEntries(heartbeats))}\n`), path);
-}

@@ -63,6 +63,35 @@ describe('an accepted configuration', () => {
   });
 });
 
+describe('keys that begin with x-', () => {
+  it('hold what aliases of their file stand for, in every file', () => {
+    const { settings, targets, notifications, inputs, outputs } = configurationOf({
+      settings:
+        'x-wait: &wait 1h30m\nretention: { messages: 30d }\nx-unused: ${env:NOWHERE}\ndelivery: { retrySchedule: [0s, *wait] }',
+      notifications: [
+        'x-hook: &hook { type: webhook, url: "https://hooks.example/", authType: none }',
+        'x-ops: &ops [one]',
+        'targets: { one: *hook, two: *hook }',
+        'notifications:',
+        '  - { id: silent, condition: no-data, targets: *ops, conf: { name: "*" } }',
+      ].join('\n'),
+      inputs: 'x-common: &common { type: syslog }\ninputs: { a: *common, b: *common }',
+      outputs: 'x-type: &type s3\noutputs: [{ id: lake, type: *type }]',
+    });
+    expect(settings.delivery.retrySchedule.map(({ ms }) => ms)).toEqual([0, 5_400_000]);
+    expect(targets.map(target => target.settings.id)).toEqual(['one', 'two']);
+    expect(notifications.map(one => one.settings.targets)).toEqual([['one']]);
+    expect([...inputs, ...outputs].map(({ type }) => type)).toEqual(['syslog', 'syslog', 's3']);
+  });
+
+  it('are none below the top, nor without the dash', () => {
+    expect(errorsOf({ settings: 'api: { x-port: 1 }\nxapi: 1' })).toEqual([
+      expect.stringMatching(/^headgate.yml:1:8: unknown key 'x-port'/),
+      expect.stringMatching(/^headgate.yml:2:1: unknown key 'xapi'/),
+    ]);
+  });
+});
+
 describe('headgate.yml', () => {
   it.each([
     ['a list', '- a', /^headgate.yml:1:1: must be a map of settings, not a list$/],

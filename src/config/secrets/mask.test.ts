@@ -52,6 +52,24 @@ describe('a masked text', () => {
     expect(masked).toContain('# once ********');
   });
 
+  it('has none in what its items share', () => {
+    const texts = notifications(
+      `x-hook: &hook { type: webhook, url: "http://h.example/", authType: token, token: ${TOKEN} }`,
+      'x-spare: { password: unused-and-secret, user: ops, ref: "${secret:hook}" }',
+      `x-token: &token ${TOKEN}x`,
+      'targets:',
+      '  one: *hook',
+      HOOK.replace('  - id: hook', '  two:'),
+      '    token: *token',
+    );
+    expect(maskedTexts(texts, rawOf(texts))['notifications.yml']).toBe(
+      texts['notifications.yml']
+        ?.replace(`${TOKEN} }`, '"********" }')
+        .replace('unused-and-secret', '"********"')
+        .replace(`${TOKEN}x`, '"********"'),
+    );
+  });
+
   it('keeps references, and everything else as it is', () => {
     const texts = notifications(
       'targets:',

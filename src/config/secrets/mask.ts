@@ -1,9 +1,11 @@
+import * as z from 'zod';
 import { LEAST_MASKED, MASK } from '../../lib/secret.ts';
 import { FILES, type FileName, type FileTexts, type RawItems, SETTINGS_FILE } from '../configuration.ts';
 import { withoutByteOrderMark } from '../file-text.ts';
 import { type Schema, valueAt } from '../schema-walk.ts';
 import { settingsSchema } from '../settings.ts';
 import { type Splice, spliced } from '../yaml/change.ts';
+import { readConfigDocument } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
 import { outline, type TextSpan } from '../yaml/spans.ts';
 import { SECTIONS } from './items.ts';
@@ -11,21 +13,29 @@ import { clearTextSecrets, isReference } from './references.ts';
 
 /** A secret somewhere in a file. */
 interface SecretPlace {
-  /** Id of its target; '' for headgate.yml. */
-  readonly id: string;
-  /** In the target, or in headgate.yml. */
+  /** Id of its item; undefined for what stands in none. */
+  readonly id: string | undefined;
+  /** In the item, or in the file. */
   readonly path: Path;
   readonly value: unknown;
 }
 
 /** Every secret that stands in a file itself, as a text or masked; references are none. */
-function secretPlaces(name: FileName, raw: RawItems): SecretPlace[] {
-  if (name === SETTINGS_FILE) return secretsIn('', settingsSchema, raw.settings);
+function secretPlaces(name: FileName, text: string, raw: RawItems): SecretPlace[] {
+  const shared = secretsIn(undefined, sharedSchema, sharedIn(name, text));
+  if (name === SETTINGS_FILE) return [...secretsIn(undefined, settingsSchema, raw.settings), ...shared];
   const { section, schemaOf } = SECTIONS[name];
-  return [...raw[section]].flatMap(([id, item]) => secretsIn(id, schemaOf(item), item));
+  return [...[...raw[section]].flatMap(([id, item]) => secretsIn(id, schemaOf(item), item)), ...shared];
 }
 
-function secretsIn(id: string, schema: Schema | undefined, item: object): SecretPlace[] {
+/** What aliases stand for may be anything; the names of its fields say what is a secret. */
+const sharedSchema = z.looseObject({}).meta({ namesSecrets: true });
+
+/** Most files have no such keys, and are not read once more. */
+const sharedIn = (name: FileName, text: string): object =>
+  /^[{\s]*["']?x-/m.test(text) ? readConfigDocument('', name, text).shared : {};
+
+function secretsIn(id: string | undefined, schema: Schema | undefined, item: object): SecretPlace[] {
   if (schema === undefined) return [];
   return clearTextSecrets(schema, item, new Map())
     .map(path => ({ id, path, value: valueAt(item, path) }))
@@ -38,7 +48,7 @@ export function maskedTexts(texts: FileTexts, raw: RawItems): FileTexts {
   for (const name of FILES) {
     const text = texts[name];
     if (text === undefined) continue;
-    const secrets = secretPlaces(name, raw);
+    const secrets = secretPlaces(name, text, raw);
     masked[name] = secrets.length === 0 ? text : mask(name, text, secrets);
   }
   return masked;
@@ -75,7 +85,7 @@ function spanFinder(
   const section = root?.entries.find(entry => entry.key === key);
   const byId = new Map(section?.entries.map(entry => [entry.key ?? idIn(text, entry), entry]));
   return ({ id, path }) => {
-    const found = path.reduce(within, key === undefined ? root : byId.get(id));
+    const found = path.reduce(within, id === undefined ? root : byId.get(id));
     return found?.kind === 'alias' ? anchorOf(found, root, text) : scalarSpan(found);
   };
 }

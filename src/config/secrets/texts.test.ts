@@ -128,6 +128,14 @@ describe('a masked secret in a text', () => {
     expect(refusal(shown, now)).toBe('unprocessable notifications.yml targets[1]');
   });
 
+  it('is not kept where nothing but aliases would read it', () => {
+    const now = notifications(`x-spare: { password: ${TOKEN} }`, 'targets:', HOOK, '    token: another-one');
+    const sent = now['notifications.yml']?.replace(TOKEN, MASK) ?? '';
+    expect(refusal({ 'notifications.yml': sent }, now)).toBe(
+      'unprocessable notifications.yml x-spare.password',
+    );
+  });
+
   it('comes back as it was where an anchor stood before', () => {
     const now = notifications(
       'targets:',

@@ -136,7 +136,8 @@ function inFile(error: AppError, name: FileName, base: Path): AppError {
 
 /** Masks that would be written as if they were values. */
 function leftOverMask(name: FileName, text: string): AppError[] {
-  const { value } = readConfigDocument('', name, text);
+  const document = readConfigDocument('', name, text);
+  const value = { ...document.shared, ...document.value };
   const problems = masksIn(value).map(
     (path): Problem => ({
       path: `${name} ${formatPath(path)}`,

@@ -274,6 +274,52 @@ describe('the form of a file', () => {
     expect(put(file, 'targets', { id: 'a', b: 2 })).toBe(file.replace(/(b'?): 1/, '$1: 2'));
   });
 
+  describe('beside shared values', () => {
+    const SHARED = lines(
+      'x-hook: &hook { type: webhook }   # ours',
+      'x-ops: &ops [a, b]',
+      'notifications:',
+      '  - id: a',
+      '    targets: *ops # all',
+      '    conf: { name: x }',
+      '  - { id: b, targets: *ops }',
+    );
+    const A = { id: 'a', targets: ['a', 'b'], conf: { name: 'x' } };
+
+    it('changes what is not shared', () => {
+      expect(put(SHARED, 'notifications', { ...A, conf: { name: 'z' }, for: '5m' })).toBe(
+        SHARED.replace('name: x }', 'name: z }\n    for: 5m'),
+      );
+      expect(put(SHARED, 'notifications', { id: 'c', targets: ['a'] })).toContain(SHARED);
+    });
+
+    it('goes without what it shared', () => {
+      expect(take(SHARED, 'notifications', 'b')).toBe(SHARED.replace('  - { id: b, targets: *ops }\n', ''));
+    });
+
+    it('is left to a person where the shared value would change', () => {
+      const refusal = expect.objectContaining({ code: 'conflict' });
+      expect(() => put(SHARED, 'notifications', { ...A, targets: ['a'] })).toThrow(refusal);
+      expect(() => put(SHARED, 'notifications', { id: 'b', targets: ['c'] })).toThrow(refusal);
+    });
+
+    it('keeps them when settings change', () => {
+      const file = lines(
+        'x-wait: &wait 5m',
+        'delivery:',
+        '  retrySchedule: [0s, *wait]',
+        'instance: { name: a }',
+      );
+      const delivery = { retrySchedule: ['0s', '5m'] };
+      expect(put(file, 'settings', { delivery, instance: { name: 'b' } })).toBe(
+        file.replace('name: a', 'name: b'),
+      );
+      expect(put(lines('x-a: 1'), 'settings', { instance: { name: 'b' } })).toBe(
+        lines('x-a: 1', 'instance:', '  name: b'),
+      );
+    });
+  });
+
   it('holds texts of any length', () => {
     const long = 'word '.repeat(2000).trim();
     const file = lines('targets:', '  - id: a', `    b: ${long}`);

@@ -21,6 +21,7 @@ import {
   commentsOf,
   findItem,
   flowFormOf,
+  type ItemPlace,
   opened,
   refill,
   removeItem,
@@ -28,6 +29,7 @@ import {
   type Splice,
   spliced,
 } from '../yaml/change.ts';
+import { apart } from '../yaml/document.ts';
 import { readYaml } from '../yaml/parse.ts';
 import { entryText, flowEntry } from '../yaml/render.ts';
 import { lineBreakOf, type Outline, outline, type TextSpan } from '../yaml/spans.ts';
@@ -83,7 +85,7 @@ function read(text: string): PlainMap | undefined {
 /** The content the file should have. */
 function expected(before: PlainMap, { section, id, value }: ConfigEdit): PlainMap {
   const item = value === undefined ? undefined : plainCopy(value);
-  if (section === 'settings') return item ?? {};
+  if (section === 'settings') return { ...apart(before).shared, ...item };
   const items = before[section];
   if (isMap(items)) {
     const { [id]: present, ...others } = items;
@@ -118,7 +120,7 @@ function changeSection(task: EditTask): string | undefined {
   const found = sectionOf(task);
   if (root === undefined || found === undefined) return addSection(task);
   const place = findItem(found, before[section], id);
-  if (found.kind === 'alias' || place?.span.anchored === true)
+  if (found.kind === 'alias' || (place !== undefined && isShared(place, itemIn(after[section], id))))
     throw manualEditError(edit, 'has an anchor or alias');
   if (place !== undefined) {
     const value = itemIn(after[section], id);
@@ -131,6 +133,18 @@ function changeSection(task: EditTask): string | undefined {
     return applySplices(sheet.text, changeValue(sheet, found, before[section], after[section], true));
   return applySplices(sheet.text, addItem(sheet, opened(found, root, sheet), id, value));
 }
+
+/** True when what changes has an anchor or is an alias; an alias may stand beside it. */
+function isShared({ span, value: before }: ItemPlace, after: PlainMap | undefined): boolean {
+  if (!span.anchored) return false;
+  if (span.kind !== 'map' || span.named || !isMap(before)) return true;
+  if (after === undefined) return span.entries.some(holdsAnchor);
+  return span.entries.some(
+    ({ key = '', anchored }) => anchored && !isDeepStrictEqual(before[key], after[key]),
+  );
+}
+
+const holdsAnchor = ({ named, entries }: TextSpan): boolean => named || entries.some(holdsAnchor);
 
 const sectionOf = ({ root, edit }: EditTask): TextSpan | undefined =>
   root?.entries.find(({ key }) => key === edit.section);
@@ -163,7 +177,7 @@ function rewriteInSection(task: EditTask): string | undefined {
   const { edit, sheet, before, after } = task;
   const place = findItem(sectionOf(task), before[edit.section], edit.id);
   const value = itemIn(after[edit.section], edit.id);
-  if (place === undefined || value === undefined) return undefined;
+  if (place === undefined || value === undefined || place.span.anchored) return undefined;
   return applySplices(sheet.text, rewriteItem(sheet, place, value));
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { asFileText, readFileText, withoutByteOrderMark } from '../file-text.ts';
+import type { PlainMap } from '../plain.ts';
 import { type ConfigProblem, formatPath, quote } from '../problems.ts';
 import { fileOrigin, unknownKeyText } from '../schema-problems.ts';
 import { childOf } from '../schema-walk.ts';
@@ -11,8 +12,10 @@ export interface ConfigDocument {
   readonly file: string;
   /** As it was read; undefined for a file that is missing or cannot be read. */
   readonly text: string | undefined;
-  /** A map; empty for a file that is missing or holds comments only. */
+  /** A map; empty for a file that is missing or holds comments only. Without what `shared` has. */
   readonly value: object;
+  /** The entries at the top whose keys begin with `x-`: places for what aliases of the file stand for, and nothing else. */
+  readonly shared: PlainMap;
   readonly places: TextPositions;
   readonly problems: readonly ConfigProblem[];
   /** False when nothing can be said about what the file holds. */
@@ -30,6 +33,7 @@ export function readConfigDocument(folder: string, name: string, given?: string)
     file,
     text,
     value: {},
+    shared: {},
     places: nowhere,
     problems: problems.map(problem => ({ ...problem, file, path: '' })),
     readable: false,
@@ -37,7 +41,7 @@ export function readConfigDocument(folder: string, name: string, given?: string)
 
   const read = given === undefined ? readFileText(file) : asFileText(given);
   if (read.kind === 'missing')
-    return { file, text: undefined, value: {}, places: nowhere, problems: [], readable: true };
+    return { file, text: undefined, value: {}, shared: {}, places: nowhere, problems: [], readable: true };
   if (read.kind === 'unreadable') return unreadable([{ line: read.line, column: 1, message: read.message }]);
   const { document, problems } = readYaml(withoutByteOrderMark(read.text));
   if (document === undefined) return unreadable(problems, read.text);
@@ -51,12 +55,24 @@ export function readConfigDocument(folder: string, name: string, given?: string)
   return {
     file,
     text: read.text,
-    value: content,
+    ...apart(content),
     places,
     problems: problems.map(problem => ({ ...problem, file, path: '' })),
     readable: true,
   };
 }
+
+/** What of a file counts by itself, and what is there to be shared by aliases. */
+export function apart(content: object): Pick<ConfigDocument, 'value' | 'shared'> {
+  const entries = Object.entries(content);
+  if (!entries.some(([key]) => isSharedKey(key))) return { value: content, shared: {} };
+  return {
+    value: Object.fromEntries(entries.filter(([key]) => !isSharedKey(key))),
+    shared: Object.fromEntries(entries.filter(([key]) => isSharedKey(key))),
+  };
+}
+
+const isSharedKey = (key: string): boolean => key.startsWith('x-');
 
 /** An item of a list, or of a map by id, its `id` always among its keys when there is one. */
 export interface ConfigItem {

@@ -29,6 +29,8 @@ export interface TextSpan {
   end: number;
   /** It or something within has an anchor or is an alias. */
   anchored: boolean;
+  /** It has an anchor itself. */
+  readonly named: boolean;
   readonly entries: TextSpan[];
 }
 
@@ -91,6 +93,7 @@ export function outline(text: string): Outline {
       start: startOf(text, event, lead),
       end: -1,
       anchored: isAlias || event.anchorStart !== -1,
+      named: !isAlias && event.anchorStart !== -1,
       entries: [],
     };
     span.end = isAlias ? event.anchorEnd : event.type === EVENT_ID.SCALAR ? scalarEnd(text, event, lead) : -1;

@@ -273,8 +273,8 @@ const keepsCounters = (a: PipelineSettings, b: PipelineSettings): boolean =>
   isSamePipeline(a, b) && JSON.stringify(locationOf(a)) === JSON.stringify(locationOf(b));
 
 const locationOf = (settings: PipelineSettings): unknown => {
-  const { namespace, rules = [] } = { namespace: undefined, rules: undefined, ...settings };
-  return settings.push ? [namespace] : [settings.url, settings.files, namespace, rules];
+  const { url, files, namespace, rules, resetCounters }: Readonly<Record<string, unknown>> = { ...settings };
+  return settings.push ? [namespace, resetCounters] : [url, files, namespace, rules];
 };
 
 const isSamePipeline = (a: PipelineSettings, b: PipelineSettings): boolean =>

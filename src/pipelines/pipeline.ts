@@ -5,7 +5,7 @@ import type { PipelineState } from './components/component.ts';
 import { type CardinalityLimit, createCardinalityLimit } from './components/limits.ts';
 import type { ComponentState } from './components/state.ts';
 import type { PipelineContext } from './context.ts';
-import { createRsyslogReader, type RsyslogReader } from './engines/rsyslog.ts';
+import { createRsyslogReader, type RsyslogReader, type RsyslogReading } from './engines/rsyslog.ts';
 import { createPointReader, type PushedValue, type ReadPoints } from './ingest/pushed.ts';
 import {
   createPipelineSources,
@@ -58,6 +58,14 @@ const LONGEST_INSTANCE = 256;
 /** Values that are taken between two pauses: one of a new series costs some microseconds. */
 const VALUES_A_SLICE = 4000;
 
+const SEEMS_RESET =
+  'the counters fall again and again, or repeat themselves while a queue grows, as with resetCounters="on" of impstats: set resetCounters: true here, or leave it off there';
+
+function rsyslogReadingOf(settings: PipelineSettings): RsyslogReading {
+  const { queueCapacities = {}, resetCounters = false } = settings.engine === 'rsyslog' ? settings : {};
+  return { capacities: new Map(Object.entries(queueCapacities)), resetCounters };
+}
+
 /** `from` are the sources of the same pipeline before a change of its settings. */
 export const createPipeline = (
   settings: PipelineSettings,
@@ -77,8 +85,8 @@ class RunningPipeline implements Pipeline {
   /** Undefined for a pipeline that pushes. */
   readonly #scraper: Scraper | undefined;
   readonly #valueOf: ReturnType<typeof createPointReader>;
-  /** Messages that the queues of rsyslog's actions hold. */
-  readonly #capacities: ReadonlyMap<string, number>;
+  readonly #logger: Logger;
+  readonly #rsyslog: RsyslogReading;
   /** Values that were taken since the last pause. */
   #sincePause = 0;
   /** Epoch ms of the last push. */
@@ -109,9 +117,8 @@ class RunningPipeline implements Pipeline {
     };
     this.#status = createScrapeStatus(context.clock);
     this.#valueOf = createPointReader(settings);
-    this.#capacities = new Map(
-      settings.engine === 'rsyslog' ? Object.entries(settings.queueCapacities ?? {}) : [],
-    );
+    this.#logger = logger;
+    this.#rsyslog = rsyslogReadingOf(settings);
     this.#scraper = this.#createScraper(logger);
   }
 
@@ -148,11 +155,12 @@ class RunningPipeline implements Pipeline {
   *pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): Slices<number> {
     const name = instance ?? this.settings.id;
     const reader = this.#readers.get(name) ?? createRsyslogReader();
-    const capacities = this.#capacities;
+    const settings = this.#rsyslog;
+    const seemedReset = reader.seemsReset();
     let known = 0;
     function* values(): Iterable<readonly PushedValue[]> {
       for (const round of rounds) {
-        const read = reader.read(round, capacities);
+        const read = reader.read(round, settings);
         known += read.known;
         yield read.stats.map(({ series, mappings, value }) => ({
           series,
@@ -165,6 +173,11 @@ class RunningPipeline implements Pipeline {
     }
     yield* this.push(name, values());
     this.#readers.set(name, reader);
+    if (reader.seemsReset() && !seemedReset)
+      this.#logger.warn(
+        { sender: name, reason: SEEMS_RESET },
+        'Counters of rsyslog do not go on from where they were',
+      );
     return known;
   }
 
@@ -172,7 +185,12 @@ class RunningPipeline implements Pipeline {
     const { settings } = this;
     const scraping = this.#scraper?.state();
     const notice = this.#limit.notice();
-    const errors = [...(scraping?.errors ?? []), ...(notice === undefined ? [] : [notice])];
+    const seemsReset = [...this.#readers.values()].some(reader => reader.seemsReset());
+    const errors = [
+      ...(scraping?.errors ?? []),
+      ...(notice === undefined ? [] : [notice]),
+      ...(seemsReset ? [SEEMS_RESET] : []),
+    ];
     return {
       id: settings.id,
       engine: settings.engine,

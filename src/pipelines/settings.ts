@@ -153,6 +153,13 @@ const queueCapacities = z
     'Messages the queue of an action holds, by the name of the action: rsyslog reports the size of its queues and not what fits in.',
   );
 
+const resetCounters = z
+  .boolean()
+  .default(false)
+  .describe(
+    'What the setting of that name of impstats is: on, each round of statistics has what was counted since the one before, and a round that is lost is not counted.',
+  );
+
 /** One item of `pipelines:`. `push: true` marks the ones that send by themselves; the others are read from their url. */
 export const pipelineSchema = z
   .discriminatedUnion(
@@ -163,7 +170,12 @@ export const pipelineSchema = z
         z.strictObject({ ...text, ...push }),
       ]),
       z.strictObject({ engine: z.enum(JSON_ENGINES).describe(ENGINE), ...pull }),
-      z.strictObject({ engine: z.literal('rsyslog').describe(ENGINE), ...push, queueCapacities }),
+      z.strictObject({
+        engine: z.literal('rsyslog').describe(ENGINE),
+        ...push,
+        queueCapacities,
+        resetCounters,
+      }),
       z.discriminatedUnion('push', [
         z.strictObject({
           engine: z.literal('custom').describe(ENGINE),

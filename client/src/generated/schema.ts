@@ -4415,6 +4415,11 @@ export interface components {
                 queueCapacities?: {
                     [key: string]: number;
                 };
+                /**
+                 * @description What the setting of that name of impstats is: on, each round of statistics has what was counted since the one before, and a round that is lost is not counted.
+                 * @default false
+                 */
+                resetCounters: boolean;
             } | ({
                 /**
                  * @description The program whose metrics are read.
@@ -5190,6 +5195,11 @@ export interface components {
                 queueCapacities?: {
                     [key: string]: number;
                 };
+                /**
+                 * @description What the setting of that name of impstats is: on, each round of statistics has what was counted since the one before, and a round that is lost is not counted.
+                 * @default false
+                 */
+                resetCounters?: boolean;
             } | ({
                 /**
                  * @description The program whose metrics are read.

@@ -43,23 +43,29 @@ interface RsyslogStat {
  * learns from the rounds before. So statistics may come in any portions, down to one line each.
  */
 export interface RsyslogReader {
-  /**
-   * Stats that are complete now, in order, and how many objects say something of an input or output.
-   * `capacities`: messages the queue of an action holds, by the action's name.
-   */
+  /** Stats that are complete now, in order, and how many objects say something of an input or output. */
   read(
     objects: readonly StatsObject[],
-    capacities: ReadonlyMap<string, number>,
+    settings: RsyslogReading,
   ): { readonly stats: readonly RsyslogStat[]; readonly known: number };
+  /** True when the objects look as if each round began at 0, though the settings do not say so. */
+  seemsReset(): boolean;
+}
+
+/** How a pipeline's statistics are to be read. */
+export interface RsyslogReading {
+  /** Messages the queue of an action holds, by the action's name. */
+  readonly capacities: ReadonlyMap<string, number>;
+  /** Each round has what was counted since the one before: impstats has `resetCounters="on"`. */
+  readonly resetCounters: boolean;
 }
 
 const MOST_ACTIONS = 10_000;
 
 type Part = 'action' | 'queue' | 'queue[DA]';
 
-interface Reading {
+interface Reading extends RsyslogReading {
   readonly stats: RsyslogStat[];
-  readonly capacities: ReadonlyMap<string, number>;
 }
 
 interface Round {
@@ -71,10 +77,13 @@ interface Round {
 export function createRsyslogReader(): RsyslogReader {
   const expected = new Map<string, Set<Part>>();
   const pending = new Map<string, Round>();
+  const resets = createResetDetector();
 
-  function release(action: string, { stats, capacities }: Reading): void {
-    for (const [part, object] of pending.get(action)?.parts ?? [])
-      stats.push(...statsOf(object, part === 'action' ? ACTION : QUEUE, actionIdentity(action)));
+  function release(action: string, { stats, capacities, resetCounters }: Reading): void {
+    for (const [part, object] of pending.get(action)?.parts ?? []) {
+      const meanings = part === 'action' ? ACTION : QUEUE;
+      stats.push(...statsOf(object, meanings, actionIdentity(action), resetCounters));
+    }
     pending.delete(action);
     const value = capacities.get(action);
     if (value !== undefined)
@@ -101,10 +110,12 @@ export function createRsyslogReader(): RsyslogReader {
   }
 
   return {
-    read(objects, capacities) {
+    seemsReset: () => resets.isLikely(),
+    read(objects, settings) {
       const stats: RsyslogStat[] = [];
-      const reading = { stats, capacities };
+      const reading = { stats, ...settings };
       let known = 0;
+      if (!settings.resetCounters) resets.observe(objects);
       // A queue may stand before its action.
       for (const { origin, name } of objects)
         if (origin === 'core.action' && !expected.has(name) && expected.size < MOST_ACTIONS)
@@ -112,7 +123,7 @@ export function createRsyslogReader(): RsyslogReader {
       for (const object of objects) {
         const place = placeOf(object);
         if (place === undefined) {
-          const own = ownStats(object);
+          const own = ownStats(object, settings.resetCounters);
           stats.push(...own);
           known += own.length > 0 ? 1 : 0;
         } else if (expected.has(place.action)) {
@@ -142,22 +153,84 @@ function actionIdentity(action: string): Omit<SeriesMapping, 'meaning'> {
   return { kind: 'output', type: module ?? 'core.action', engineId: action };
 }
 
-function ownStats(object: StatsObject): RsyslogStat[] {
+function ownStats(object: StatsObject, resetCounters: boolean): RsyslogStat[] {
   const { origin, name } = object;
-  if (origin === 'omfwd') return statsOf(object, FORWARD, { kind: 'output', type: origin, engineId: name });
-  if (!origin.startsWith('im') || origin === 'impstats' || object.values.submitted === undefined) return [];
-  return statsOf(object, INPUT, { kind: 'input', type: origin, engineId: name });
+  const identity = { type: origin, engineId: name };
+  if (origin === 'omfwd') return statsOf(object, FORWARD, { ...identity, kind: 'output' }, resetCounters);
+  if (!isInput(object)) return [];
+  return statsOf(object, INPUT, { ...identity, kind: 'input' }, resetCounters);
 }
+
+const isInput = ({ origin, values }: StatsObject): boolean =>
+  origin.startsWith('im') && origin !== 'impstats' && values.submitted !== undefined;
 
 function statsOf(
   object: StatsObject,
   meanings: Meanings,
   identity: Omit<SeriesMapping, 'meaning'>,
+  resetCounters: boolean,
 ): RsyslogStat[] {
+  const series = `${resetCounters ? 'increase\n' : ''}${object.origin}\n${object.name}`;
   return Object.entries(meanings).flatMap(([key, found]) => {
     const value = object.values[key];
     if (value === undefined) return [];
-    const mappings = found.map(meaning => ({ ...identity, meaning }));
-    return [{ series: `${object.origin}\n${object.name}\n${key}`, mappings, value }];
+    const meaningOf = resetCounters ? ofIncrease : (meaning: Meaning) => meaning;
+    const mappings = found.map(meaning => ({ ...identity, meaning: meaningOf(meaning) }));
+    const isFlag = resetCounters && found.every(({ reads }) => reads === 'grew');
+    return [{ series: `${series}\n${key}`, mappings, value: isFlag ? Math.min(1, value) : value }];
   });
 }
+
+/** The same thing said by an increase in place of a total. What goes up and down is not reset. */
+function ofIncrease(meaning: Meaning): Meaning {
+  if (meaning.reads === 'counter') return { ...meaning, reads: 'delta' };
+  return meaning.reads === 'grew' ? { ...meaning, reads: 'gauge' } : meaning;
+}
+
+/** Rounds that are looked back on, and how many odd ones among them are no accident: a restart makes one. */
+const ROUNDS = 20;
+const MOST_ODD_ROUNDS = 2;
+
+/**
+ * Notices impstats with `resetCounters="on"`. Totals of one process only grow, and begin anew all together; increases
+ * rise here and fall there. Those of a steady load repeat themselves, while the queue of an action that is stuck grows by
+ * more than the action seems to have taken in.
+ */
+function createResetDetector() {
+  const before = new Map<string, number>();
+  const odd: boolean[] = [];
+
+  function isOdd(objects: readonly StatsObject[], now: ReadonlyMap<string, number>): boolean {
+    const growth = (key: string): number => {
+      const value = now.get(key) ?? Number.NaN;
+      return value - (before.get(key) ?? value) || 0;
+    };
+    const growths = [...now.keys()].filter(key => !key.endsWith(SIZE)).map(growth);
+    if (growths.some(one => one > 0) && growths.some(one => one < 0)) return true;
+    return objects.some(({ origin, name, values }) => {
+      if (origin !== 'core.action' || !((values.processed ?? 0) > 0)) return false;
+      const taken = growth(name);
+      const kept = growth(`${name} queue${SIZE}`) + growth(`${name} queue[DA]${SIZE}`);
+      return taken >= 0 && kept > 2 * taken;
+    });
+  }
+
+  return {
+    isLikely: (): boolean => odd.filter(Boolean).length > MOST_ODD_ROUNDS,
+    observe(objects: readonly StatsObject[]): void {
+      const now = new Map<string, number>();
+      for (const object of objects.slice(0, MOST_ACTIONS)) {
+        const { origin, name, values } = object;
+        if (origin === 'core.action') now.set(name, values.processed ?? 0);
+        else if (origin === 'core.queue') now.set(name + SIZE, values.size ?? 0);
+        else if (isInput(object)) now.set(`${origin}\n${name}`, values.submitted ?? 0);
+      }
+      odd.push(isOdd(objects, now));
+      if (odd.length > ROUNDS) odd.shift();
+      if (before.size > MOST_ACTIONS) before.clear();
+      for (const [key, value] of now) before.set(key, value);
+    },
+  };
+}
+
+const SIZE = '\nsize';

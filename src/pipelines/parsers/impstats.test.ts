@@ -16,6 +16,40 @@ describe('readImpstats', () => {
     });
   });
 
+  it.each(['legacy', 'json-elasticsearch', 'cee'])(
+    'reads what rsyslog recorded in the format %s as the same objects',
+    format => {
+      const read = (name: string) => atOnce(readImpstats(sample(`rsyslog-8.2302-impstats-${name}.txt`)));
+      const countersOf = ({ rounds }: ReturnType<typeof read>) =>
+        rounds[1]?.map(({ name, origin, values }) => `${origin} ${name}: ${Object.keys(values)}`);
+      const found = read(format);
+      expect(found.ignored).toBe(0);
+      expect(found.rounds).toHaveLength(5);
+      expect(countersOf(found)).toEqual(countersOf(read('json-reset')));
+      expect(found.rounds[4]?.find(({ name }) => name === 'tcp_in(10614)')?.values).toEqual({
+        submitted: 400,
+      });
+      expect(found.rounds[4]?.find(({ name }) => name === 'out_fwd queue[DA]')?.values).toMatchObject({
+        size: 256,
+        'discarded.full': 0,
+      });
+    },
+  );
+
+  it.each([
+    ['rsyslogd-pstats: main Q: size=3 enqueued=9 full=0 maxqsize=5', 'core.queue', 'main Q'],
+    ['action 1: processed=5 failed=0', 'core.action', 'action 1'],
+    ['imudp(*:514): submitted=7', 'imudp', 'imudp(*:514)'],
+    ['{"name":"imtcp(514)","submitted":7}', 'imtcp', 'imtcp(514)'],
+  ])('knows what the object of an old version is: %s', (line, origin, name) => {
+    expect(atOnce(readImpstats(line)).rounds).toMatchObject([[{ origin, name }]]);
+  });
+
+  it('takes no other text for an object, however long', () => {
+    const lines = ['a=1', 'hello: world', 'x: a=b', ': a=1', `x: ${'a=1 '.repeat(300)}`, 'name: origin='];
+    expect(atOnce(readImpstats(lines.join('\n')))).toEqual({ rounds: [], ignored: lines.length });
+  });
+
   it('cuts rounds where an object comes again, without BEGIN and END', () => {
     const line = '@cee: {"name":"a","origin":"imtcp","submitted":1}';
     expect(atOnce(readImpstats(`${line}\n${line}`)).rounds).toHaveLength(2);

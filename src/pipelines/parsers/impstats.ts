@@ -27,8 +27,8 @@ const MOST_VALUES = 1_500_000;
 const MOST_COUNTERS = 256;
 
 /**
- * rsyslog's impstats lines, `format="json"` or `"cee"`, bracketing on or off. Whatever stands before the first brace, such
- * as a date or a syslog header, is cut. A round ends where BEGIN stands or where an object comes again. Throws
+ * rsyslog's impstats lines in any `format` that is for logs (`json`, `json-elasticsearch`, `cee`, `legacy`), bracketing on
+ * or off. Whatever stands before the object, such as a date or a syslog header, is cut. A round ends where BEGIN stands or where an object comes again. Throws
  * `invalid-request` for more lines than one request may hold.
  */
 export function* readImpstats(text: string): Slices<Impstats> {
@@ -73,23 +73,41 @@ export function* readImpstats(text: string): Slices<Impstats> {
   return { rounds, ignored };
 }
 
+/** An object as its line says it; names of counters may be written with `!` for a dot, as Elasticsearch requires. */
+interface RawObject {
+  readonly name: unknown;
+  readonly origin: unknown;
+  readonly counters: readonly (readonly [string, number])[];
+}
+
 function parseLine(line: string, budget: ReadingBudget): StatsObject | undefined {
   const start = line.indexOf('{');
-  if (start === -1) return undefined;
-  const parsed = parseObject(line.slice(start, line.lastIndexOf('}') + 1));
-  if (parsed === undefined) return undefined;
-  const { name, origin, ...rest } = parsed;
+  const raw = start === -1 ? parseLegacy(line) : parseJson(line.slice(start, line.lastIndexOf('}') + 1));
+  if (raw === undefined || raw.counters.length > MOST_COUNTERS) return undefined;
+  const values = Object.fromEntries(raw.counters.map(([key, value]) => [key.replaceAll('!', '.'), value]));
+  const { name, origin = originOf(name, values) } = raw;
   if (!isName(name) || !isName(origin)) return undefined;
-  const numbers = Object.entries(rest).filter(
-    (entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1]),
-  );
-  if (numbers.length > MOST_COUNTERS) return undefined;
-  for (const _ of numbers) budget.takeValue();
-  return { name, origin, values: Object.fromEntries(numbers) };
+  for (const _ of raw.counters) budget.takeValue();
+  return { name, origin, values };
+}
+
+/** Old versions of rsyslog do not say what an object is: its counters do, and the names that inputs have by themselves. */
+function originOf(name: unknown, values: StatsObject['values']): string | undefined {
+  if ('processed' in values && 'failed' in values) return 'core.action';
+  if ('enqueued' in values && 'size' in values) return 'core.queue';
+  return 'submitted' in values ? /^im[a-z]+/.exec(String(name))?.[0] : undefined;
 }
 
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME;
+
+function parseJson(text: string): RawObject | undefined {
+  const { name, origin, ...rest } = parseObject(text) ?? {};
+  const counters = Object.entries(rest).filter(
+    (entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1]),
+  );
+  return { name, origin, counters };
+}
 
 function parseObject(text: string): { readonly [key: string]: unknown } | undefined {
   try {
@@ -98,4 +116,26 @@ function parseObject(text: string): { readonly [key: string]: unknown } | undefi
   } catch {
     return undefined;
   }
+}
+
+const COUNTER = /^([\w.]+)=(\d+)$/;
+const ORIGIN = /^origin=(\S+)$/;
+
+/** `<name>: origin=<module> <counter>=<number> …`, read from its end, as names may hold blanks. */
+function parseLegacy(line: string): RawObject | undefined {
+  const words = line.trim().split(' ');
+  const counters: (readonly [string, number])[] = [];
+  let origin: string | undefined;
+  while (words.length > 0 && origin === undefined && counters.length <= MOST_COUNTERS) {
+    const word = words.at(-1) ?? '';
+    const [, key, value] = COUNTER.exec(word) ?? [];
+    origin = ORIGIN.exec(word)?.[1];
+    if (key !== undefined) counters.unshift([key, Number(value)]);
+    else if (origin === undefined) break;
+    words.pop();
+  }
+  const before = words.join(' ');
+  if (!before.endsWith(':') || (origin === undefined && counters.length === 0)) return undefined;
+  const name = before.slice(0, -1);
+  return { name: name.slice(name.lastIndexOf(': ') + 1).trim(), origin, counters };
 }

@@ -27,6 +27,8 @@ export interface TemplateSetting {
   readonly fields: 'outgoing-event' | 'whole-event' | 'any' | readonly string[];
   /** Undefined for a text that is broken: its schema reports it. */
   compile(text: string): CompiledSetting | undefined;
+  /** True where a text that it gives becomes a text in JSON, whatever it holds; never when left out. */
+  readonly isEscaped?: (settings: unknown) => boolean;
 }
 
 export interface CompiledSetting {
@@ -74,7 +76,7 @@ export const referencesAt = (
     .flatMap(path => settingsAt(settings, path))
     .flatMap(({ path, value }) => (typeof value === 'string' ? [{ id: value, path, isRequired }] : []));
 
-type ExpressionSetting = Pick<TemplateSetting, 'fields' | 'path'> & {
+type ExpressionSetting = Pick<TemplateSetting, 'fields' | 'path' | 'isEscaped'> & {
   /** By default an expression or a bare text with `${…}` places. */
   readonly compile?: (text: string) => CompiledExpression;
   /** Throws where the expression fails on an outgoing event; without it, samples are not tried. */
@@ -87,9 +89,11 @@ export const expressionSetting = ({
   fields,
   compile = compileExpressionOrText,
   evaluate,
+  isEscaped,
 }: ExpressionSetting): TemplateSetting => ({
   path,
   fields,
+  ...(isEscaped && { isEscaped }),
   compile(text) {
     const compiled = compile(text);
     if (!compiled.ok) return undefined;

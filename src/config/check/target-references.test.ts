@@ -274,6 +274,30 @@ describe('variables of an expression', () => {
   });
 
   test.each([
+    ['{"t": ${_raw}}', ['_raw']],
+    ['{"t": ${_raw}, "n": ${bytes}, "i": "${incidentId}", "s": ${severity}}', ['_raw', 'severity']],
+    ['[${_raw}]', ['_raw']],
+    ['\'{"t":"\' + _raw + \'"}\'', ['_raw']],
+    ['{"t": "${_raw}"}', []],
+    ['{"t": ${json(_raw)}, "n": ${bytes}, "l": ${_raw.split(",")}}', []],
+    ['{"n": ${severity === "warn" ? 1 : 0}, "all": ${{ raw: _raw }}}', []],
+    ['{ raw: _raw }', []],
+    ['`${status}: ${_raw}`', []],
+    ['{ ${_raw} }', []],
+  ])('of JSON are tried with texts that would add members to it: %s', (srcExpression, names) => {
+    const hook = { id: 'h', type: 'webhook', url: 'https://hooks.example/x', srcExpression };
+    const found = warnings([hook], {});
+    for (const name of names)
+      expect(found).toContainEqual(
+        expect.stringMatching(
+          `^the text of '${name}' is not escaped .*json\\(${name}\\).*targets\\[0\\].srcExpression`,
+        ),
+      );
+    expect(found).toHaveLength(names.length);
+    expect(warnings([{ ...hook, format: 'json_array' }], {})).toEqual([]);
+  });
+
+  test.each([
     [
       { topicArn: '`topic-${severity}`' },
       /^fails on .*'topic-warn' is no ARN of a topic \(targets\[0\]\.topicArn/,

@@ -7,6 +7,7 @@ import { didYouMean, type ItemFinding, quote } from '../problems.ts';
 import { asWritten, childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
+import { unescapedFields, unescapedMessage } from './json-texts.ts';
 
 /** Fields that events may have; undefined where they may have any. */
 export interface KnownFields {
@@ -40,19 +41,25 @@ function fieldsFor({ fields }: TemplateSetting, known: KnownFields): ReadonlySet
   return fields === 'whole-event' ? known.whole : new Set(fields);
 }
 
-/** Evaluates a target's templates on outgoing events of each condition; the first that fails says enough. */
+/**
+ * Evaluates a target's templates on outgoing events of each condition: the first that fails says enough. Of those that
+ * make JSON, reports the text fields that can add members to it.
+ */
 export const evaluateTargetTemplates = (
   { path, value }: ConfigItem,
   samples: readonly FieldValues[],
 ): ItemFinding[] =>
   templatesOf(value).flatMap(template => {
-    const { evaluate } = template.compiled;
+    const { evaluate, names } = template.compiled;
     if (evaluate === undefined) return [];
+    const place = [...path, ...template.path];
     for (const sample of samples) {
       const failure = failureOf(() => evaluate(sample));
-      if (failure !== undefined) return [failureFinding(failure, sample, [...path, ...template.path])];
+      if (failure !== undefined) return [failureFinding(failure, sample, place)];
     }
-    return [];
+    if (template.isEscaped) return [];
+    const fields = new Set(samples.flatMap(sample => unescapedFields(evaluate, names, sample)));
+    return [...fields].map(name => ({ path: place, message: unescapedMessage(name) }));
   });
 
 export const failureFinding = (failure: string, sample: FieldValues, path: Path): ItemFinding => ({
@@ -72,6 +79,8 @@ function failureOf(work: () => unknown): string | undefined {
 interface FoundTemplate {
   readonly declared: TemplateSetting;
   readonly compiled: CompiledSetting;
+  /** A text that it gives is written as a text in JSON. */
+  readonly isEscaped: boolean;
   /** As the file writes it. */
   readonly path: Path;
 }
@@ -83,10 +92,12 @@ function templatesOf(value: object): FoundTemplate[] {
   if (found === undefined) return [];
   const { schema, templates } = found;
   const settings = resolveAliases(schema, value, undefined);
-  return templates.flatMap(declared =>
-    settingsAt(settings, declared.path).flatMap(({ path, value: text }) => {
+  return templates.flatMap(declared => {
+    const isEscaped = declared.isEscaped?.(settings) === true;
+    return settingsAt(settings, declared.path).flatMap(({ path, value: text }) => {
       const compiled = typeof text === 'string' ? declared.compile(text) : undefined;
-      return compiled === undefined ? [] : [{ declared, compiled, path: asWritten(schema, path, value) }];
-    }),
-  );
+      const place = asWritten(schema, path, value);
+      return compiled === undefined ? [] : [{ declared, compiled, isEscaped, path: place }];
+    });
+  });
 }

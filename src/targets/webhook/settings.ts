@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { expressionOrText } from '../../expressions/schema.ts';
 import { withAliases } from '../../lib/aliases.ts';
 import { httpUrl, secretText } from '../../lib/schemas.ts';
-import { expressionSetting, type TemplateSetting } from '../declarations.ts';
+import { expressionSetting, settingsAt, type TemplateSetting } from '../declarations.ts';
 import { retrySettings } from '../http-target.ts';
 import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
 
@@ -181,6 +181,7 @@ export const webhookTemplates: readonly TemplateSetting[] = [
     path: ['srcExpression'],
     fields: 'outgoing-event',
     evaluate: (expression, event) => expression.evaluate(event),
+    isEscaped: settings => settingsAt(settings, ['format']).some(({ value }) => value === 'json_array'),
   }),
   expressionSetting({
     path: ['customPayloadExpression'],

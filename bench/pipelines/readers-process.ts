@@ -84,7 +84,7 @@ const monitor = (settings: object) => {
     logger: silentLogger,
     dataFolder: 'nothing is written',
     files: NO_FILES,
-    meter: { refused: () => {}, scrapeFailed: () => {} },
+    meter: { refused: () => {}, rejected: () => {}, scrapeFailed: () => {} },
   });
   made.configure([pipelineSchema.parse({ id: 'edge', push: true, token: TOKEN, ...settings })]);
   return made;

@@ -141,6 +141,11 @@ function createPipelineMeters(metrics: Metrics): Pick<Meters, 'pipelines' | 'ing
     help: 'Series and components that were not taken, as their pipeline or its workspace has as many as it may have; each reading counts.',
     labels: ['pipeline', 'kind'],
   });
+  const rejected = metrics.counter({
+    name: 'headgate_pipeline_increases_rejected_total',
+    help: 'Increases (deltas) that pipelines pushed and were not counted: overlapping ones, of times that are counted in part, and outdated ones, before the 64 intervals that are kept of a series.',
+    labels: ['pipeline', 'reason'],
+  });
   const ingestRefused = metrics.counter({
     name: 'headgate_ingest_refused_total',
     help: 'What pipelines pushed and was refused as a whole, by the code of the error.',
@@ -150,6 +155,7 @@ function createPipelineMeters(metrics: Metrics): Pick<Meters, 'pipelines' | 'ing
     pipelines: {
       scrapeFailed: (pipeline, reason) => failedReadings({ pipeline, reason }),
       refused: (pipeline, kind) => refused({ pipeline, kind }),
+      rejected: (pipeline, reason) => rejected({ pipeline, reason }),
     },
     ingestRefused: (pipeline, code) => ingestRefused({ pipeline, code }),
   };

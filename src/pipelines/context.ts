@@ -3,7 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { ObservedClock } from '../lib/observed-clock.ts';
 import type { LimitedResource } from './components/limits.ts';
 import type { ComponentRegistry } from './components/registry.ts';
-import type { Ingester } from './ingest/ingester.ts';
+import type { Ingester, RejectedIncrease } from './ingest/ingester.ts';
 import type { ScrapeFailure } from './scrape/scrape-loop.ts';
 import type { SeriesStore } from './series/series-store.ts';
 import type { OperatorFiles } from './settings.ts';
@@ -14,6 +14,8 @@ export interface PipelineMeter {
   scrapeFailed(pipeline: string, why: ScrapeFailure): void;
   /** A component or a series was refused, as there are as many as allowed. */
   refused(pipeline: string, what: LimitedResource): void;
+  /** An increase was not counted, as its time may have been. */
+  rejected(pipeline: string, why: RejectedIncrease): void;
 }
 
 /** The parts that all pipelines share. */

@@ -67,9 +67,9 @@ export interface Monitor {
    * Throws `invalid-request` naming each bad place; then nothing was taken. What is small is taken at once, as by the two
    * below; what is large in slices, and what comes for the same pipeline meanwhile after it.
    */
-  ingestSamples(pipelineId: string, body: unknown): Soon<{ readonly accepted: number }>;
+  ingestSamples(pipelineId: string, body: unknown): Soon<IngestedSamples>;
   /** Takes points of remote write or OTLP as they are read; `ignored` belong to no input or output. */
-  ingestPoints(pipelineId: string, instance: string | undefined, read: ReadPoints): Soon<Ingested>;
+  ingestPoints(pipelineId: string, instance: string | undefined, read: ReadPoints): Soon<IngestedPoints>;
   /** Takes lines of rsyslog's impstats; `ignored` are lines and objects that belong to no input or output. */
   ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Soon<Ingested>;
 }
@@ -80,6 +80,14 @@ interface Ingested {
   readonly accepted: number;
   readonly ignored: number;
 }
+
+/** `rejected`: increases whose time may have been counted already; left out when there are none. */
+interface IngestedSamples {
+  readonly accepted: number;
+  readonly rejected?: number;
+}
+
+export interface IngestedPoints extends Ingested, IngestedSamples {}
 
 /** Below the data folder. */
 export const SNAPSHOT_FILE = 'snapshot';
@@ -170,16 +178,20 @@ class PipelineMonitor implements Monitor {
     return settings?.push ? settings : undefined;
   }
 
-  ingestSamples(pipelineId: string, body: unknown): Soon<{ readonly accepted: number }> {
+  ingestSamples(pipelineId: string, body: unknown): Soon<IngestedSamples> {
     return this.#inOrder(pipelineId, function* (pipeline) {
       const pushed = yield* readSamples(body);
       const values = pushedValuesOf(pushed, pipeline.settings.engine);
-      return { accepted: yield* pipeline.push(pushed.instance, [values]) };
+      const { taken, rejected } = yield* pipeline.push(pushed.instance, [values]);
+      return { accepted: taken, ...(rejected > 0 && { rejected }) };
     });
   }
 
-  ingestPoints(pipelineId: string, instance: string | undefined, read: ReadPoints): Soon<Ingested> {
-    return this.#inOrder(pipelineId, pipeline => pipeline.pushPoints(instance, read));
+  ingestPoints(pipelineId: string, instance: string | undefined, read: ReadPoints): Soon<IngestedPoints> {
+    return this.#inOrder(pipelineId, function* (pipeline) {
+      const { rejected, ...counted } = yield* pipeline.pushPoints(instance, read);
+      return { ...counted, ...(rejected > 0 && { rejected }) };
+    });
   }
 
   ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Soon<Ingested> {

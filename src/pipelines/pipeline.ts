@@ -22,10 +22,18 @@ import type { PipelineSettings } from './settings.ts';
 import { encodePipeline, restoreComponents, restoreScrapeSource } from './snapshot/codec.ts';
 import type { PipelineRecord } from './snapshot/file.ts';
 
+/** How many values of a push were kept, and how many increases were not counted, as their time may have been. */
+interface PushedCount {
+  readonly taken: number;
+  readonly rejected: number;
+}
+
 interface PushedPoints {
   /** How many belong to an input or output. */
   readonly accepted: number;
   readonly ignored: number;
+  /** How many of those that do are increases that were not counted, as their time may have been. */
+  readonly rejected: number;
 }
 
 /** A configured pipeline at work. */
@@ -42,9 +50,9 @@ export interface Pipeline {
   /** Stops, and gives its counters to a pipeline that reads on. */
   detach(): PipelineSources;
   /**
-   * Takes values of one sender; gives how many were kept. Only one push may be under way. Throws `unavailable` when the pipeline was changed between two slices.
+   * Takes values of one sender. Only one push may be under way. Throws `unavailable` when the pipeline was changed between two slices.
    */
-  push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<number>;
+  push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<PushedCount>;
   /** Takes points of one sender as they are read. */
   pushPoints(instance: string | undefined, read: ReadPoints): Slices<PushedPoints>;
   /** Takes rsyslog's objects of one sender; gives how many belong to an input or output. */
@@ -130,14 +138,18 @@ class RunningPipeline implements Pipeline {
     this.#scraper?.stop();
   }
 
-  *push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<number> {
+  *push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<PushedCount> {
     const source = this.#sourceOf(instance ?? this.settings.id);
     const at = this.#context.clock.monotonic();
-    let taken = 0;
-    for (const round of rounds) taken += yield* this.#pushRound(source, round);
+    let [taken, rejected] = [0, 0];
+    for (const round of rounds) {
+      const count = yield* this.#pushRound(source, round);
+      taken += count.taken;
+      rejected += count.rejected;
+    }
     this.#status.succeeded(at);
     this.#pushedAt = this.#context.clock.now();
-    return taken;
+    return { taken, rejected };
   }
 
   *pushPoints(instance: string | undefined, read: ReadPoints): Slices<PushedPoints> {
@@ -148,8 +160,8 @@ class RunningPipeline implements Pipeline {
       if (value === undefined) ignored++;
       else values.push(value);
     });
-    yield* this.push(instance, [values]);
-    return { accepted: values.length, ignored };
+    const { rejected } = yield* this.push(instance, [values]);
+    return { accepted: values.length - rejected, ignored, rejected };
   }
 
   *pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): Slices<number> {
@@ -258,23 +270,28 @@ class RunningPipeline implements Pipeline {
     }
   }
 
-  *#pushRound(source: ScrapeSource, round: readonly PushedValue[]): Slices<number> {
-    const { ingester, store } = this.#context;
+  *#pushRound(source: ScrapeSource, round: readonly PushedValue[]): Slices<PushedCount> {
+    const { ingester, store, meter } = this.#context;
     ingester.begin(source);
     const own = ingester.enterOwnInstance(source);
-    let taken = 0;
+    let [taken, rejected] = [0, 0];
     for (const { series } of round) {
       const firstEntry = source.series.get(series);
       if (firstEntry !== -1) (store.replicaOf(firstEntry)?.instance ?? own).repeated = true;
       if (this.#isPauseDue()) yield* this.#pause(source);
     }
     for (const value of round) {
-      if (ingester.append(source, value, value.describe) === 'taken') taken++;
+      const result = ingester.append(source, value, value.describe);
+      if (result === 'taken') taken++;
+      else if (result === 'overlapping' || result === 'outdated') {
+        rejected++;
+        meter.rejected(this.settings.id, result);
+      }
       if (this.#isPauseDue()) yield* this.#pause(source);
     }
     ingester.commit(source, true);
     if (this.#isPauseDue()) yield* this.#pause(source);
-    return taken;
+    return { taken, rejected };
   }
 
   #isPauseDue(): boolean {

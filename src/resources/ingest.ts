@@ -3,7 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import type { Secret } from '../lib/secret.ts';
 import { type ReceiveEvents, readExternalEvents } from '../notifications/external-events.ts';
 import type { ReadPoints } from '../pipelines/ingest/pushed.ts';
-import type { Monitor } from '../pipelines/monitor.ts';
+import type { IngestedPoints, Monitor } from '../pipelines/monitor.ts';
 import type { PushSettings } from '../pipelines/settings.ts';
 
 /** Where senders are let in. */
@@ -73,7 +73,7 @@ export function ingestPoints(
   token: Secret | undefined,
   instance: string | undefined,
   read: ReadPoints,
-): object | Promise<object> {
+): IngestedPoints | Promise<IngestedPoints> {
   const pipeline = senderOf(endpoint, token);
   if (pipeline.engine === 'rsyslog')
     throw new AppError(

@@ -63,7 +63,7 @@ export async function startBenchWith(
       dataFolder: folder,
       random: () => 0.5,
       files: NO_FILES,
-      meter: { scrapeFailed: note('unread'), refused: note('refused') },
+      meter: { scrapeFailed: note('unread'), refused: note('refused'), rejected: note('rejected') },
       ...other,
     });
   let monitor = create();

@@ -2407,8 +2407,14 @@ export interface components {
             /** @description How many were taken. What follows from them is on disk. */
             accepted: number;
         };
-        /** @description Everything was taken. */
-        ExportMetricsAnswer: Record<string, never>;
+        ExportMetricsAnswer: {
+            /** @description Left out when everything was taken. */
+            partialSuccess?: {
+                /** @description How many points were not counted, a number. */
+                rejectedDataPoints: string;
+                errorMessage: string;
+            };
+        };
         /** @description An ExportMetricsServiceRequest. */
         ExportMetricsRequest: {
             [key: string]: unknown;
@@ -3862,6 +3868,8 @@ export interface components {
              * @enum {string}
              */
             temporality?: "cumulative" | "delta";
+            /** @description Epoch ms at which the time began that a delta is the increase of. */
+            start?: number;
             time?: number;
             samples: {
                 /** @enum {string} */
@@ -3871,12 +3879,16 @@ export interface components {
                 /** @enum {string} */
                 metric: "in_events" | "in_bytes" | "out_events" | "out_bytes" | "errors" | "dropped" | "blocked" | "queue_size" | "queue_capacity" | "up";
                 value: number;
+                /** @description Epoch ms at which the time began that a delta is the increase of. */
+                start?: number;
                 time?: number;
             }[];
         };
         SamplesTaken: {
             /** @description How many were taken. They are in memory, not on disk. */
             accepted: number;
+            /** @description How many increases were not counted, as their time may have been. Left out when there are none. */
+            rejected?: number;
         };
         Secret: {
             name: string;

@@ -30,7 +30,22 @@ const samplesOperation: Operation = {
   summary: 'Take samples of a custom pipeline that pushes; all of them or none',
   query: {},
   body: { kind: 'whole', shape: { name: 'Samples', schema: samplesSchema }, isRequired: true },
-  answer: { kind: 'object', shape: { name: 'SamplesTaken', schema: z.object({ accepted }) } },
+  answer: {
+    kind: 'object',
+    shape: {
+      name: 'SamplesTaken',
+      schema: z.object({
+        accepted,
+        rejected: z
+          .int()
+          .min(1)
+          .optional()
+          .describe(
+            'How many increases were not counted, as their time may have been. Left out when there are none.',
+          ),
+      }),
+    },
+  },
   example: {
     body: {
       instance: 'edge-1',

@@ -6,6 +6,7 @@ import { AppError } from '../../lib/errors.ts';
 import { parseJsonInSlices } from '../../lib/json.ts';
 import { inSlices } from '../../lib/slices.ts';
 import type { ReadPoints } from '../../pipelines/ingest/pushed.ts';
+import type { IngestedPoints } from '../../pipelines/monitor.ts';
 import { readOtlpJson, readOtlpProtobuf } from '../../pipelines/parsers/otlp.ts';
 import { readWriteRequest, unpackSnappy } from '../../pipelines/parsers/remote-write.ts';
 import { ingestPoints } from '../../resources/ingest.ts';
@@ -68,7 +69,18 @@ export const otlpOperation: Operation = {
   },
   answer: {
     kind: 'object',
-    shape: { name: 'ExportMetricsAnswer', schema: z.object({}).describe('Everything was taken.') },
+    shape: {
+      name: 'ExportMetricsAnswer',
+      schema: z.object({
+        partialSuccess: z
+          .object({
+            rejectedDataPoints: z.string().describe('How many points were not counted, a number.'),
+            errorMessage: z.string(),
+          })
+          .optional()
+          .describe('Left out when everything was taken.'),
+      }),
+    },
   },
   example: {
     body: {
@@ -116,7 +128,7 @@ export async function addPointRoutes(
   { tenantOf, below, config }: PointsOptions,
 ): Promise<void> {
   const options = { bodyLimit: MOST_BYTES, config };
-  const take = async (request: PointsRequest, read: ReadPoints): Promise<object> => {
+  const take = async (request: PointsRequest, read: ReadPoints): Promise<IngestedPoints> => {
     const { instance } = request.query;
     const sender = typeof instance === 'string' && instance !== '' ? instance : undefined;
     return ingestPoints(ingestEndpointOf(tenantOf(request)), bearerToken(request), sender, read);
@@ -138,13 +150,39 @@ export async function addPointRoutes(
   scope.post(below(otlpOperation), options, async (request: PointsRequest, reply) => {
     const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().startsWith(PROTOBUF);
     const body = await decompress(bodyOf(request), request.headers['content-encoding']);
-    if (isProtobuf) await take(request, point => readOtlpProtobuf(body, point));
-    else {
-      const value = await inSlices(parseJsonInSlices(body.toString(), { numbers: 'nearest' }));
-      await take(request, point => readOtlpJson(value, point));
+    if (isProtobuf) {
+      const { rejected } = await take(request, point => readOtlpProtobuf(body, point));
+      return reply.type(PROTOBUF).send(protobufAnswer(rejected));
     }
-    return isProtobuf ? reply.type(PROTOBUF).send(Buffer.alloc(0)) : {};
+    const value = await inSlices(parseJsonInSlices(body.toString(), { numbers: 'nearest' }));
+    const { rejected } = await take(request, point => readOtlpJson(value, point));
+    // A number of 64 bits is a string (OTLP, section JSON Protobuf encoding).
+    return rejected === undefined
+      ? {}
+      : { partialSuccess: { rejectedDataPoints: String(rejected), errorMessage: REJECTED } };
   });
+}
+
+const REJECTED =
+  'Increases overlap times that are counted already, or lie before the 64 intervals that are kept of a series; they are not counted';
+
+/** An ExportMetricsServiceResponse; it is empty when everything was taken. */
+function protobufAnswer(rejected: number | undefined): Buffer {
+  if (rejected === undefined) return Buffer.alloc(0);
+  const message = Buffer.from(REJECTED);
+  const partialSuccess = Buffer.concat([
+    Buffer.from([0x08, ...varint(rejected), 0x12, ...varint(message.length)]),
+    message,
+  ]);
+  return Buffer.concat([Buffer.from([0x0a, ...varint(partialSuccess.length)]), partialSuccess]);
+}
+
+/** Groups of seven bits, the lowest first (Protocol Buffers, Encoding). */
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  return [...bytes, rest];
 }
 
 const bodyOf = ({ body }: PointsRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));

@@ -241,7 +241,7 @@ it.each([
   ],
 ])('takes no more memory for 300,000 of them: %s', async (_, limits, least, pageOf) => {
   let refused = 0;
-  const meter = { scrapeFailed: () => {}, refused: () => void refused++ };
+  const meter = { scrapeFailed: () => {}, refused: () => void refused++, rejected: () => {} };
   const bench = await startBenchWith({ meter }, bounded(limits));
   // Memory that is bounded by itself, such as remembered names, is in use after the first ones.
   for (let chunk = 0; chunk < 3; chunk++) await bench.scrape(pageOf(chunk));

@@ -31,8 +31,10 @@ interface NamedValue extends StampedValue {
   readonly series: string;
 }
 
-/** `refused`: a limit was reached. */
-type AppendResult = 'taken' | 'refused' | 'malformed';
+/** `refused`: a limit was reached. An increase that overlaps one that was taken, or is outdated, counts nothing. */
+type AppendResult = 'taken' | 'refused' | 'malformed' | RejectedIncrease;
+
+export type RejectedIncrease = 'overlapping' | 'outdated';
 
 /**
  * Takes the readings of scrape sources: begin, append each value, commit. Readings of several sources may be under way at a
@@ -95,8 +97,8 @@ class DeltaIngester implements Ingester {
     const { series, value } = named;
     const firstEntry = source.series.get(series);
     if (firstEntry !== -1) {
-      if (source.partial) this.#appendPushed(source, firstEntry, named);
-      else this.appendKnown(source, firstEntry, value, named.time);
+      if (source.partial) return this.#appendPushed(source, firstEntry, named);
+      this.appendKnown(source, firstEntry, value, named.time);
       return 'taken';
     }
     if (!Number.isFinite(value)) return 'taken';
@@ -167,6 +169,7 @@ class DeltaIngester implements Ingester {
     const restored = source.restored.get(series);
     let firstEntry = -1;
     let isRefused = false;
+    let result: AppendResult = 'taken';
     for (const { meaning, ...identity } of mappings) {
       if (value < 0 && meaning.reads !== 'gauge') return 'taken';
       const state = this.#componentOf(source, identity);
@@ -185,7 +188,7 @@ class DeltaIngester implements Ingester {
         break;
       }
       firstEntry = entry;
-      this.#appendFirst(source, entry, { replica, meaning, named, restored });
+      result = worseOf(result, this.#appendFirst(source, entry, { replica, meaning, named, restored }));
     }
     if (firstEntry === -1 && !isRefused) {
       firstEntry = this.#store.allocate(undefined, undefined, -1);
@@ -195,7 +198,7 @@ class DeltaIngester implements Ingester {
     limit.seriesCount++;
     source.series.add(series, firstEntry);
     source.restored.delete(series);
-    return 'taken';
+    return result;
   }
 
   #exceededSeriesScope({ seriesCount, maxSeries }: CardinalityLimit): 'pipeline' | 'everywhere' | undefined {
@@ -227,7 +230,11 @@ class DeltaIngester implements Ingester {
   }
 
   /** Appends the first value since the process began. */
-  #appendFirst(source: ScrapeSource, entry: number, { replica, meaning, named, restored }: FirstValue): void {
+  #appendFirst(
+    source: ScrapeSource,
+    entry: number,
+    { replica, meaning, named, restored }: FirstValue,
+  ): AppendResult {
     const { instance } = replica;
     const { value, time } = named;
     this.#touch(replica);
@@ -237,17 +244,47 @@ class DeltaIngester implements Ingester {
     const wasRead = source.partial ? instance.repeated : instance.readings > 1;
     if (meaning.reads === 'gauge') addValue(replica, meaning, value);
     else if (meaning.reads === 'delta') {
+      if (source.partial) {
+        if (restored !== undefined) this.#store.forgetIntervals(entry, restored.time);
+        return this.#addPushedIncrease(source, entry, replica, meaning, named);
+      }
       const isCounted = restored !== undefined && time <= restored.time;
-      addIncrease(
-        replica,
-        meaning,
-        (source.partial || wasRead) && !isCounted ? value : 0,
-        source.begunMonotonic,
-      );
+      addIncrease(replica, meaning, wasRead && !isCounted ? value : 0, source.begunMonotonic);
     } else if (restored === undefined && (wasRead || !instance.restored)) {
       const increase = firstIncrease(value, wasRead, isUnknownStart(named));
       addIncrease(replica, meaning, increase, source.begunMonotonic);
     } else this.#compareWithSnapshot(source, entry, { replica, meaning, named, restored });
+    return 'taken';
+  }
+
+  /** An increase counts whenever it comes, unless its time was counted. */
+  #addPushedIncrease(
+    source: ScrapeSource,
+    entry: number,
+    replica: Replica,
+    meaning: Increasing,
+    { value, time, start }: StampedValue,
+  ): AppendResult {
+    const store = this.#store;
+    const { instance } = replica;
+    let verdict = Number.isNaN(time) ? 'new' : store.takeInterval(entry, start, time);
+    if (verdict === 'outdated') {
+      const push = { time, monotonic: source.begunMonotonic, reading: instance.readings };
+      instance.senderClock = nextSenderClock(instance.senderClock, push);
+      if (instance.senderClock.isConfirmed) {
+        store.forgetIntervals(entry, Number.NaN);
+        verdict = store.takeInterval(entry, start, time);
+      }
+    }
+    addIncrease(replica, meaning, verdict === 'new' ? value : 0, source.begunMonotonic);
+    const isLatest = !(time <= store.timeOf(entry));
+    store.save(
+      entry,
+      isLatest ? value : store.valueOf(entry),
+      isLatest ? time : Number.NaN,
+      instance.readings,
+    );
+    return verdict === 'new' || verdict === 'repeated' ? 'taken' : verdict;
   }
 
   #compareWithSnapshot(
@@ -300,23 +337,25 @@ class DeltaIngester implements Ingester {
     store.save(entry, value, time, instance.readings);
   }
 
-  #appendPushed(source: ScrapeSource, firstEntry: number, pushed: StampedValue): void {
+  #appendPushed(source: ScrapeSource, firstEntry: number, pushed: StampedValue): AppendResult {
+    let result: AppendResult = 'taken';
     for (let entry = firstEntry; entry >= 0; entry = this.#store.nextOf(entry))
-      if (this.#isNews(source, entry, pushed.value)) this.#readInPush(source, entry, pushed);
+      if (this.#isNews(source, entry, pushed.value))
+        result = worseOf(result, this.#readInPush(source, entry, pushed));
+    return result;
   }
 
-  #readInPush(source: ScrapeSource, entry: number, pushed: StampedValue): void {
+  #readInPush(source: ScrapeSource, entry: number, pushed: StampedValue): AppendResult {
     const store = this.#store;
     const replica = store.replicaOf(entry);
     const meaning = store.meaningOf(entry);
-    if (replica === undefined || meaning === undefined) return;
+    if (replica === undefined || meaning === undefined) return 'taken';
+    if (meaning.reads === 'delta') return this.#addPushedIncrease(source, entry, replica, meaning, pushed);
     const { instance } = replica;
     const { value, time } = pushed;
     const last = { value: store.valueOf(entry), time: store.timeOf(entry), start: store.startOf(entry) };
     let isNew = !(time <= last.time);
     if (meaning.reads === 'gauge') addValue(replica, meaning, isNew ? value : last.value);
-    else if (meaning.reads === 'delta')
-      addIncrease(replica, meaning, isNew ? value : 0, source.begunMonotonic);
     else if (meaning.reads === 'level')
       addIncrease(replica, meaning, isNew ? value - last.value : 0, source.begunMonotonic);
     else {
@@ -326,6 +365,7 @@ class DeltaIngester implements Ingester {
     }
     store.save(entry, isNew ? value : last.value, isNew ? time : Number.NaN, instance.readings);
     if (isNew) store.setStart(entry, startOf(pushed));
+    return 'taken';
   }
 
   #changeInPush(instance: Instance, last: StampedValue, pushed: StampedValue): CounterChange {
@@ -399,6 +439,8 @@ type Increasing = Exclude<Meaning, { reads: 'gauge' }>;
 
 /** The instance that the times of a page are of. */
 const isOwnInstance = ({ name, source }: Instance): boolean => name === source.name;
+
+const worseOf = (one: AppendResult, other: AppendResult): AppendResult => (one === 'taken' ? other : one);
 
 /** A start that is unknown is none. */
 const startOf = (stamped: StampedValue): number => (isUnknownStart(stamped) ? Number.NaN : stamped.start);

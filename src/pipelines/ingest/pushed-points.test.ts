@@ -61,6 +61,51 @@ it('adds increases that were sent as such', async () => {
   expect(bench.status('syslog/app').metrics.in_events).toBe(11);
 });
 
+it('goes on over starts that a middleman moves, and begins with a start that is unknown', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  void push(
+    bench,
+    counterAt(7_000_000, { start: 10, time: 1000 }),
+    counterAt(7_000_010, { start: 10, time: 2000 }),
+  );
+  void push(
+    bench,
+    counterAt(7_000_030, { start: 10, time: 3000 }),
+    counterAt(7_000_040, { start: 4000, time: 4000 }),
+  );
+  for (const [at, value] of [7_000_050, 7_000_060, 7_000_070].entries())
+    void push(bench, counterAt(value, { start: 4000, time: 5000 + at * 1000 }));
+  expect(bench.status('syslog/app').metrics.in_events).toBe(70);
+  void push(bench, counterAt(5, { start: 9000, time: 10_000 }));
+  expect(bench.status('syslog/app').metrics.in_events).toBe(75);
+});
+
+it('counts totals of which each has an unknown start', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  const spans = { name: 'otelcol_receiver_accepted_spans' };
+  for (const at of [1000, 2000, 3000]) {
+    void push(bench, counterAt(500 + at / 100, { start: at, time: at }));
+    if (at > 1000) void push(bench, counterAt(at, { ...spans, start: at, time: at }));
+  }
+  expect(bench.status('syslog/app').metrics.in_events).toBe(20 + 1000);
+});
+
+it('is reset by a clock that was set back, where a start or the second push shows it, and not by what is late', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  const at = (value: number, time: number, start: number): void =>
+    void push(bench, counterAt(value, { time, start }));
+  const counted = (): unknown => bench.status('syslog/app').metrics.in_events;
+  at(1000, 9_000_000, 5_000_000);
+  at(20, 7_010_000, 7_000_000);
+  expect(counted()).toBe(20);
+  at(15, 7_005_000, 7_000_000);
+  at(5, 4_000_000, 3_990_000);
+  expect(counted()).toBe(20);
+  await bench.clock.advance(10_000);
+  at(9, 4_010_000, 3_990_000);
+  expect(counted()).toBe(29);
+});
+
 it('keeps senders separate by their names', async () => {
   const bench = await startBench(pushing('otelcol'));
   for (const value of [100, 110])

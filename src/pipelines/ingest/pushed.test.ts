@@ -105,6 +105,51 @@ describe('ingestSamples', () => {
     expect(bench.status('a')).toMatchObject({ metrics: { in_events: 7 }, lastDataAt: bench.clock.now() });
   });
 
+  it('adds deltas whenever they come, rejects what overlaps them, and says so', async () => {
+    const bench = await startBench(custom);
+    const push = (start: number | undefined, time: number): unknown =>
+      bench.monitor.ingestSamples('own', {
+        temporality: 'delta',
+        ...(start !== undefined && { start }),
+        time,
+        samples: [{ kind: 'input', id: 'a', metric: 'in_events', value: 10 }],
+      });
+    for (const [start, time] of [
+      [0, 1000],
+      [2000, 3000],
+      [1000, 2000],
+      [3000, 4000],
+      [1000, 2000],
+    ] as const)
+      expect(push(start, time)).toEqual({ accepted: 1 });
+    expect(bench.status('a').metrics.in_events).toBe(40);
+    expect(push(3500, 4500)).toEqual({ accepted: 0, rejected: 1 });
+    for (const time of [6000, 5000, 7000, 5000]) expect(push(undefined, time)).toEqual({ accepted: 1 });
+    expect(bench.status('a').metrics.in_events).toBe(70);
+    expect(bench.metered).toEqual(['rejected own overlapping']);
+  });
+
+  it('rejects deltas of before the 64 that it keeps, and of before what it counted until a restart', async () => {
+    const bench = await startBench(custom);
+    const push = (at: number): unknown =>
+      bench.monitor.ingestSamples('own', {
+        temporality: 'delta',
+        start: at * 1000,
+        time: at * 1000 + 1000,
+        samples: [{ kind: 'input', id: 'a', metric: 'in_events', value: 10 }],
+      });
+    for (let at = 1; at <= 65; at++) push(at);
+    expect(push(0)).toEqual({ accepted: 0, rejected: 1 });
+    await bench.restart();
+    expect([push(65), push(64), push(66)]).toEqual([
+      { accepted: 1 },
+      { accepted: 0, rejected: 1 },
+      { accepted: 1 },
+    ]);
+    expect(bench.status('a').metrics.in_events).toBe(660);
+    expect(bench.metered).toEqual(['rejected own outdated', 'rejected own outdated']);
+  });
+
   it('keeps instances separate as replicas, each with its own beginning', async () => {
     const bench = await startBench(custom);
     const push = (instance: string, value: number): void => {

@@ -49,7 +49,7 @@ export function pushedValuesOf(pushed: PushedSamples, engine: string): PushedVal
     }),
     value: sample.value,
     time: sample.time ?? pushed.time ?? Number.NaN,
-    start: Number.NaN,
+    start: sample.start ?? pushed.start ?? Number.NaN,
   }));
 }
 

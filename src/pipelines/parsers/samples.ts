@@ -6,6 +6,7 @@ import { isCounter, METRICS } from '../metric.ts';
 const MOST_SAMPLES = 100_000;
 
 const time = z.int().min(0);
+const start = time.describe('Epoch ms at which the time began that a delta is the increase of.');
 const name = z.string().min(1).max(512);
 
 const sample = z
@@ -15,6 +16,7 @@ const sample = z
     id: name,
     metric: z.enum(METRICS),
     value: z.number(),
+    start: start.optional(),
     time: time.optional(),
   })
   .superRefine((value, context) => {
@@ -30,6 +32,7 @@ const sample = z
 export const samplesSchema = z.strictObject({
   instance: z.string().min(1).max(256).optional(),
   temporality: z.enum(['cumulative', 'delta']).default('cumulative'),
+  start: start.optional(),
   time: time.optional(),
   samples: z.array(sample).max(MOST_SAMPLES),
 });

@@ -1,5 +1,6 @@
 import type { Replica } from '../components/state.ts';
 import type { Meaning } from '../engines/profile.ts';
+import { createIntervalStore, type IntervalVerdict } from './interval-store.ts';
 
 /**
  * The last value of every series of all pipelines. A series has an entry for each thing it says; its first entry stands
@@ -28,6 +29,10 @@ export interface SeriesStore {
   /** Epoch ms at which its sender says the counter began; NaN when it does not. */
   startOf(entry: number): number;
   setStart(entry: number, start: number): void;
+  /** Takes the interval of an increase, in epoch ms, if it is new; `start` is NaN where only its end is known. */
+  takeInterval(entry: number, start: number, end: number): IntervalVerdict;
+  /** Forgets the intervals of an entry; what ends at `takenUntil` or before it is outdated. */
+  forgetIntervals(entry: number, takenUntil: number): void;
   /** Keeps the value a reading showed; without a time (NaN) the one of before stays. */
   save(entry: number, value: number, time: number, reading: number): void;
   /** A reading showed the series, whatever its value. */
@@ -61,6 +66,9 @@ class ColumnStore implements SeriesStore {
   #labels = new Int32Array(0);
   /** Empty until a sender says when a counter began. */
   #starts = new Float64Array(0);
+  readonly #intervals = createIntervalStore();
+  /** Slots of intervals by entry, of those that have any. */
+  readonly #slots = new Map<number, number>();
 
   constructor(limit: number) {
     this.limit = limit;
@@ -88,6 +96,9 @@ class ColumnStore implements SeriesStore {
       if (replica !== undefined) replica.entryCount--;
       this.#replicas[entry] = undefined;
       this.#meanings[entry] = undefined;
+      const slot = this.#slots.get(entry);
+      if (slot !== undefined) this.#intervals.release(slot);
+      this.#slots.delete(entry);
       this.#free.push(entry);
       this.count--;
     }
@@ -133,6 +144,21 @@ class ColumnStore implements SeriesStore {
       this.#starts = copyInto(new Float64Array(this.#values.length).fill(Number.NaN), this.#starts);
     }
     this.#starts[entry] = start;
+  }
+
+  takeInterval(entry: number, start: number, end: number): IntervalVerdict {
+    let slot = this.#slots.get(entry);
+    if (slot === undefined) {
+      slot = this.#intervals.allocate(Number.NaN);
+      this.#slots.set(entry, slot);
+    }
+    return this.#intervals.take(slot, start, end);
+  }
+
+  forgetIntervals(entry: number, takenUntil: number): void {
+    const slot = this.#slots.get(entry);
+    if (slot !== undefined) this.#intervals.release(slot);
+    this.#slots.set(entry, this.#intervals.allocate(takenUntil));
   }
 
   markSeen(entry: number, reading: number): void {

@@ -4,6 +4,7 @@ import type { HttpForward } from '../lib/http/forward.ts';
 import { type JsonOptions, parseJsonInSlices } from '../lib/json.ts';
 import { Secret } from '../lib/secret.ts';
 import { inSlices } from '../lib/slices.ts';
+import { decodeContent } from './content-encoding.ts';
 import type { HostRule } from './hosts.ts';
 import type { WorkspaceOf } from './served-workspace.ts';
 
@@ -26,10 +27,16 @@ export function bearerToken(request: FastifyRequest): Secret | undefined {
 /** Values in a body of the API, of which there is one in each request for one thing. */
 const MOST_VALUES = 50_000;
 
+/** How bodies of JSON are read. */
+interface JsonBodyOptions extends JsonOptions {
+  /** Bytes of a body that comes packed with gzip; none may when left out. */
+  readonly mostUnpacked?: number;
+}
+
 /** Reads JSON strictly; a Content-Type of JSON with no body at all is accepted. */
 export function readJsonBodies(
   scope: FastifyInstance,
-  options: JsonOptions = { mostValues: MOST_VALUES },
+  { mostUnpacked, ...options }: JsonBodyOptions = { mostValues: MOST_VALUES },
 ): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
@@ -37,21 +44,24 @@ export function readJsonBodies(
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       assertUtf8(request);
-      const text = decodeUtf8(body);
+      const text = decodeUtf8(await decodeContent(request, body, mostUnpacked));
       return text === '' ? undefined : inSlices(parseJsonInSlices(text, options));
     },
   );
 }
 
 /** Hands over text. An invalid byte, as in old names of files, is replaced and does not lose the lines around it. */
-export function readTextBodies(scope: FastifyInstance): void {
+export function readTextBodies(
+  scope: FastifyInstance,
+  { mostUnpacked }: { readonly mostUnpacked: number },
+): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     ['application/json', 'application/x-ndjson', 'text/plain'],
-    { parseAs: 'string' },
-    async (request: FastifyRequest, body: string) => {
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
       assertUtf8(request);
-      return body;
+      return (await decodeContent(request, body, mostUnpacked)).toString();
     },
   );
 }

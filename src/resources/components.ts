@@ -153,17 +153,17 @@ function describeComponent(
 }
 
 /** To those who may not change it, the path of an address in a declaration may be the key to it. */
-const shownTo = (actor: Actor, kind: ComponentKind, described: DescribedComponent): DescribedComponent =>
-  grantsOf(actor).has(`update:${kind}s`)
-    ? described
-    : { ...described, settings: withoutAddresses(declaredSchema, described.settings) };
+function shownTo(actor: Actor, kind: ComponentKind): (described: DescribedComponent) => DescribedComponent {
+  if (grantsOf(actor).has(`update:${kind}s`)) return described => described;
+  return described => ({ ...described, settings: withoutAddresses(declaredSchema, described.settings) });
+}
 
 function getComponent(kind: ComponentKind) {
   return defineVerb({
     permission: `read:${kind}s`,
     input: z.object({ id: z.string().max(512) }),
     run: ({ actor, context, group }, { id }) =>
-      shownTo(actor, kind, describeComponent(componentSourcesOf(context), kind, id, group)),
+      shownTo(actor, kind)(describeComponent(componentSourcesOf(context), kind, id, group)),
   });
 }
 
@@ -185,7 +185,8 @@ function listComponents(kind: ComponentKind) {
       );
       const page = listPageOf(query, wanted);
       const describe = createDescriber(sources);
-      return { ...page, items: page.items.map(known => shownTo(actor, kind, describe(known))) };
+      const show = shownTo(actor, kind);
+      return { ...page, items: page.items.map(known => show(describe(known))) };
     },
   });
 }

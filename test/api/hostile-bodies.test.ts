@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isMap, type PlainMap } from '../../src/config/plain.ts';
 import { ADMIN_PASSWORD } from '../acceptance/bin.ts';
@@ -46,6 +47,20 @@ describe('the encoding of a body', () => {
       expect(samples.status).toBe(415);
     },
   );
+
+  it('is refused where it is packed, and named', async () => {
+    const answer = await server.call('POST', LOGIN, {
+      headers: [
+        ['content-type', 'application/json'],
+        ['content-encoding', 'gzip'],
+      ],
+      body: gzipSync(GOOD_LOGIN),
+    });
+    expect([answer.status, answer.text]).toEqual([
+      415,
+      expect.stringContaining("Content-Encoding 'gzip' is not accepted here; send the body as it is"),
+    ]);
+  });
 
   it.each(['utf-8', 'UTF-8', '"utf-8"', 'utf8', 'US-ASCII'])(
     'is taken where it is called %s',

@@ -146,7 +146,7 @@ const FORMATS: readonly Format[] = [
       ['null', samples(null), 400],
       ['negative', samples(-5), 400],
     ],
-    bombs: [],
+    bombs: [['gzip', [JSON_BODY, GZIP], gzipSync(Buffer.alloc(MOST + 1, ' '))]],
   },
   {
     pipeline: 'syslog',
@@ -162,7 +162,7 @@ const FORMATS: readonly Format[] = [
       ['null', impstats('null'), 200],
       ['negative', impstats(-5), 200],
     ],
-    bombs: [],
+    bombs: [['gzip', [TEXT, GZIP], gzipSync(Buffer.alloc(MOST + 1, ' '))]],
   },
   {
     pipeline: 'otlp-json',

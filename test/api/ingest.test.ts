@@ -223,6 +223,29 @@ describe('series that are pushed', () => {
     expect(await input('syslog/app')).toMatchObject({ type: 'syslog' });
   });
 
+  it.each([
+    ['samples', CUSTOM, 'application/json', JSON.stringify({ samples: [sample('packed', 1)] })],
+    ['impstats', SYSLOG, 'text/plain', IMPSTATS],
+    ['events', CUSTOM, 'application/json', '{"condition":"search","key":"packed","state":"OK"}'],
+  ])('takes %s packed with gzip as well, and names another packing', async (path, token, type, body) => {
+    const send = (encoding: string, sent: Buffer) =>
+      fetch(`${server.url}/ingest/${path}`, {
+        method: 'POST',
+        headers: [bearer(token), ['content-type', type], ['content-encoding', encoding]].map(pair => [
+          ...pair,
+        ]),
+        body: new Uint8Array(sent),
+      });
+    const packed = await send('GZIP', gzipSync(body));
+    expect([packed.status, await packed.json()]).toEqual([200, expect.objectContaining({ accepted: 1 })]);
+    const refused = await send('br', Buffer.from(body));
+    expect([refused.status, await refused.text()]).toEqual([
+      415,
+      expect.stringContaining("Content-Encoding 'br' is not accepted here; use gzip"),
+    ]);
+    expect((await send('gzip', Buffer.from(body))).status).toBe(400);
+  });
+
   it('takes remote write, and sends version 2 back to version 1', async () => {
     const body = otlp('prometheus-2.42-remote_write-v1.snappy.bin');
     const snappy = ['content-encoding', 'snappy'] as const;

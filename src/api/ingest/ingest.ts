@@ -9,7 +9,7 @@ import { asAppError } from '../errors.ts';
 import { bearerToken, type Forwarding, forwardToLeader, readJsonBodies, readTextBodies } from '../hooks.ts';
 import type { Operation } from '../operation.ts';
 import { ingestEndpointOf, type ServedWorkspace, type WorkspaceOf } from '../served-workspace.ts';
-import { addPointRoutes, otlpOperation, remoteWriteOperation } from './points.ts';
+import { addPointRoutes, MOST_BYTES, otlpOperation, remoteWriteOperation } from './points.ts';
 
 export const INGEST_PREFIX = '/ingest';
 
@@ -128,7 +128,7 @@ export const ingestOperations: readonly Operation[] = [
 /** Values of JSON in one push: 100,000 samples with all their members. */
 const MOST_PUSHED_VALUES = 1_000_000;
 
-const OPTIONS = { bodyLimit: 16 * 1024 * 1024, config: { isLive: true } } as const;
+const OPTIONS = { bodyLimit: MOST_BYTES, config: { isLive: true } } as const;
 
 interface IngestOptions {
   readonly tenantOf: WorkspaceOf;
@@ -179,13 +179,13 @@ export async function addIngest(
     if (!request.is404) assertKnownSender(request);
   });
   await scope.register(async json => {
-    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES, numbers: 'nearest' });
+    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES, mostUnpacked: MOST_BYTES, numbers: 'nearest' });
     json.post(below(samplesOperation), OPTIONS, async request =>
       ingestSamples(ingestEndpointOf(tenantOf(request)), bearerToken(request), request.body),
     );
   });
   await scope.register(async json => {
-    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES });
+    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES, mostUnpacked: MOST_BYTES });
     json.post(below(eventsOperation), OPTIONS, async request => {
       const tenant = tenantOf(request);
       return ingestEvents(ingestEndpointOf(tenant), tenant.receiveEvents, bearerToken(request), request.body);
@@ -193,7 +193,7 @@ export async function addIngest(
   });
   await scope.register(points => addPointRoutes(points, { tenantOf, below, config: OPTIONS.config }));
   await scope.register(async text => {
-    readTextBodies(text);
+    readTextBodies(text, { mostUnpacked: MOST_BYTES });
     text.post<{ Querystring: { instance?: string | string[] } }>(
       below(impstatsOperation),
       OPTIONS,

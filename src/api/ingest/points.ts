@@ -1,5 +1,3 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { AppError } from '../../lib/errors.ts';
@@ -10,6 +8,7 @@ import type { IngestedPoints } from '../../pipelines/monitor.ts';
 import { readOtlpJson, readOtlpProtobuf } from '../../pipelines/parsers/otlp.ts';
 import { readWriteRequest, unpackSnappy } from '../../pipelines/parsers/remote-write.ts';
 import { ingestPoints } from '../../resources/ingest.ts';
+import { decodeContent } from '../content-encoding.ts';
 import { bearerToken, readBinaryBodies } from '../hooks.ts';
 import type { Operation } from '../operation.ts';
 import { ingestEndpointOf, type WorkspaceOf } from '../served-workspace.ts';
@@ -17,7 +16,8 @@ import { ingestEndpointOf, type WorkspaceOf } from '../served-workspace.ts';
 const PROTOBUF = 'application/x-protobuf';
 /** Type of remote write 2.0; a sender that is refused with 415 falls back to 1.0. */
 const SECOND_VERSION = 'io.prometheus.write.v2.request';
-const MOST_BYTES = 16 * 1024 * 1024;
+/** Of a push, as it is sent and unpacked. */
+export const MOST_BYTES = 16 * 1024 * 1024;
 
 const pointsRoute = {
   method: 'POST',
@@ -149,7 +149,7 @@ export async function addPointRoutes(
 
   scope.post(below(otlpOperation), options, async (request: PointsRequest, reply) => {
     const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().startsWith(PROTOBUF);
-    const body = await decompress(bodyOf(request), request.headers['content-encoding']);
+    const body = await decodeContent(request, bodyOf(request), MOST_BYTES);
     if (isProtobuf) {
       const { rejected } = await take(request, point => readOtlpProtobuf(body, point));
       return reply.type(PROTOBUF).send(protobufAnswer(rejected));
@@ -186,24 +186,3 @@ function varint(value: number): number[] {
 }
 
 const bodyOf = ({ body }: PointsRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
-
-const gunzipAsync = promisify(gunzip);
-
-/** Throws `body-too-large` before more than the limit is unpacked. */
-async function decompress(body: Buffer, encoding: string | undefined): Promise<Buffer> {
-  if (encoding === undefined || encoding === 'identity') return body;
-  if (encoding !== 'gzip')
-    throw new AppError(
-      'unsupported-media-type',
-      `Content-Encoding '${encoding}' is not accepted here; use gzip`,
-    );
-  try {
-    return await gunzipAsync(body, { maxOutputLength: MOST_BYTES });
-  } catch (error) {
-    if (error instanceof RangeError)
-      throw new AppError('body-too-large', `The body is over the limit of ${MOST_BYTES} bytes unpacked`);
-    throw new AppError('invalid-request', 'The body is not gzip, as its Content-Encoding says', {
-      cause: error,
-    });
-  }
-}

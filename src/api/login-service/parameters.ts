@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
 import { parseJson } from '../../lib/json.ts';
+import { decodeContent } from '../content-encoding.ts';
 import { assertUtf8, decodeUtf8 } from '../hooks.ts';
 import { OAuthError } from './oauth-errors.ts';
 
@@ -21,7 +22,7 @@ export function readParameters(scope: FastifyInstance): void {
       { parseAs: 'buffer', bodyLimit: MOST_BYTES },
       async (request: FastifyRequest, body: Buffer) => {
         assertUtf8(request);
-        return read(textOf(body));
+        return read(textOf(await decodeContent(request, body)));
       },
     );
 }

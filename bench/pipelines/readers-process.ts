@@ -59,7 +59,7 @@ function pages(openMetrics: boolean): Take<string> {
   const [clock, identity] = [systemClock, { pipeline: 'edge', group: 'default', engine: 'custom' }];
   const registry = createComponentRegistry(clock, COMPONENTS);
   const store = createSeriesStore(COMPONENTS * 100);
-  const ingester = createIngester({ clock, registry, store });
+  const ingester = createIngester({ clock: { ...clock, unobservedMs: () => 0 }, registry, store });
   const profile = profileOf(settings);
   const read = createTextPageReader({ profile, rulesOf: ruleLookup(profile), ingester });
   const limit = createCardinalityLimit({ limits: settings, clock, logger: silentLogger, refused: () => {} });

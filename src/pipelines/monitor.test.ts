@@ -301,6 +301,70 @@ describe('a pipeline that cannot be read', () => {
   });
 });
 
+describe('what piled up in a gap', () => {
+  const app = (bench: Bench, ms: number): number | undefined =>
+    bench.monitor.components.measure(bench.find('app'), 'in_events', ms)?.sum;
+  const everySecond = { ...vectorAt('edge'), interval: '1s' };
+
+  async function read(bench: Bench, seconds: number, from: number): Promise<number> {
+    let count = from;
+    for (let second = 0; second < seconds; second++) {
+      count += 100;
+      bench.pages.serve(URL_OF('edge'), line('app', count));
+      await bench.clock.advance(1000);
+      app(bench, 10_000);
+    }
+    return count;
+  }
+
+  it('is spread over the time the page could not be read, and only its part is in a window', async () => {
+    const bench = await startBench(everySecond);
+    const before = await read(bench, 15, 0);
+    expect(app(bench, 10_000)).toBeCloseTo(1000);
+    bench.pages.serve(URL_OF('edge'), { status: 500 });
+    await bench.clock.advance(20_000);
+    const { lastDataAt } = bench.status('app');
+    expect(bench.status('app').silentMs).toBeGreaterThan(20_000);
+    expect(app(bench, 10_000)).toBe(0);
+    await read(bench, 1, before + 2000);
+    expect(app(bench, 10_000)).toBeCloseTo(1000);
+    expect(bench.status('app')).toMatchObject({ metrics: { in_events: 3500 }, silentMs: 500 });
+    expect(bench.status('app').lastDataAt).toBeGreaterThan(lastDataAt ?? Number.NaN);
+  });
+
+  it('while this process did not run is volume, in no window and no data', async () => {
+    const bench = await startBench(everySecond);
+    const before = await read(bench, 15, 0);
+    const { silentMs, lastDataAt } = bench.status('app');
+    bench.pages.serve(URL_OF('edge'), line('app', before + 2000));
+    await bench.clock.freeze(20_000);
+    await bench.clock.advance(1000);
+    expect(bench.status('app')).toMatchObject({ metrics: { in_events: 3400 }, lastDataAt });
+    expect(bench.status('app').silentMs).toBeGreaterThan(silentMs);
+    expect(app(bench, 10_000)).toBeLessThanOrEqual(1000);
+    await read(bench, 1, before + 2000);
+    expect(bench.status('app').silentMs).toBeLessThan(1000);
+  });
+
+  it('is spread for a sender that was cut off, by how often it pushes', async () => {
+    const bench = await startBench({ id: 'own', engine: 'custom', push: true, token: 'custom token' });
+    const push = (value: number): void => {
+      const samples = [{ kind: 'input', id: 'app', metric: 'in_events', value }];
+      void bench.monitor.ingestSamples('own', { samples });
+    };
+    for (let at = 0; at < 7; at++) {
+      push(at * 1000);
+      app(bench, 60_000);
+      await bench.clock.advance(10_000);
+    }
+    await bench.clock.advance(290_000);
+    push(36_000);
+    await bench.clock.advance(1000);
+    expect(app(bench, 60_000)).toBeCloseTo(6000);
+    expect(bench.status('app').metrics.in_events).toBe(36_000);
+  });
+});
+
 describe('a restart', () => {
   it('goes on with totals and silence, and does not count the time it was down', async () => {
     const bench = await startBench(vectorAt('edge'));

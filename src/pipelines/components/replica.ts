@@ -27,6 +27,8 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
     foundAt: 0,
     recordedAt: Number.NaN,
     committedAt: Number.NaN,
+    usualMs: Number.NaN,
+    unobservedMs: Number.NaN,
   };
   // Most components have one replica, and an array that grows in place reserves memory for many.
   state.replicas = state.replicas.concat(replica);

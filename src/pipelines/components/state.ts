@@ -1,7 +1,14 @@
 import { COUNTERS, type Windowed } from '../metric.ts';
 import type { Component, Measurement } from './component.ts';
 import type { HealthFinding } from './health.ts';
-import { addToWindow, createWindow, type SlidingWindow, windowSum } from './windows.ts';
+import {
+  addOverGap,
+  addToWindow,
+  createWindow,
+  type ReadingGap,
+  type SlidingWindow,
+  windowSum,
+} from './windows.ts';
 
 /** A component and its counters, replicas and windows. */
 export interface ComponentState {
@@ -44,6 +51,8 @@ export interface Accumulator {
   restarted: boolean;
   /** What is to be added to `sums` should its process have begun anew, as a time claims. */
   anew: number[] | undefined;
+  /** Some of it is of an interval of its own, which came when it did. */
+  hasInterval: boolean;
   /** It is compared with a snapshot: its increases count as volume, but do not end silence. */
   isFromSnapshot: boolean;
 }
@@ -71,6 +80,10 @@ export interface Replica {
   recordedAt: number;
   /** Monotonic ms of the last good reading; NaN before the first. */
   committedAt: number;
+  /** Ms between two readings as a rule; NaN before the second. */
+  usualMs: number;
+  /** How long this process had not run so far when it was last read; NaN before the first reading. */
+  unobservedMs: number;
 }
 
 /** The clock of a sender as pushes show it that are dated before what is known. */
@@ -117,6 +130,8 @@ export interface ScrapeSourceState {
   begunAt: number;
   /** The same in monotonic ms. */
   begunMonotonic: number;
+  /** How long this process had not run so far then. */
+  unobservedMs: number;
   /** Replicas the present reading has named. */
   touched: Replica[];
   /** A reading may lack series that exist: absence means nothing. */
@@ -172,10 +187,18 @@ export function recordAmount(state: ComponentState, metric: Windowed, amount: nu
   for (const one of state.windows) if (one.metric === metric) addToWindow(one.window, amount, now);
 }
 
-/** Adds the increases of a reading, in the order of `COUNTERS`. */
-export function recordIncreases(state: ComponentState, increases: readonly number[], now: number): void {
+/** Adds the increases of a reading, in the order of `COUNTERS`; with a gap before it they are spread over that. */
+export function recordIncreases(
+  state: ComponentState,
+  increases: readonly number[],
+  now: number,
+  gap: ReadingGap | undefined,
+): void {
   if (state.windows.length === 0) return;
   COUNTERS.forEach((counter, at) => {
-    recordAmount(state, counter, increases[at] ?? 0, now);
+    const amount = increases[at] ?? 0;
+    if (gap === undefined) recordAmount(state, counter, amount, now);
+    else if (amount !== 0)
+      for (const one of state.windows) if (one.metric === counter) addOverGap(one.window, amount, gap);
   });
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { addToWindow, createWindow, restoreWindow, windowParts, windowSum } from './windows.ts';
+import { addOverGap, addToWindow, createWindow, restoreWindow, windowParts, windowSum } from './windows.ts';
 
 const MINUTE = 60_000;
 
@@ -17,6 +17,23 @@ it('lets the oldest part go little by little', () => {
   const window = createWindow(MINUTE, 0);
   addToWindow(window, 100, 0);
   expect(windowSum(window, 60_250)).toBe(75);
+});
+
+it('holds of what piled up in a gap only what falls into it, as missing readings would have', () => {
+  const window = createWindow(10_000, 0);
+  for (let at = 1; at <= 10; at++) addToWindow(window, 100, at * 1000);
+  addOverGap(window, 2100, { from: 10_000, to: 31_000, usualMs: 1000 });
+  expect(windowSum(window, 31_100)).toBeGreaterThanOrEqual(1000);
+  expect(windowSum(window, 31_200)).toBeCloseTo(1000);
+  const long = createWindow(MINUTE, 0);
+  addOverGap(long, 2100, { from: 10_000, to: 31_000, usualMs: 1000 });
+  expect(windowSum(long, 31_000)).toBeCloseTo(2100);
+  const young = createWindow(MINUTE, 20_500);
+  addOverGap(young, 2100, { from: 10_000, to: 31_000, usualMs: 1000 });
+  expect(windowSum(young, 31_000)).toBeCloseTo(1100);
+  const coarse = createWindow(MINUTE, 0);
+  addOverGap(coarse, 600, { from: 0, to: 60_000, usualMs: 25_000 });
+  expect(windowSum(coarse, 60_000)).toBeCloseTo(600);
 });
 
 it('is empty after a pause of any length', () => {

@@ -30,6 +30,27 @@ export function addToWindow(window: SlidingWindow, amount: number, now: number):
   window.parts[at] = (window.parts[at] ?? 0) + amount;
 }
 
+/** Time in which nothing was read, in monotonic ms, and how far apart readings are otherwise. */
+export interface ReadingGap {
+  readonly from: number;
+  readonly to: number;
+  readonly usualMs: number;
+}
+
+/**
+ * Adds what was counted in a gap, as the readings that are missing would have: in equal parts, the last one now. What lies
+ * before the window, or before it observed, is not in it.
+ */
+export function addOverGap(window: SlidingWindow, amount: number, { from, to, usualMs }: ReadingGap): void {
+  slide(window, to);
+  const { ms, parts, newest, since } = window;
+  const step = Math.max(usualMs, partMs(ms));
+  for (let at = to; at > from && at > since && partAt(ms, at) > newest - KEPT; at -= step) {
+    const place = partAt(ms, at) % KEPT;
+    parts[place] = (parts[place] ?? 0) + (amount * Math.min(step, at - from)) / (to - from);
+  }
+}
+
 /** The sum of what was added in the `ms` before `now`. */
 export function windowSum(window: SlidingWindow, now: number): number {
   slide(window, now);

@@ -7,6 +7,7 @@ import {
   recordAmount,
   recordIncreases,
 } from '../components/state.ts';
+import type { ReadingGap } from '../components/windows.ts';
 import type { Fold, Meaning, RuleGauge } from '../engines/profile.ts';
 import type { Counter } from '../metric.ts';
 import { isRestart } from './counter.ts';
@@ -30,6 +31,7 @@ const emptyAccumulator = (): Accumulator => ({
   level: 0,
   restarted: false,
   anew: undefined,
+  hasInterval: false,
   isFromSnapshot: false,
 });
 
@@ -53,6 +55,7 @@ function recycle(replica: Replica, accumulator: Accumulator): void {
   accumulator.level = 0;
   accumulator.restarted = false;
   accumulator.anew = undefined;
+  accumulator.hasInterval = false;
   accumulator.isFromSnapshot = false;
   pool.push(accumulator);
 }
@@ -68,8 +71,10 @@ export function addIncrease(
   else if (meaning.reads === 'grew') fold(replica, meaning.metric, meaning.fold, increase > 0 ? 1 : 0);
   else if (meaning.reads === 'level') accumulatorOf(replica).level += meaning.scale * increase;
   else {
-    const { sums, fallbacks } = accumulatorOf(replica);
+    const accumulator = accumulatorOf(replica);
+    const { sums, fallbacks } = accumulator;
     const at = COUNTER_AT[meaning.metric];
+    if (meaning.reads === 'delta') accumulator.hasInterval = true;
     const into = meaning.isFallback ? fallbacks : sums;
     into[at] = (into[at] ?? 0) + meaning.scale * increase;
     if (!meaning.isFallback) replica.counted |= 1 << at;
@@ -86,8 +91,8 @@ function addFallbacks({ counted }: Replica, { sums, fallbacks }: Accumulator): v
 export function addIfAnew(replica: Replica, meaning: Meaning, last: number): void {
   if (meaning.reads !== 'counter') return;
   const accumulator = accumulatorOf(replica);
-  accumulator.anew ??= [0, 0, 0, 0, 0, 0];
-  const at = COUNTER_AT[meaning.metric];
+  accumulator.anew ??= new Array<number>(2 * accumulator.sums.length).fill(0);
+  const at = COUNTER_AT[meaning.metric] + (meaning.isFallback ? accumulator.sums.length : 0);
   accumulator.anew[at] = (accumulator.anew[at] ?? 0) + meaning.scale * last;
 }
 
@@ -130,16 +135,21 @@ function folded(fold: Fold, before: number, value: number): number {
  */
 export function commitReplica(replica: Replica, now: number, monotonic: number, partial: boolean): void {
   const { state } = replica;
+  const gap = gapBefore(replica, monotonic);
   replica.committedAt = monotonic;
+  const isOverOwnGap = replica.unobservedMs < replica.instance.source.unobservedMs;
+  replica.unobservedMs = replica.instance.source.unobservedMs;
   if (replica.accumulator?.anew !== undefined && isRestart(replica.instance)) beginAnew(replica.accumulator);
   if (replica.accumulator !== undefined) {
     addFallbacks(replica, replica.accumulator);
     deductOvercount(replica, replica.accumulator);
   }
   const accumulator = replica.accumulator ?? NO_DATA;
-  const { sums, isFromSnapshot } = accumulator;
+  const { sums, hasInterval } = accumulator;
+  // What was counted while this process did not run is volume, but no data that conditions see.
+  const isObserved = !accumulator.isFromSnapshot && (hasInterval || !isOverOwnGap);
   for (let at = 0; at < sums.length; at++) state.totals[at] = (state.totals[at] ?? 0) + (sums[at] ?? 0);
-  if (!isFromSnapshot && moved(sums, state.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
+  if (isObserved && moved(sums, state.component.kind === 'input' ? INPUT_DATA : OUTPUT_DATA)) {
     state.lastDataAt = now;
     state.silentSince = monotonic;
   }
@@ -150,8 +160,7 @@ export function commitReplica(replica: Replica, now: number, monotonic: number, 
   }
   const evidence = evidenceOf(replica, sums, queueBefore);
   judge(replica, evidence, monotonic);
-  // Increases from before the start are volume, but conditions do not see them.
-  if (!isFromSnapshot) recordIncreases(state, sums, monotonic);
+  if (isObserved) recordIncreases(state, sums, monotonic, hasInterval ? undefined : gap);
   const isRed = replica.finding?.health === 'Red';
   recordTime(
     replica,
@@ -161,10 +170,29 @@ export function commitReplica(replica: Replica, now: number, monotonic: number, 
   if (replica.accumulator !== undefined) recycle(replica, replica.accumulator);
 }
 
+/** Values within so short a time, as lines that come one by one, are one reading. */
+const SHORTEST_INTERVAL_MS = 1000;
+/** A reading that took so many times as long to come as they do as a rule comes after a gap. */
+const GAP = 1.5;
+const SHORTER = 0.9;
+
+/** The gap that a reading ends; undefined when it comes as they do as a rule. */
+function gapBefore(replica: Replica, monotonic: number): ReadingGap | undefined {
+  const { committedAt: from, usualMs } = replica;
+  const ms = monotonic - from;
+  if (!(ms >= SHORTEST_INTERVAL_MS)) return undefined;
+  const isGap = ms > GAP * usualMs;
+  replica.usualMs = isGap ? GAP * usualMs : Math.max(ms, SHORTER * usualMs || 0);
+  return isGap ? { from, to: monotonic, usualMs } : undefined;
+}
+
 /** Its process restarted, so all of its counters count in full. */
 function beginAnew(accumulator: Accumulator): void {
-  const { sums, anew } = accumulator;
-  for (let at = 0; at < sums.length; at++) sums[at] = (sums[at] ?? 0) + (anew?.[at] ?? 0);
+  const { sums, fallbacks, anew } = accumulator;
+  for (let at = 0; at < sums.length; at++) {
+    sums[at] = (sums[at] ?? 0) + (anew?.[at] ?? 0);
+    fallbacks[at] = (fallbacks[at] ?? 0) + (anew?.[sums.length + at] ?? 0);
+  }
   accumulator.restarted = true;
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { ObservedClock } from '../../lib/observed-clock.ts';
 import type { CardinalityLimit } from '../components/limits.ts';
 import { bitOf, type ComponentRegistry } from '../components/registry.ts';
 import { createReplica, dropReplica } from '../components/replica.ts';
@@ -57,7 +57,7 @@ export interface Ingester {
 }
 
 interface Options {
-  readonly clock: Clock;
+  readonly clock: Pick<ObservedClock, 'now' | 'monotonic' | 'unobservedMs'>;
   readonly registry: ComponentRegistry;
   readonly store: SeriesStore;
 }
@@ -68,7 +68,7 @@ const LONGEST_SERIES = 16 * 1024;
 export const createIngester = (options: Options): Ingester => new DeltaIngester(options);
 
 class DeltaIngester implements Ingester {
-  readonly #clock: Clock;
+  readonly #clock: Options['clock'];
   readonly #registry: ComponentRegistry;
   readonly #store: SeriesStore;
 
@@ -81,6 +81,7 @@ class DeltaIngester implements Ingester {
   begin(source: ScrapeSource): void {
     source.begunAt = this.#clock.now();
     source.begunMonotonic = this.#clock.monotonic();
+    source.unobservedMs = this.#clock.unobservedMs();
     source.touched = [];
     source.reading++;
   }

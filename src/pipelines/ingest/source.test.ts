@@ -21,7 +21,7 @@ function bench(limits: { components?: number; series?: number } = {}) {
   const registry = createComponentRegistry(clock, limits.components ?? 100);
   const store = createSeriesStore(limits.series ?? 100);
   const refused: string[] = [];
-  const ingester = createIngester({ clock, registry, store });
+  const ingester = createIngester({ clock: { ...clock, unobservedMs: () => 0 }, registry, store });
   const read = createTextPageReader({ profile, rulesOf: ruleLookup(profile), ingester });
   const limit = createCardinalityLimit({
     limits: { maxComponents: 100, maxSeries: 100 },

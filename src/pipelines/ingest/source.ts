@@ -61,6 +61,7 @@ export const createScrapeSource = (
   reading: 0,
   begunAt: 0,
   begunMonotonic: 0,
+  unobservedMs: 0,
   touched: [],
   unreachable: null,
   activeInstances: 0,

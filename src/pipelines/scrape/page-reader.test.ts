@@ -12,7 +12,7 @@ import { createTextPageReader } from './page-reader.ts';
 
 const registry = createComponentRegistry(systemClock, 100);
 const store = createSeriesStore(100);
-const ingester = createIngester({ clock: systemClock, registry, store });
+const ingester = createIngester({ clock: { ...systemClock, unobservedMs: () => 0 }, registry, store });
 
 const feedOf = (pipeline: string): ScrapeSource =>
   createScrapeSource(

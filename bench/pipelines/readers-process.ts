@@ -65,8 +65,8 @@ function pages(openMetrics: boolean): Take<string> {
   const limit = createCardinalityLimit({ limits: settings, clock, logger: silentLogger, refused: () => {} });
   const source = createScrapeSource('edge', { pipeline: identity, limit, partial: false }, store);
   return text => {
-    const { bad, error } = read(source, Buffer.from(text), openMetrics);
-    if (bad > 0 || error !== undefined) throw new Error(`the page was not read: ${error}`);
+    const { bad, fault } = read(source, Buffer.from(text), openMetrics);
+    if (bad > 0 || fault !== undefined) throw new Error(`the page was not read: ${fault?.reason}`);
     return store.count;
   };
 }

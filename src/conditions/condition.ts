@@ -348,12 +348,11 @@ export const subjectTitle = (kind: ComponentKind, subject: Subject): string =>
 /** Formats how long an incident was open, for its end. */
 export const openDuration = (open: OpenFor | undefined): string => formatDuration(open?.ms ?? 0);
 
-/** The reason, with a colon, where the pipeline itself cannot be read or the name was never seen; else empty. */
+/** The reason, with a colon, where the component is not present now or the name was never seen; else empty. */
 export function causeSuffix({ subject, components }: ComponentEvaluation): string {
   if (subject.component === undefined) return ': it was never seen';
-  const pipeline = components.pipeline(subject.component.pipeline);
-  if (pipeline === undefined || pipeline.state !== 'unreachable') return '';
-  return `: pipeline unreachable${pipeline.error === null ? '' : `: ${pipeline.error}`}`;
+  const { reason } = components.presence(subject.component);
+  return reason === null ? '' : `: ${reason}`;
 }
 
 /** A point in time (epoch ms) to the second, in UTC: `2026-01-01T00:00:00Z`. */

@@ -28,8 +28,8 @@ const RED_SHARE_OF_REPLICAS = 0.5;
 const HEALTH_NUMBERS = { Green: 0, Yellow: 1, Red: 2 } as const;
 
 /**
- * Alarms when it was Red over the window. Resolves only when it is known not to be Red now: a silent sender is not well
- * again.
+ * Alarms when it was Red over the window, or its page could not be read for all of it: one reading that fails proves
+ * nothing. Resolves only when it is known not to be Red now: a silent sender is not well again.
  */
 function defineUnhealthy({ id, name, kind, metric, example }: UnhealthyOptions): ComponentCondition {
   return defineComponentCondition({
@@ -41,8 +41,8 @@ function defineUnhealthy({ id, name, kind, metric, example }: UnhealthyOptions):
     sample: { _metric: metric, health: HEALTH_NUMBERS.Red },
     example,
     schema: z.strictObject(componentConf(kind, 'The stretch of time whose health counts.')),
-    // Until the outage has left the window, its time counts as Red.
-    ...(kind === 'input' && { inhibitionGraceMs: ({ timeWindow }) => timeWindow.ms }),
+    // The page that ends the outage shows how it is.
+    ...(kind === 'input' && { inhibitionGraceMs: () => 0 }),
     evaluate({ subject, components, open }, { timeWindow }) {
       const { component } = subject;
       const red = component && components.measure(component, 'red_ms', timeWindow.ms);
@@ -57,12 +57,13 @@ function defineUnhealthy({ id, name, kind, metric, example }: UnhealthyOptions):
           text: `${subjectTitle(kind, subject)} is healthy again after ${openDuration(open)}`,
         }),
       });
+      const isUnread = components.unreadMs(component) >= timeWindow.ms;
       // Most are evaluated here, and few have been Red: the check that looks at every replica comes after.
-      if (open === undefined && share < RED_SHARE) return healthy('Green');
+      if (open === undefined && share < RED_SHARE && !isUnread) return healthy('Green');
       const { health, error, replicas } = components.status(component);
       // One of two that is always Red amounts to half of the time: of several, more than half must be Red now as well.
       const isRed = replicas > 1 ? health === 'Red' && share >= RED_SHARE_OF_REPLICAS : share >= RED_SHARE;
-      if (isRed)
+      if (isRed || isUnread)
         return {
           state: 'alarm',
           describe: () => ({

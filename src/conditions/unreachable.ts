@@ -74,9 +74,11 @@ function isUnreachable({ subject, open }: PipelineEvaluation, { timeWindow }: Pi
 }
 
 function unreachable({ subject, now }: PipelineEvaluation, { timeWindow }: PipelineConf): Verdict {
-  const { id, mode, error, unreachableSince, unreachedMs } = subject;
+  const { id, mode, error, unrecognised, unreachableSince, unreachedMs } = subject;
   const reason =
-    mode === 'push' ? `nothing was pushed for ${timeWindow.text}` : (error ?? 'no reason is known');
+    mode === 'push'
+      ? (unrecognised ?? `nothing was pushed for ${timeWindow.text}`)
+      : (error ?? 'no reason is known');
   const since = formatTime(unreachableSince ?? now - unreachedMs);
   return {
     state: 'alarm',

@@ -125,7 +125,12 @@ describe('a pipeline that is read', () => {
     const bench = await startBench(vectorAt('edge'));
     await bench.scrape(line('app', 100) + line('web', 5));
     await bench.scrape(line('app', 101));
-    expect(bench.status('web')).toMatchObject({ health: 'Green', metrics: { in_events: 0 } });
+    expect(bench.status('web')).toMatchObject({
+      health: 'Unknown',
+      presence: 'gone',
+      error: 'its page no longer names it',
+      metrics: { in_events: 0 },
+    });
     await bench.scrape(line('app', 102) + line('web', 5));
     expect(bench.status('web').metrics.in_events).toBe(5);
     expect(bench.status('web').silentMs).toBe(5000);
@@ -256,13 +261,16 @@ describe('a pipeline that cannot be read', () => {
     });
     const reason = bench.monitor.components.pipeline('edge')?.error;
     expect(reason).not.toContain('/metrics');
-    expect(bench.status('app')).toMatchObject({
-      health: 'Red',
+    const unread = {
+      presence: 'unknown',
       error: `pipeline unreachable: ${reason}`,
       metrics: { in_events: 1 },
-      silentMs: 25_000,
-    });
-    expect(bench.status('web')).toMatchObject({ health: 'Green', metrics: { in_events: 2 } });
+    };
+    expect(bench.status('app')).toMatchObject({ ...unread, health: 'Unknown', silentMs: 25_000 });
+    bench.pages.serve(URL_OF('fine'), line('web', 4));
+    await bench.scrape(answer);
+    expect(bench.status('app')).toMatchObject({ ...unread, health: 'Red', silentMs: 35_000 });
+    expect(bench.status('web')).toMatchObject({ health: 'Green', metrics: { in_events: 3 } });
     await bench.scrape(line('app', 150));
     expect(bench.status('app')).toMatchObject({
       health: 'Green',
@@ -376,6 +384,8 @@ describe('a restart', () => {
       {
         ...(before[0] as object),
         health: 'Unknown',
+        presence: 'unknown',
+        error: 'its pipeline has not been read yet',
         healthCounts: { Green: 0, Yellow: 0, Red: 0, Unknown: 0 },
         replicas: 0,
       },

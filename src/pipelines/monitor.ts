@@ -127,8 +127,12 @@ class PipelineMonitor implements Monitor {
     };
     this.#snapshots = createSnapshots({ path: join(options.dataFolder, SNAPSHOT_FILE), logger });
     const pipelines = this.#pipelines;
+    const pipelineOf = ({ component }: ComponentState) => pipelines.get(component.pipeline);
     this.components = {
-      ...describeComponents(registry, clock),
+      ...describeComponents(registry, clock, {
+        whyUnread: state => pipelineOf(state)?.whyUnread(state),
+        unreadMs: state => pipelineOf(state)?.unreadMs() ?? 0,
+      }),
       get revision() {
         return registry.revision;
       },
@@ -182,7 +186,8 @@ class PipelineMonitor implements Monitor {
     return this.#inOrder(pipelineId, function* (pipeline) {
       const pushed = yield* readSamples(body);
       const values = pushedValuesOf(pushed, pipeline.settings.engine);
-      const { taken, rejected } = yield* pipeline.push(pushed.instance, [values]);
+      const content = { known: values.length, total: values.length, unit: 'samples' };
+      const { taken, rejected } = yield* pipeline.push(pushed.instance, [values], () => content);
       return { accepted: taken, ...(rejected > 0 && { rejected }) };
     });
   }
@@ -196,10 +201,10 @@ class PipelineMonitor implements Monitor {
 
   ingestImpstats(pipelineId: string, instance: string | undefined, text: string): Soon<Ingested> {
     return this.#inOrder(pipelineId, function* (pipeline) {
-      const { rounds, ignored } = yield* readImpstats(text);
-      const objects = rounds.reduce((count, round) => count + round.length, 0);
-      const accepted = yield* pipeline.pushStats(instance, rounds);
-      return { accepted, ignored: ignored + objects - accepted };
+      const stats = yield* readImpstats(text);
+      const objects = stats.rounds.reduce((count, round) => count + round.length, 0);
+      const accepted = yield* pipeline.pushStats(instance, stats);
+      return { accepted, ignored: stats.ignored + objects - accepted };
     });
   }
 

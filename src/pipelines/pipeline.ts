@@ -1,5 +1,4 @@
 import { AppError } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Slices } from '../lib/slices.ts';
 import type { PipelineState } from './components/component.ts';
 import { type CardinalityLimit, createCardinalityLimit } from './components/limits.ts';
@@ -10,13 +9,15 @@ import { createPointReader, type PushedValue, type ReadPoints } from './ingest/p
 import {
   createPipelineSources,
   createScrapeSource,
+  dropComponent,
   dropScrapeSource,
   type PipelineSources,
   type ScrapeSource,
   type ScrapeSourceParts,
   sweepScrapeSource,
 } from './ingest/source.ts';
-import type { StatsObject } from './parsers/impstats.ts';
+import type { Impstats } from './parsers/impstats.ts';
+import { type PushContent, PushRecognition } from './recognition.ts';
 import { createScraper, createScrapeStatus, type Scraper, type ScrapeStatus } from './scrape/scraper.ts';
 import type { PipelineSettings } from './settings.ts';
 import { encodePipeline, restoreComponents, restoreScrapeSource } from './snapshot/codec.ts';
@@ -41,6 +42,10 @@ export interface Pipeline {
   readonly settings: PipelineSettings;
   readonly pushes: PipelineSources['pushes'];
   state(): PipelineState;
+  /** Why a page or push that may name a component is not known yet; undefined when each is. */
+  whyUnread(state: ComponentState): string | undefined;
+  /** For how long none of its pages could be read, in observed ms; 0 when one was, and where it pushes. */
+  unreadMs(): number;
   record(): PipelineRecord;
   restore(record: PipelineRecord): void;
   start(): void;
@@ -50,13 +55,20 @@ export interface Pipeline {
   /** Stops, and gives its counters to a pipeline that reads on. */
   detach(): PipelineSources;
   /**
-   * Takes values of one sender. Only one push may be under way. Throws `unavailable` when the pipeline was changed between two slices.
+   * Takes values of one sender. Only one push may be under way. `content` is asked for when they are read. Throws
+   * `unavailable` when the pipeline was changed between two slices.
    */
-  push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<PushedCount>;
+  push(
+    instance: string | undefined,
+    rounds: Iterable<readonly PushedValue[]>,
+    content: () => PushContent,
+  ): Slices<PushedCount>;
   /** Takes points of one sender as they are read. */
   pushPoints(instance: string | undefined, read: ReadPoints): Slices<PushedPoints>;
   /** Takes rsyslog's objects of one sender; gives how many belong to an input or output. */
-  pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): Slices<number>;
+  pushStats(instance: string | undefined, stats: Impstats): Slices<number>;
+  /** Forgets what is counted of a component, which stays. */
+  dropComponent(state: ComponentState): void;
   sweep(forgotten: ReadonlySet<ComponentState>): void;
 }
 
@@ -93,8 +105,9 @@ class RunningPipeline implements Pipeline {
   /** Undefined for a pipeline that pushes. */
   readonly #scraper: Scraper | undefined;
   readonly #valueOf: ReturnType<typeof createPointReader>;
-  readonly #logger: Logger;
+  readonly #logger: PipelineContext['logger'];
   readonly #rsyslog: RsyslogReading;
+  readonly #recognition: PushRecognition;
   /** Values that were taken since the last pause. */
   #sincePause = 0;
   /** Epoch ms of the last push. */
@@ -127,6 +140,10 @@ class RunningPipeline implements Pipeline {
     this.#valueOf = createPointReader(settings);
     this.#logger = logger;
     this.#rsyslog = rsyslogReadingOf(settings);
+    this.#recognition = new PushRecognition({
+      ...{ settings, clock: context.clock, logger },
+      unnamedMs: () => this.#unnamedMs(),
+    });
     this.#scraper = this.#createScraper(logger);
   }
 
@@ -138,7 +155,11 @@ class RunningPipeline implements Pipeline {
     this.#scraper?.stop();
   }
 
-  *push(instance: string | undefined, rounds: Iterable<readonly PushedValue[]>): Slices<PushedCount> {
+  *push(
+    instance: string | undefined,
+    rounds: Iterable<readonly PushedValue[]>,
+    content: () => PushContent,
+  ): Slices<PushedCount> {
     const source = this.#sourceOf(instance ?? this.settings.id);
     const at = this.#context.clock.monotonic();
     let [taken, rejected] = [0, 0];
@@ -147,7 +168,7 @@ class RunningPipeline implements Pipeline {
       taken += count.taken;
       rejected += count.rejected;
     }
-    this.#status.succeeded(at);
+    if (this.#recognition.note(content(), at)) this.#status.succeeded(at);
     this.#pushedAt = this.#context.clock.now();
     return { taken, rejected };
   }
@@ -155,16 +176,19 @@ class RunningPipeline implements Pipeline {
   *pushPoints(instance: string | undefined, read: ReadPoints): Slices<PushedPoints> {
     const values: PushedValue[] = [];
     let ignored = 0;
+    let known = 0;
     yield* read(point => {
       const value = this.#valueOf(point);
+      if (value !== undefined || this.#recognition.knows(point.name)) known++;
       if (value === undefined) ignored++;
       else values.push(value);
     });
-    const { rejected } = yield* this.push(instance, [values]);
+    const total = values.length + ignored;
+    const { rejected } = yield* this.push(instance, [values], () => ({ known, total, unit: 'points' }));
     return { accepted: values.length - rejected, ignored, rejected };
   }
 
-  *pushStats(instance: string | undefined, rounds: readonly (readonly StatsObject[])[]): Slices<number> {
+  *pushStats(instance: string | undefined, { rounds, ignored }: Impstats): Slices<number> {
     const name = instance ?? this.settings.id;
     const reader = this.#readers.get(name) ?? createRsyslogReader();
     const settings = this.#rsyslog;
@@ -183,7 +207,8 @@ class RunningPipeline implements Pipeline {
         }));
       }
     }
-    yield* this.push(name, values());
+    const objects = rounds.reduce((sum, round) => sum + round.length, 0);
+    yield* this.push(name, values(), () => ({ known: objects, total: objects + ignored, unit: 'lines' }));
     this.#readers.set(name, reader);
     if (reader.seemsReset() && !seemedReset)
       this.#logger.warn(
@@ -196,13 +221,10 @@ class RunningPipeline implements Pipeline {
   state(): PipelineState {
     const { settings } = this;
     const scraping = this.#scraper?.state();
-    const notice = this.#limit.notice();
+    const unrecognised = this.#recognition.notice;
     const seemsReset = [...this.#readers.values()].some(reader => reader.seemsReset());
-    const errors = [
-      ...(scraping?.errors ?? []),
-      ...(notice === undefined ? [] : [notice]),
-      ...(seemsReset ? [SEEMS_RESET] : []),
-    ];
+    const notices = [unrecognised, this.#limit.notice(), seemsReset ? SEEMS_RESET : undefined];
+    const errors = [...(scraping?.errors ?? []), ...notices.filter(notice => notice !== undefined)];
     return {
       id: settings.id,
       engine: settings.engine,
@@ -213,6 +235,7 @@ class RunningPipeline implements Pipeline {
       lastAt: scraping?.lastAt ?? this.#pushedAt,
       unreachableSince: scraping?.unreachableSince ?? null,
       error: errors.length === 0 ? null : errors.join('; '),
+      unrecognised: scraping?.unrecognised ?? unrecognised ?? null,
       ...this.#status.state(),
       instances: settings.push
         ? this.#sources.size
@@ -220,6 +243,14 @@ class RunningPipeline implements Pipeline {
       components: this.#context.registry.countIn(settings.id),
       bytesPerEvent: settings.bytesPerEvent ?? null,
     };
+  }
+
+  whyUnread(state: ComponentState): string | undefined {
+    return this.#scraper === undefined ? this.#recognition.whyUnread(state) : this.#scraper.whyUnread();
+  }
+
+  unreadMs(): number {
+    return this.#scraper?.whyUnread() === undefined ? 0 : this.#status.state().unreachedMs;
   }
 
   record(): PipelineRecord {
@@ -260,6 +291,10 @@ class RunningPipeline implements Pipeline {
       for (const state of [...registry.inPipeline(this.settings.id)]) registry.remove(state);
   }
 
+  dropComponent(state: ComponentState): void {
+    for (const source of this.#sources.values()) dropComponent(source, this.#context.store, state);
+  }
+
   sweep(forgotten: ReadonlySet<ComponentState>): void {
     const { store, clock } = this.#context;
     for (const source of this.#sources.values()) {
@@ -268,6 +303,15 @@ class RunningPipeline implements Pipeline {
       this.#sources.delete(source.name);
       this.#readers.delete(source.name);
     }
+  }
+
+  /** For how long no push named any of its components; undefined without any. */
+  #unnamedMs(): number | undefined {
+    const { registry, clock } = this.#context;
+    let last: number | undefined;
+    for (const { lastSeenAt } of registry.inPipeline(this.settings.id))
+      last = Math.max(last ?? lastSeenAt, lastSeenAt);
+    return last === undefined ? undefined : clock.monotonic() - last;
   }
 
   *#pushRound(source: ScrapeSource, round: readonly PushedValue[]): Slices<PushedCount> {
@@ -313,7 +357,7 @@ class RunningPipeline implements Pipeline {
       );
   }
 
-  #createScraper(logger: Logger): Scraper | undefined {
+  #createScraper(logger: PipelineContext['logger']): Scraper | undefined {
     const { settings } = this;
     if (settings.push) return undefined;
     return createScraper({

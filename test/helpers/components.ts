@@ -4,6 +4,7 @@ import type {
   ComponentStatus,
   Components,
   PipelineState,
+  PresenceFinding,
 } from '../../src/pipelines/components/component.ts';
 
 /** A table of components whose silence follows the clock: what the pipelines room would say, without a pipeline. */
@@ -29,8 +30,18 @@ export function testComponents(clock: Pick<Clock, 'now' | 'monotonic'>): TestCom
   const lostAt = new Map<string, number>();
   let revision = 0;
 
+  const presenceOf = ({ pipeline }: Component): PresenceFinding => {
+    if (lostAt.has(pipeline))
+      return {
+        presence: 'unknown',
+        reason: `pipeline unreachable: ${pipelines.get(pipeline)?.error ?? 'no reason'}`,
+      };
+    return { presence: 'present', reason: null };
+  };
+
   const status = (component: Component): ComponentStatus => ({
     health: 'Green',
+    presence: presenceOf(component).presence,
     healthCounts: { Green: 1, Yellow: 0, Red: 0, Unknown: 0 },
     timestamp: clock.now(),
     metrics: {},
@@ -54,6 +65,8 @@ export function testComponents(clock: Pick<Clock, 'now' | 'monotonic'>): TestCom
     status,
     silentMs: component => status(component).silentMs,
     lastDataAt: component => status(component).lastDataAt,
+    presence: presenceOf,
+    unreadMs: () => 0,
     hasMetric: () => false,
     measure: () => undefined,
     queueUsage: () => undefined,
@@ -80,6 +93,7 @@ export function testComponents(clock: Pick<Clock, 'now' | 'monotonic'>): TestCom
         lastAt: clock.now(),
         unreachableSince: null,
         error: null,
+        unrecognised: null,
         readings: 10,
         unreachedMs: 0,
         instances: 1,

@@ -19,6 +19,10 @@ export const NO_COMPONENTS: Components = {
   },
   silentMs: () => 0,
   lastDataAt: () => null,
+  presence() {
+    throw notLeading();
+  },
+  unreadMs: () => 0,
   hasMetric: () => false,
   measure: () => undefined,
   queueUsage: () => undefined,

@@ -20,9 +20,19 @@ export const componentName = (component: Component): string => `${component.type
 
 export type ComponentHealth = 'Green' | 'Yellow' | 'Red' | 'Unknown';
 
+/** Whether a page or a push that was read still names a component; `unknown` while none could be read. */
+export type Presence = 'present' | 'gone' | 'unknown';
+
+export interface PresenceFinding {
+  readonly presence: Presence;
+  /** Why it is not present, for people; null when it is. */
+  readonly reason: string | null;
+}
+
 /** How a component is now. */
 export interface ComponentStatus {
   readonly health: ComponentHealth;
+  readonly presence: Presence;
   /** Replicas by health. */
   readonly healthCounts: Readonly<Record<ComponentHealth, number>>;
   /** Epoch ms of the last sign of life of any replica; null before the first. */
@@ -57,6 +67,8 @@ export interface PipelineState {
   /** Epoch ms since when it cannot be read; null while it can. */
   readonly unreachableSince: number | null;
   readonly error: string | null;
+  /** What its pages or pushes hold in place of what its engine is known by, and what to check; null while they do not. */
+  readonly unrecognised: string | null;
   /** How often it was scraped, or how often it pushed, since this process observes it. */
   readonly readings: number;
   /** Observed milliseconds since it was last read, or last pushed; since it is observed when it never was. */
@@ -76,6 +88,9 @@ export interface Components {
   /** The cheap part of `status`, called for every component at every evaluation. */
   silentMs(component: Component): number;
   lastDataAt(component: Component): number | null;
+  presence(component: Component): PresenceFinding;
+  /** For how long, in observed ms, the pages of more than half of its replicas could not be read; 0 when they are. */
+  unreadMs(component: Component): number;
   /** True when any series of it reported the metric. */
   hasMetric(component: Component, metric: Metric): boolean;
   /** The sum over the last `ms`; undefined when the component is unknown or has too many windows. */

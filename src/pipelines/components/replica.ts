@@ -19,6 +19,7 @@ export function createReplica(state: ComponentState, instance: Instance): Replic
     instance,
     entryCount: 0,
     lastReading: 0,
+    namedAt: Number.NEGATIVE_INFINITY,
     overcount: 0,
     counted: 0,
     gauges: unknownGauges(),

@@ -65,6 +65,8 @@ export interface Replica {
   entryCount: number;
   /** The reading that last named it. */
   lastReading: number;
+  /** Monotonic ms of that reading. */
+  namedAt: number;
   /** Events that were counted in `out_events` and came back, to be taken off. Never above 0. */
   overcount: number;
   /** Bits of the counters, by their place, that a series which is no fallback counts. */
@@ -140,6 +142,12 @@ export interface ScrapeSourceState {
   restart: 'none' | 'claimed' | 'proven';
   /** Why it cannot be read; null while it can. */
   unreachable: string | null;
+  /** How often in a row it could not be read. */
+  failedReadings: number;
+  /** The last reading of which nothing was unreadable: what it lacks is gone. */
+  wholeReading: number;
+  /** Monotonic ms of the last good reading; before the first of the first. */
+  knownAt: number;
   /** Its instances that have a component. */
   activeInstances: number;
 }

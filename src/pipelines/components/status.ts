@@ -1,26 +1,42 @@
 import type { Clock } from '../../lib/clock.ts';
 import { COUNTERS } from '../metric.ts';
-import type { ComponentHealth, ComponentStatus, Components } from './component.ts';
+import type { ComponentHealth, ComponentStatus, Components, PresenceFinding } from './component.ts';
 import { overallHealth } from './health.ts';
+import { presenceOf, replicaPresence, unreadMs } from './presence.ts';
 import { type ComponentRegistry, hasMetric } from './registry.ts';
 import { gaugeOf, queueOf } from './replica.ts';
 import { type ComponentState, measure, type Replica } from './state.ts';
 
-/** A sender that was silent for three of rsyslog's default intervals proves nothing about the present. */
-const STALE_PUSH_MS = 15 * 60_000;
+/** The pages and pushes that may name a component of which no replica is left. */
+export interface UnreadPages {
+  /** Why one that may name it is not known yet; undefined when there is none. */
+  whyUnread(state: ComponentState): string | undefined;
+  /** For how long none of them could be read, in observed ms; 0 when one was, and where they are pushed. */
+  unreadMs(state: ComponentState): number;
+}
+
+/** Readings in a row after which a page that cannot be read is no passing fault: as many as a window must see. */
+const FAILED_READINGS = 3;
 
 /** Answers what other rooms ask about single components. */
 export function describeComponents(
   registry: ComponentRegistry,
   clock: Clock,
+  pages: UnreadPages,
 ): Omit<Components, 'revision' | 'pipeline' | 'pipelines'> {
   const silence = (state: ComponentState | undefined): number =>
     state ? clock.monotonic() - state.silentSince : 0;
   return {
     all: () => registry.all(),
-    status: component => statusOf(registry.stateOf(component), clock),
+    status: component => statusOf(registry.stateOf(component), clock.monotonic(), pages),
     silentMs: component => silence(registry.stateOf(component)),
     lastDataAt: component => registry.stateOf(component)?.lastDataAt ?? null,
+    presence: component => presenceIn(registry.stateOf(component), clock.monotonic(), pages),
+    unreadMs(component) {
+      const state = registry.stateOf(component);
+      if (state === undefined) return 0;
+      return state.replicas.length === 0 ? pages.unreadMs(state) : unreadMs(state, clock.monotonic());
+    },
     hasMetric(component, metric) {
       const state = registry.stateOf(component);
       return state !== undefined && hasMetric(state, metric);
@@ -36,8 +52,15 @@ export function describeComponents(
   };
 }
 
+const presenceIn = (
+  state: ComponentState | undefined,
+  monotonic: number,
+  pages: UnreadPages,
+): PresenceFinding => presenceOf(state, monotonic, one => pages.whyUnread(one));
+
 const UNKNOWN: Omit<ComponentStatus, 'silentMs'> = {
   health: 'Unknown',
+  presence: 'unknown',
   healthCounts: { Green: 0, Yellow: 0, Red: 0, Unknown: 0 },
   timestamp: null,
   metrics: {},
@@ -46,9 +69,8 @@ const UNKNOWN: Omit<ComponentStatus, 'silentMs'> = {
   lastDataAt: null,
 };
 
-function statusOf(state: ComponentState | undefined, clock: Clock): ComponentStatus {
+function statusOf(state: ComponentState | undefined, monotonic: number, pages: UnreadPages): ComponentStatus {
   if (state === undefined) return { ...UNKNOWN, silentMs: 0 };
-  const monotonic = clock.monotonic();
   const healthCounts: Record<ComponentHealth, number> = { Green: 0, Yellow: 0, Red: 0, Unknown: 0 };
   const reasons = new Map<ComponentHealth, string>();
   for (const replica of state.replicas) {
@@ -57,12 +79,14 @@ function statusOf(state: ComponentState | undefined, clock: Clock): ComponentSta
     if (reason !== undefined && !reasons.has(health)) reasons.set(health, reason);
   }
   const health = overallHealth(healthCounts);
+  const { presence, reason } = presenceIn(state, monotonic, pages);
   return {
     health,
+    presence,
     healthCounts,
     timestamp: state.timestamp,
     metrics: metricsOf(state),
-    error: health === 'Green' ? null : errorOf(state, healthCounts, reasons),
+    error: health === 'Green' ? null : (errorOf(state, healthCounts, reasons) ?? reason),
     replicas: state.replicas.length,
     lastDataAt: state.lastDataAt,
     silentMs: monotonic - state.silentSince,
@@ -83,15 +107,11 @@ interface ReplicaHealth {
   readonly reason?: string;
 }
 
-function replicaHealth({ instance, finding }: Replica, monotonic: number): ReplicaHealth {
-  const { source } = instance;
-  if (source.unreachable !== null)
-    return { health: 'Red', reason: `pipeline unreachable: ${source.unreachable}` };
-  if (source.partial && monotonic - instance.lastSeenAt >= STALE_PUSH_MS)
-    return { health: 'Unknown', reason: `nothing came from ${instance.name} for a while` };
-  if (!source.partial && instance.lastReading !== source.reading)
-    return { health: 'Unknown', reason: `the last reading lacked ${instance.name}` };
-  return finding ?? { health: 'Unknown' };
+function replicaHealth(replica: Replica, monotonic: number): ReplicaHealth {
+  const { reason } = replicaPresence(replica, monotonic);
+  if (reason === null) return replica.finding ?? { health: 'Unknown' };
+  const { failedReadings } = replica.instance.source;
+  return { health: failedReadings >= FAILED_READINGS ? 'Red' : 'Unknown', reason };
 }
 
 function errorOf(

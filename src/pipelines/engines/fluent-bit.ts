@@ -21,6 +21,7 @@ const output = (name: string, meaning: Meaning): ProfileRule => ({
  */
 export const fluentBit = defineProfile({
   engine: 'fluent-bit',
+  knownBy: /^fluentbit_/,
   metricsPath: '/api/v2/metrics/prometheus',
   typeOf: id => /^(.+)\.\d+$/.exec(id)?.[1],
   ignores: /^(storage_backlog|fluentbit_metrics)\.\d+$/,

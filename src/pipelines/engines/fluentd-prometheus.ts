@@ -16,6 +16,7 @@ const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): Profi
 export const fluentdPrometheus = defineProfile({
   engine: 'fluentd-prometheus',
   ignoresTypes: INTERNAL_PLUGINS,
+  knownBy: /^fluentd_/,
   rules: [
     plugin('input', 'num_records_total', counter('in_events')),
     plugin('output', 'emit_records', counter('out_events')),

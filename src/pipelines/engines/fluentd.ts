@@ -62,11 +62,13 @@ const INITIAL_STATE: PluginState = {
 };
 
 /** Reads the pages of one Fluentd process, one after the other. Throws `invalid-request` for any other page. */
-function createFluentdReader(): (text: string) => Stats & { readonly restarted: boolean } {
+function createFluentdReader(): (
+  text: string,
+) => Stats & { readonly restarted: boolean; readonly listed: number } {
   let states = new Map<string, PluginState>();
 
   return text => {
-    const { plugins, bad } = readFluentd(text);
+    const { plugins, bad, listed } = readFluentd(text);
     // All counters are of one process, so when one fell all of them began anew.
     const restarted = plugins.some(one => hasReset(one, states.get(one.plugin_id)));
     // A plugin that cannot be read now may be one that is known.
@@ -79,7 +81,7 @@ function createFluentdReader(): (text: string) => Stats & { readonly restarted: 
       addPlugin(stats, one, now);
     }
     states = next;
-    return { stats, bad, restarted };
+    return { stats, bad, restarted, listed };
   };
 }
 
@@ -164,6 +166,8 @@ export function readFluentd(text: string): {
   readonly plugins: readonly FluentdPlugin[];
   /** Plugins that cannot be read and are skipped. */
   readonly bad: number;
+  /** Plugins of all kinds on the page. */
+  readonly listed: number;
 } {
   const found = page.safeParse(readPage(text, EXPECTED));
   if (!found.success)
@@ -179,7 +183,7 @@ export function readFluentd(text: string): {
     else if (counts(one.data)) plugins.push(one.data);
   }
   if (plugins.length === 0 && bad > 0) throw notThat(EXPECTED, 'none of its plugins can be read');
-  return { plugins, bad };
+  return { plugins, bad, listed: found.data.plugins.length };
 }
 
 const counts = ({ plugin_category: category, emit_records: records }: FluentdPlugin): boolean =>

@@ -78,7 +78,7 @@ const page = z.object({
  * plugins, which have none of their own. A reloaded pipeline has another `ephemeral_id`, so its counters have another
  * incarnation. Throws `invalid-request` for a page that is something else.
  */
-export function readLogstash(text: string): Stats {
+export function readLogstash(text: string): Stats & { readonly listed: number } {
   const found = page.safeParse(readPage(text, EXPECTED));
   if (!found.success) throw notThat(EXPECTED, 'it lists no pipelines; set url to …/_node/stats');
   const { pipelines, status, ephemeral_id: node } = found.data;
@@ -95,7 +95,7 @@ export function readLogstash(text: string): Stats {
     assertStatsFit(stats);
   }
   if (stats.length === 0 && bad > 0) throw notThat(EXPECTED, 'none of its plugins can be read');
-  return { stats, bad };
+  return { stats, bad, listed: own.length };
 }
 
 /** A pipeline that has ended may be listed without anything in it. */

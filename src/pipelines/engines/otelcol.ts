@@ -24,6 +24,7 @@ const exporter = (verb: string, meaning: Meaning): ProfileRule => ({
  */
 export const otelcol = defineProfile({
   engine: 'otelcol',
+  knownBy: /^otelcol_/,
   typeOf: id => id.split('/')[0],
   rules: [
     receiver('accepted', counter('in_events')),

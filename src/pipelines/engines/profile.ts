@@ -95,6 +95,11 @@ export interface EngineProfile<Name extends string = string> {
   readonly ignoresTypes?: RegExp;
   /** What the names of all its series begin with, where the engine's own configuration can change that. */
   readonly namespace?: string;
+  /**
+   * Names that show that a page is of this engine, though it may have no input and no output yet; names that a rule
+   * matches do so anyway. Left out, any page may be of it, and is fine once it has shown an input or output.
+   */
+  readonly knownBy?: RegExp | undefined;
   /** Path of the metrics, where it is not `/metrics`. */
   readonly metricsPath?: string;
   /** Creates a reader for the pages of one process, where they are JSON. */
@@ -113,7 +118,8 @@ export function inNamespace(profile: EngineProfile, namespace: string): EnginePr
     ...rule,
     match: new RegExp(prefixed(namespace) + rule.match.source.slice(own.length)),
   }));
-  return { ...profile, namespace, rules };
+  const knownBy = namespace === '' ? undefined : new RegExp(prefixed(namespace));
+  return { ...profile, namespace, rules, knownBy };
 }
 
 /** One thing that a series says of a component. */

@@ -13,6 +13,7 @@ const remote = (name: string, meaning: Meaning): ProfileRule => ({
  */
 export const prometheus = defineProfile({
   engine: 'prometheus',
+  knownBy: /^prometheus_/,
   rules: [
     {
       match: /^scrape_samples_scraped$/,

@@ -12,6 +12,7 @@ const component = (kind: 'input' | 'output', name: string, meaning: Meaning): Pr
 /** Redpanda Connect, that was Benthos, at `/metrics`. It has neither bytes nor queues. */
 export const redpandaConnect = defineProfile({
   engine: 'redpanda-connect',
+  knownBy: /^(?:input|output|processor)_/,
   rules: [
     component('input', 'received', counter('in_events')),
     component('input', 'connection_(?:failed|lost)', counter('errors')),

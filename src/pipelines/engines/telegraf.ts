@@ -16,6 +16,7 @@ const plugin = (kind: 'input' | 'output', name: string, meaning: Meaning): Profi
  */
 export const telegraf = defineProfile({
   engine: 'telegraf',
+  knownBy: /^internal_/,
   rules: [
     plugin('input', 'gather_metrics_gathered', counter('in_events')),
     plugin('input', 'gather_(?:errors|gather_timeouts)', counter('errors')),

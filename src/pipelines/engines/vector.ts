@@ -37,6 +37,7 @@ const failedRequests = (rule: Omit<ProfileRule, 'meaning'>): ProfileRule[] => [
 export const vector = defineProfile({
   engine: 'vector',
   namespace: 'vector',
+  knownBy: /^vector_/,
   rules: [
     { ...source, match: /^vector_component_received_events_total$/, meaning: counter('in_events') },
     {

@@ -213,10 +213,10 @@ function deductOvercount(replica: Replica, { sums, level, restarted }: Accumulat
   replica.overcount = Math.min(0, net);
 }
 
-/** A scrape failed: all components of the source are Red until the next one. */
+/** A scrape failed: the time up to it proves nothing of the components, and counts as neither Red nor blocked. */
 export function commitFailedScrape(instances: Iterable<Instance>, monotonic: number): void {
   for (const { replicas } of instances)
-    for (const replica of replicas.values()) recordTime(replica, { red: 1, blocked: 0 }, monotonic);
+    for (const replica of replicas.values()) recordTime(replica, { red: 0, blocked: 0 }, monotonic);
 }
 
 /** Of a longer time between two readings no more than this counts as what the later one found. */

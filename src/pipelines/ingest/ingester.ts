@@ -17,7 +17,7 @@ import {
   nextSenderClock,
   type StampedValue,
 } from './counter.ts';
-import { createInstance, type RestoredSample, type ScrapeSource } from './source.ts';
+import { createInstance, markRead, type RestoredSample, type ScrapeSource } from './source.ts';
 
 /** How the profile reads a series. */
 export interface SeriesDescription {
@@ -83,6 +83,7 @@ class DeltaIngester implements Ingester {
     source.begunMonotonic = this.#clock.monotonic();
     source.unobservedMs = this.#clock.unobservedMs();
     source.touched = [];
+    if (source.reading === 0) source.knownAt = source.begunMonotonic;
     source.reading++;
   }
 
@@ -124,7 +125,7 @@ class DeltaIngester implements Ingester {
     source.readAt = source.begunAt;
     source.readMonotonic = source.begunMonotonic;
     source.touched = [];
-    source.unreachable = null;
+    markRead(source, isWhole);
   }
 
   #enter(source: ScrapeSource, instance: Instance): void {
@@ -150,6 +151,7 @@ class DeltaIngester implements Ingester {
     const { source } = replica.instance;
     if (replica.lastReading === source.reading) return;
     replica.lastReading = source.reading;
+    replica.namedAt = source.begunMonotonic;
     replica.state.timestamp = source.begunAt;
     replica.state.lastSeenAt = source.begunMonotonic;
     source.touched.push(replica);

@@ -64,6 +64,9 @@ export const createScrapeSource = (
   unobservedMs: 0,
   touched: [],
   unreachable: null,
+  failedReadings: 0,
+  wholeReading: 0,
+  knownAt: 0,
   activeInstances: 0,
   series: createSeriesTable(store),
   instances: new Map(),
@@ -95,6 +98,19 @@ export const createInstance = (name: string, source: ScrapeSourceState): Instanc
   readingsAtSweep: 0,
   replicas: new Map(),
 });
+
+/** Ends a reading that was good. `isWhole`: nothing of it was unreadable. */
+export function markRead(source: ScrapeSourceState, isWhole: boolean): void {
+  source.unreachable = null;
+  source.failedReadings = 0;
+  source.knownAt = source.begunMonotonic;
+  if (isWhole) source.wholeReading = source.reading;
+}
+
+export function markUnread(source: ScrapeSourceState, reason: string): void {
+  source.unreachable = reason;
+  source.failedReadings++;
+}
 
 /** After so long in silence series, instances and components are forgotten. */
 export const FORGET_MS = 24 * 3_600_000;
@@ -136,6 +152,26 @@ export function sweepScrapeSource(
   }
   if (read.size > 0) source.restoredAge++;
   if (source.instances.size === 0 || source.restoredAge > OLDEST_AGE) source.restored.clear();
+}
+
+/** Releases the series and replicas of one component. */
+export function dropComponent(source: ScrapeSource, store: SeriesStore, state: ComponentState): void {
+  for (const firstEntry of source.series.firstEntries()) {
+    if (!belongsTo(store, firstEntry, state)) continue;
+    source.series.remove(firstEntry);
+    store.release(firstEntry);
+    source.limit.seriesCount--;
+  }
+  for (const { replicas } of source.instances.values()) {
+    const replica = replicas.get(state);
+    if (replica !== undefined) dropReplica(replica);
+  }
+}
+
+function belongsTo(store: SeriesStore, firstEntry: number, state: ComponentState): boolean {
+  for (let entry = firstEntry; entry >= 0; entry = store.nextOf(entry))
+    if (store.replicaOf(entry)?.state === state) return true;
+  return false;
 }
 
 /** Releases all series and instances of a source; the components stay. */

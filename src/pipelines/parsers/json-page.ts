@@ -17,8 +17,11 @@ export interface Stats {
   readonly bad: number;
 }
 
-/** Reads the pages of one process, one after the other; `restarted` when its counters began anew. */
-export type JsonReader = (text: string) => Stats & { readonly restarted?: boolean };
+/**
+ * Reads the pages of one process, one after the other; `restarted` when its counters began anew, `listed` how many entries
+ * the page lists, read or not.
+ */
+export type JsonReader = (text: string) => Stats & { readonly restarted?: boolean; readonly listed: number };
 
 /** Numbers that one page may hold. */
 const MOST_STATS = 200_000;

@@ -5,11 +5,18 @@ import type { Ingester, SeriesDescription } from '../ingest/ingester.ts';
 import { msSinceLastReading, type ScrapeSource } from '../ingest/source.ts';
 import type { JsonReader, Stat } from '../parsers/json-page.ts';
 import { parseSeries, readPrometheus } from '../parsers/prometheus.ts';
+import { describeUnrecognised } from '../recognition.ts';
 
 interface PageReading {
   readonly bad: number;
   /** Why the page cannot be used; nothing of it was taken. */
-  readonly error: string | undefined;
+  readonly fault: PageFault | undefined;
+}
+
+interface PageFault {
+  /** `unrecognised`: it is of the right format, and has nothing that its engine is known by. */
+  readonly kind: 'format' | 'unrecognised';
+  readonly reason: string;
 }
 
 /** Takes a page in UTF-8, as text of Prometheus or in the engine's own format. */
@@ -20,10 +27,21 @@ export interface PageReaderContext {
   readonly profile: EngineProfile;
   readonly rulesOf: (name: string) => readonly ProfileRule[];
   readonly ingester: Ingester;
+  /** True when the pipeline has an input or output. */
+  readonly hasComponents?: () => boolean;
 }
 
+const unrecognised = (count: number, what: string, { engine }: EngineProfile): PageFault => ({
+  kind: 'unrecognised',
+  reason: describeUnrecognised(count, what, engine),
+});
+
 /** Reads pages of Prometheus text into their source, by the engine's profile. */
-export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderContext): PageReader {
+export function createTextPageReader(context: PageReaderContext): PageReader {
+  const { profile, rulesOf, ingester, hasComponents = () => false } = context;
+  const isAnyPageOurs = profile.knownBy === undefined;
+  const isKnownBy = (name: string): boolean => profile.knownBy?.test(name) === true;
+
   function describe(text: string): SeriesDescription | undefined {
     const series = parseSeries(text);
     if (series === undefined) return undefined;
@@ -39,17 +57,22 @@ export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderC
     const present = followOrder(known);
     ingester.begin(source);
     source.restart = restartOf(source, page);
-    const { bad, error } = readPrometheus(page, openMetrics, {
+    let isRecognised = false;
+    const { samples, bad, error } = readPrometheus(page, openMetrics, {
       wants(name) {
-        ingester.enterOwnInstance(source);
+        const hasRules = rulesOf(name).length > 0;
+        isRecognised ||= hasRules || isKnownBy(name);
+        // A page of something else shows nothing of this process, and nothing of it has vanished.
+        if (isRecognised || isAnyPageOurs) ingester.enterOwnInstance(source);
         // In OpenMetrics 1.0 such a series is the time a counter began, even if a rule that is not anchored matches.
-        return !(openMetrics && name.endsWith('_created')) && rulesOf(name).length > 0;
+        return hasRules && !(openMetrics && name.endsWith('_created'));
       },
       expected: {
         count: known.length,
         lengthAt: (at, text, from) => source.series.lengthAt(known[at] ?? 0, text, from),
       },
       sample(series, value, time, expectedAt) {
+        isRecognised = true;
         if (expectedAt >= 0) {
           const entry = known[expectedAt] ?? 0;
           ingester.enterOwnInstance(source);
@@ -65,8 +88,10 @@ export function createTextPageReader({ profile, rulesOf, ingester }: PageReaderC
       },
     });
     order = { entries: present.result(), epoch: source.series.epoch };
-    if (error === undefined) ingester.commit(source, bad === 0);
-    return { bad, error };
+    if (error !== undefined) return { bad, fault: { kind: 'format', reason: error } };
+    if (isRecognised || (isAnyPageOurs && samples > 0)) ingester.commit(source, bad === 0);
+    const isFine = isRecognised || (isAnyPageOurs && samples > 0 && hasComponents());
+    return { bad, fault: isFine ? undefined : unrecognised(samples, 'series', profile) };
   };
 }
 
@@ -132,19 +157,19 @@ function onlyValue(page: Buffer, name: string, pattern: RegExp): number {
 }
 
 /** Reads pages of JSON of one process into its source, by the engine's profile. */
-export function createJsonPageReader(
-  read: JsonReader,
-  { profile, rulesOf, ingester }: PageReaderContext,
-): PageReader {
+export function createJsonPageReader(read: JsonReader, context: PageReaderContext): PageReader {
+  const { profile, rulesOf, ingester } = context;
   return (source, page) => {
     const found = attempt(read, page.toString());
-    if ('error' in found) return { bad: 0, error: found.error };
+    if ('error' in found) return { bad: 0, fault: { kind: 'format', reason: found.error } };
+    const { stats, bad, listed } = found;
+    if (stats.length === 0 && bad === 0) return { bad, fault: unrecognised(listed, 'entries', profile) };
     ingester.begin(source);
     source.restart = found.restarted === true ? 'proven' : 'none';
     ingester.enterOwnInstance(source);
-    for (const stat of found.stats) take(source, stat, rulesOf(stat.name));
-    ingester.commit(source, found.bad === 0);
-    return { bad: found.bad, error: undefined };
+    for (const stat of stats) take(source, stat, rulesOf(stat.name));
+    ingester.commit(source, bad === 0);
+    return { bad, fault: undefined };
   };
 
   function take(source: ScrapeSource, stat: Stat, rules: readonly ProfileRule[]): void {

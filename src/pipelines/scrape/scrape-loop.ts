@@ -5,8 +5,11 @@ import type { ObservedClock } from '../../lib/observed-clock.ts';
 import { isJsonEngine } from '../engines/index.ts';
 import type { OperatorFiles, PullSettings } from '../settings.ts';
 
-/** Why there is nothing to read: no answer, an answer that is no page, one that is too large, or files of `tls` that cannot be used. */
-export type ScrapeFailure = HttpFailureReason | 'status' | 'too-large' | 'files' | 'format';
+/**
+ * Why there is nothing to read: no answer, an answer that is no page, one that is too large, one with nothing that the
+ * engine is known by, or files of `tls` that cannot be used.
+ */
+export type ScrapeFailure = HttpFailureReason | 'status' | 'too-large' | 'files' | 'format' | 'unrecognised';
 
 /** The result of one scrape. An error names scheme and host only: the rest of a url may be a secret. */
 export type ScrapeResult =

@@ -130,6 +130,7 @@ describe('a pipeline whose instances a file lists', () => {
     const since = listed.bench.clock.now() - 5000;
     await listed.pass();
     expect(state(listed)).toMatchObject({ state: 'unreachable', unreachableSince: since });
+    await listed.pass();
     expect(listed.bench.status('app').health).toBe('Red');
   });
 

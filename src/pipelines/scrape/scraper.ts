@@ -2,11 +2,12 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { PipelineState } from '../components/component.ts';
+import { unreadReason } from '../components/presence.ts';
 import type { PipelineContext } from '../context.ts';
 import { addressHint, profileOf } from '../engines/index.ts';
 import { ruleLookup } from '../engines/profile.ts';
 import { commitFailedScrape } from '../ingest/accumulator.ts';
-import type { ScrapeSource } from '../ingest/source.ts';
+import { markUnread, type ScrapeSource } from '../ingest/source.ts';
 import type { PullSettings } from '../settings.ts';
 import { createFileDiscovery, type DiscoveredInstance } from './file-discovery.ts';
 import { createJsonPageReader, createTextPageReader, type PageReader } from './page-reader.ts';
@@ -19,6 +20,8 @@ interface ScraperState {
   readonly unreachableSince: number | null;
   /** Reasons why it cannot be read, or not as a whole. */
   readonly errors: readonly string[];
+  /** What a page holds in place of what its engine is known by. */
+  readonly unrecognised: string | null;
 }
 
 /** Reads the url of a pipeline, or those that its files list, each as an instance of its own. */
@@ -26,6 +29,8 @@ export interface Scraper {
   start(): void;
   stop(): void;
   state(): ScraperState;
+  /** Why a page that was never read yet cannot be; undefined when each was. */
+  whyUnread(): string | undefined;
 }
 
 interface Options {
@@ -43,7 +48,10 @@ interface ScrapeLoop {
   readonly instance: DiscoveredInstance;
   readonly stop: Cancel;
   tried: boolean;
+  /** True once a page of it was good. */
+  wasRead: boolean;
   error: string | null;
+  failure: ScrapeFailure | undefined;
   /** Epoch ms since when it cannot be read; null while it can. */
   failingSince: number | null;
 }
@@ -93,7 +101,16 @@ class PipelineScraper implements Scraper {
         ...summaryOf(failing, loops.length),
         ...trustFault(this.#options.settings, this.#options.context),
       ],
+      unrecognised: failing.find(({ failure }) => failure === 'unrecognised')?.error ?? null,
     };
+  }
+
+  whyUnread(): string | undefined {
+    const unread = [...this.#loops.values()].find(({ wasRead }) => !wasRead);
+    const isUnlisted = this.#loops.size === 0 && this.#listFaults.length > 0;
+    const error = isUnlisted ? this.#listFaults.join('; ') : unread?.error;
+    if (unread === undefined && !isUnlisted) return undefined;
+    return error ? unreadReason(error) : 'its pipeline has not been read yet';
   }
 
   #watchFiles(paths: readonly string[]): void {
@@ -131,7 +148,9 @@ class PipelineScraper implements Scraper {
     const loop: ScrapeLoop = {
       instance,
       tried: false,
+      wasRead: false,
       error: null,
+      failure: undefined,
       failingSince: null,
       stop: startScraping({
         ...context,
@@ -167,9 +186,11 @@ class PipelineScraper implements Scraper {
       loop.tried = true;
       if ('error' in result) return this.#failed(loop, result.error, result.failure);
       const at = context.clock.monotonic();
-      const { bad, error } = read(source, result.body, result.openMetrics);
-      if (error !== undefined)
-        return this.#failed(loop, `${origin}: ${error}${addressHint(settings.engine, url)}`, 'format');
+      const { bad, fault } = read(source, result.body, result.openMetrics);
+      if (fault !== undefined) {
+        const reason = `${origin}: ${fault.reason}${addressHint(settings.engine, url)}`;
+        return this.#failed(loop, reason, fault.kind);
+      }
       this.#succeeded(loop, at);
       if (bad > 0 && !isWarned)
         logger.warn({ lines: bad }, 'Lines of the page cannot be read and are skipped');
@@ -183,11 +204,14 @@ class PipelineScraper implements Scraper {
     scrapeStatus.failed();
     this.#lastAt = now;
     loop.failingSince ??= now;
-    if (loop.error !== reason) logger.warn({ reason }, 'The pipeline cannot be read');
+    // A page of something else may have another number of series each time, which is no news.
+    const isSame = failure === 'unrecognised' ? loop.failure === failure : loop.error === reason;
+    if (!isSame) logger.warn({ reason }, 'The pipeline cannot be read');
     loop.error = reason;
+    loop.failure = failure;
     context.meter.scrapeFailed(settings.id, failure);
     const source = sourceOf(loop.instance.name);
-    source.unreachable = reason;
+    markUnread(source, reason);
     commitFailedScrape(source.instances.values(), context.clock.monotonic());
   }
 
@@ -197,6 +221,8 @@ class PipelineScraper implements Scraper {
     this.#lastAt = context.clock.now();
     if (loop.error !== null) logger.info({}, 'The pipeline can be read again');
     loop.error = null;
+    loop.failure = undefined;
+    loop.wasRead = true;
     loop.failingSince = null;
   }
 }
@@ -223,9 +249,10 @@ function trustFault({ tls }: PullSettings, { files }: PipelineContext): string[]
 }
 
 /** Makes a reader for each url, as readers remember the page before; what is the same for all is made once. */
-function readerFactory(settings: PullSettings, { ingester }: PipelineContext): () => PageReader {
+function readerFactory(settings: PullSettings, { ingester, registry }: PipelineContext): () => PageReader {
   const profile = profileOf(settings);
-  const reading = { profile, rulesOf: ruleLookup(profile), ingester };
+  const hasComponents = (): boolean => registry.countIn(settings.id) > 0;
+  const reading = { profile, rulesOf: ruleLookup(profile), ingester, hasComponents };
   const { createReader } = profile;
   return createReader === undefined
     ? () => createTextPageReader(reading)

@@ -165,6 +165,11 @@ describe('headgate.yml', () => {
       /must not have the option 'password'; allowed are .*sslmode/,
     ],
     [
+      'a database whose encryption may be left out',
+      'storage: { url: "postgres://root@db/x?sslmode=prefer" }',
+      /^headgate.yml:1:17: must not have sslmode=prefer.*write one of disable, require, verify-ca, verify-full/,
+    ],
+    [
       'an address that is none',
       'delivery: { allowedAddresses: [10.0.0.0/8, ten] }',
       /must be an address or a range such as 10\.0\.0\.0\/8, not 'ten' \(delivery\.allowedAddresses\[1\]\)$/,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { sslModeProblem } from './database-tls.ts';
 import { Duration, parseDuration } from './duration.ts';
 import { DatabaseUrl, Secret, SecretUrl } from './secret.ts';
 
@@ -86,7 +87,7 @@ function databaseUrlProblem(text: string): string | undefined {
   if (!/^\/[^/@]+$/.test(url.pathname)) return 'must name one database, as in postgres://host/headgate';
   const unknown = [...url.searchParams.keys()].find(key => !DATABASE_OPTIONS.has(key));
   return unknown === undefined
-    ? undefined
+    ? sslModeProblem(url)
     : `must not have the option '${unknown}'; allowed are ${[...DATABASE_OPTIONS].join(', ')}`;
 }
 

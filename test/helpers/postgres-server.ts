@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Pair } from './certificates.ts';
 
 const INSTALLED = '/usr/lib/postgresql';
 
@@ -14,6 +15,8 @@ export interface PostgresServer {
   stop(how: 'fast' | 'immediate'): void;
   /** Adds lines to postgresql.conf; they count from the next start. */
   configure(lines: string): void;
+  /** Lets it speak TLS with a copy of this certificate from the next start on; connections without TLS stay possible. */
+  encrypt(pair: Pair): void;
   /** Ends it and removes its folder. */
   remove(): void;
 }
@@ -65,6 +68,12 @@ export async function startPostgres(): Promise<PostgresServer> {
     start: () => control('start', '-l', join(folder, 'log')),
     stop: how => control('stop', '-m', how),
     configure: lines => appendFileSync(join(data, 'postgresql.conf'), `${lines}\n`),
+    encrypt({ cert, key }) {
+      writeFileSync(join(data, 'server.crt'), readFileSync(cert));
+      writeFileSync(join(data, 'server.key'), readFileSync(key), { mode: 0o600 });
+      if (process.getuid?.() === 0) spawnSync('chown', ['postgres', join(data, 'server.key')]);
+      server.configure('ssl = on');
+    },
     remove() {
       try {
         control('stop', '-m', 'immediate');

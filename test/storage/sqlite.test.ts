@@ -90,6 +90,20 @@ describe('opening', () => {
     expect((await sql`pragma journal_mode`.execute(backend.writer)).rows).toEqual([{ journal_mode: 'wal' }]);
   });
 
+  it('gives back what a long read has let the log grow to, but for 16 MB', async () => {
+    const storage = await open(folder);
+    await storage.transaction(tx => tx.setInstanceValue('some', 'thing'));
+    const size = async (): Promise<number> => (await stat(join(folder, 'headgate.db-wal'))).size;
+    const reader = new Sqlite(join(folder, 'headgate.db'), { readonly: true });
+    reader.exec('begin; select count(*) from instance');
+    for (let count = 0; (await size()) < 24 * 1024 * 1024; count++)
+      await storage.transaction(tx => tx.setInstanceValue('some', String(count).repeat(1_000_000)));
+    reader.close();
+    for (const value of ['copies the log into the database', 'begins the log anew'])
+      await storage.transaction(tx => tx.setInstanceValue('some', value));
+    expect(await size()).toBe(16 * 1024 * 1024);
+  });
+
   it('reads on a connection that cannot write', async () => {
     const backend = await openSqlite(join(folder, 'headgate.db'), silentLogger);
     undo.push(() => backend.close());

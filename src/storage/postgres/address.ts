@@ -1,4 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
+import { sslModeOf, sslModeProblem } from '../../lib/database-tls.ts';
 import { AppError, reasonOf } from '../../lib/errors.ts';
 
 /** A server's answer and a lost network both end within this; the server's own limit comes first. */
@@ -14,10 +15,13 @@ export interface PostgresAddress {
   readonly user: string;
 }
 
-/** Reads `postgres://user:password@host:port/database`; whatever is missing follows PGHOST and its like. */
+/**
+ * Reads `postgres://user:password@host:port/database`; whatever is missing follows PGHOST and its like. `sslmode` means
+ * what it means to libpq. Throws `invalid-request`, showing nothing of the URL.
+ */
 export function postgresAddress(url: string): PostgresAddress {
   const config: ClientConfig = {
-    connectionString: url,
+    connectionString: withLevelsOfLibpq(url),
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -35,4 +39,15 @@ export function postgresAddress(url: string): PostgresAddress {
         'other characters than letters and digits percent-encoded',
     );
   }
+}
+
+/**
+ * By itself the client takes every level for `verify-full`, and warns of it on standard error. Throws `invalid-request`
+ * for a level that is refused.
+ */
+function withLevelsOfLibpq(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const problem = parsed === null ? undefined : sslModeProblem(parsed);
+  if (problem !== undefined) throw new AppError('invalid-request', `storage.url ${problem}`);
+  return parsed === null || sslModeOf(parsed) === undefined ? url : url.replace('?', '?uselibpqcompat=true&');
 }

@@ -62,6 +62,11 @@ const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
     'cannot be reached ($reason); start the server, or correct host and port in storage.url',
   ],
   [
+    /^ERR_TLS_CERT_ALTNAME/,
+    'shows a certificate for another host ($reason); correct the host in storage.url, or write sslmode=verify-ca where ' +
+      'the authority of sslrootcert signs for this database alone',
+  ],
+  [
     /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME)/,
     "shows a certificate that is not trusted ($reason); name the authority's file by sslrootcert in storage.url",
   ],

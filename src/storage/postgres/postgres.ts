@@ -12,7 +12,7 @@ import { ADVISORY_LOCK, borrowWriter, createReaderPool, createWriterConnection }
 import { postgresDialect } from './dialect.ts';
 import { explainPostgres } from './errors.ts';
 import { CHANNEL, changesFromPayload, startListening, toPayloads } from './notify.ts';
-import { DEFAULT_LIMITS, openSession, type SessionLimits } from './session.ts';
+import { assertOwnSessions, DEFAULT_LIMITS, openSession, type SessionLimits } from './session.ts';
 import { SERVER_CLOCK } from './sql.ts';
 
 /** Migrations may take as long as they need; waiting for another process's is bounded. */
@@ -38,7 +38,14 @@ export async function openPostgres(
   const explain = (error: unknown): AppError => explainPostgres(error, address.label, address.user);
   const connect = (at: PostgresAddress, limits: SessionLimits) =>
     createWriterConnection({ open: () => openSession(at, limits), explain, clock });
-  const writerConnection = connect(address, DEFAULT_LIMITS);
+  const writerConnection = createWriterConnection({
+    async open() {
+      await assertOwnSessions(address);
+      return openSession(address, DEFAULT_LIMITS);
+    },
+    explain,
+    clock,
+  });
   const leaseConnection = connect(withQueryTimeout(address, LEASE_LIMITS.statementMs + 1_000), LEASE_LIMITS);
   const readerPool = createReaderPool(address, explain, clock);
   let endListening = async (): Promise<void> => {};

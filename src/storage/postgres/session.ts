@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client, type ClientBase, type QueryConfig, type QueryResult } from 'pg';
 import type { PostgresAddress } from './address.ts';
 import { breaksSession, UnsuitableServer } from './errors.ts';
@@ -88,6 +89,45 @@ export async function openSession(
     end: () => client.end(),
   };
 }
+
+/** Of two clients one is nearly always given what the other has just left; other clients may come in between. */
+const ROUNDS = 3;
+
+/** A setting that no server knows and no other client reads. */
+const SETTING = 'headgate.session';
+
+/**
+ * Makes sure that a connection is a session of its own. A pooler that pools transactions lends the same session to
+ * several of its clients in turn: locks and settings of a session would be those of anybody, so this comes before any of
+ * them. Rejects with `UnsuitableServer` for such a pooler, and with `pg`'s own error for what cannot be reached.
+ */
+export async function assertOwnSessions({ config }: PostgresAddress): Promise<void> {
+  const [one, other] = [new Client(config), new Client(config)];
+  for (const client of [one, other]) client.on('error', () => {});
+  try {
+    await one.connect();
+    await other.connect();
+    for (let round = 0; round < ROUNDS; round++) {
+      const mark = randomUUID();
+      await one.query('select set_config($1, $2, false)', [SETTING, mark]);
+      const isShared = (await markOf(other)) === mark;
+      // Twice: of two sessions that are lent in turn, every second one is the same.
+      const isKept = (await markOf(one)) === mark && (await markOf(one)) === mark;
+      if (isShared || !isKept) throw new UnsuitableServer(POOLED);
+    }
+  } finally {
+    await Promise.all([one, other].map(client => client.end().catch(() => {})));
+  }
+}
+
+async function markOf(client: Client): Promise<unknown> {
+  const { rows } = await client.query('select current_setting($1, true) as mark', [SETTING]);
+  return rows[0]?.mark;
+}
+
+const POOLED =
+  'is behind a pooler that pools transactions, as PgBouncer does with pool_mode=transaction, so that locks and settings ' +
+  'of a session would be lost; set pool_mode=session there for this database, or let storage.url lead to the server itself';
 
 /** Settings of a server and of one session. */
 export interface ServerSettings {

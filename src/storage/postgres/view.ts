@@ -5,7 +5,7 @@ import { type DatabaseRow, type ReadView, readPages } from '../view.ts';
 import { postgresAddress } from './address.ts';
 import { type BorrowedConnection, postgresDialect } from './dialect.ts';
 import { explainPostgres } from './errors.ts';
-import { prepareReading } from './session.ts';
+import { assertOwnSessions, prepareReading } from './session.ts';
 
 /** A disk that takes the pages slowly must not end the view. */
 const IDLE_TIMEOUT_MS = '600000';
@@ -23,6 +23,7 @@ export async function openPostgresView(url: string): Promise<ReadView> {
   client.on('error', () => {});
   const close = () => client.end().catch(() => {});
   try {
+    await assertOwnSessions(address);
     await client.connect();
     await prepareReading(client);
     await client.query("select set_config('idle_in_transaction_session_timeout', $1, false)", [

@@ -16,6 +16,8 @@ import {
 } from './protocol.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
+/** A long read keeps the WAL growing; once its content is in the database, no more of the file stays than this. */
+const MAX_IDLE_WAL_BYTES = 16 * 1024 * 1024;
 const SELECT_HELD_LEASE = 'select 1 from leases where name = ? and owner = ? and epoch = ? and until > 0';
 /** Kysely makes a new text per number of list items; the oldest go first. */
 const MAX_PREPARED = 200;
@@ -163,6 +165,7 @@ function openWriter(file: string): SqliteConnection {
   try {
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
+    database.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     return new SqliteConnection(database);
   } catch (error) {
     database.close();

@@ -1,4 +1,5 @@
 import { SETTINGS_FILE } from '../config/configuration.ts';
+import { firstProblems } from '../config/problems.ts';
 import { readSettings } from '../config/read/settings.ts';
 import type { ReferenceSources } from '../config/secrets/references.ts';
 import type { Settings } from '../config/settings.ts';
@@ -13,6 +14,7 @@ export function settingsIn(folder: string, references: ReferenceSources): Settin
   const document = readConfigDocument(folder, SETTINGS_FILE);
   const { settings, problems } = readSettings(document, { ...references, flags: {} });
   const all = [...document.problems, ...problems];
-  if (settings === undefined || all.length > 0) throw new ConfigurationInvalid(all);
+  if (settings === undefined || all.length > 0)
+    throw new ConfigurationInvalid(firstProblems('problems', all, [SETTINGS_FILE]));
   return settings;
 }

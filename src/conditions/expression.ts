@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DEFAULT_LIMITS, type EvaluationLimits, type EvaluationMeter } from '../expressions/evaluation.ts';
 import type { Expression } from '../expressions/expression.ts';
 import { expressionText } from '../expressions/schema.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -74,9 +75,10 @@ const subjectAndText = (subject: Subject, { text }: Expression): string =>
 function evaluatePredicate(
   predicate: Expression,
   values: Readonly<Record<string, number>>,
+  limits?: EvaluationLimits,
 ): boolean | string {
   try {
-    const result = predicate.evaluate(values);
+    const result = predicate.evaluate(values, limits);
     return typeof result === 'boolean'
       ? result
       : `it gives ${describeType(result)}, and must give true or false`;
@@ -94,9 +96,9 @@ const formatValues = (values: Readonly<Record<string, number>>): string => {
 };
 
 /** Tries it on a sample component; returns what is wrong with it. */
-export function evaluateOnSample(predicate: Expression): string | undefined {
+export function evaluateOnSample(predicate: Expression, meter?: EvaluationMeter): string | undefined {
   const values = Object.fromEntries(predicate.names.map((name, index) => [name, index + 1]));
-  const result = evaluatePredicate(predicate, values);
+  const result = evaluatePredicate(predicate, values, { ...DEFAULT_LIMITS, meter });
   return typeof result === 'string' ? result : undefined;
 }
 

@@ -50,7 +50,7 @@ export function loadConfiguration(sources: Sources, clock: Pick<Clock, 'now'>): 
 
 /** The configuration of what was read and checked, frozen where it is plain. */
 export function assemble(
-  { data, warnings, files, texts }: Omit<Read, 'values'>,
+  { data, warnings, files, texts }: Omit<Read, 'values' | 'refusals'>,
   values: ConfigurationValues,
   clock: Pick<Clock, 'now'>,
 ): Loaded {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isMap, type PlainMap, plainCopy } from './plain.ts';
-import { type ConfigProblem, didYouMean } from './problems.ts';
+import { didYouMean, type Finding, finding } from './problems.ts';
 import { childOf, layers, type Schema, valueAt } from './schema-walk.ts';
 import type { Path } from './yaml/places.ts';
 
@@ -60,17 +60,16 @@ export function readOverrides(
 }
 
 /** Warnings of `HEADGATE_` variables that set nothing. */
-export function unknownVariables(schema: Schema, environment: ProcessEnvironment): ConfigProblem[] {
+export function unknownVariables(schema: Schema, environment: ProcessEnvironment): Finding[] {
   const known = [...RESERVED, ...scalarPaths(schema).map(({ path }) => variableName(path))];
   return Object.keys(environment)
     .filter(name => name.startsWith('HEADGATE_') && !known.includes(name))
-    .map(name => ({
-      file: 'environment',
-      line: 0,
-      column: 0,
-      path: name,
-      message: `sets nothing, as no setting has this name${didYouMean(name, known)}`,
-    }));
+    .map(name =>
+      finding(
+        () => ({ file: 'environment', line: 0, column: 0, path: name }),
+        () => `sets nothing, as no setting has this name${didYouMean(name, known)}`,
+      ),
+    );
 }
 
 /** A copy of the file's value with the overrides in their places. */

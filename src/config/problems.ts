@@ -31,35 +31,55 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-const MAX_PROBLEMS = 1000;
+/** Where a problem is. */
+export type ProblemPlace = Omit<ConfigProblem, 'message'>;
 
-/** Those at other places than these: a value that cannot be looked up is reported as that and no more. */
-export function elsewhere(
-  problems: readonly ConfigProblem[],
-  reported: readonly Pick<ConfigProblem, 'path'>[],
-): ConfigProblem[] {
-  const paths = new Set(reported.map(({ path }) => path));
-  return problems.filter(({ path }) => !paths.has(path));
+/**
+ * One thing wrong that was found. Its place and its text are worked out when they are asked for: of very many only the
+ * first are ever shown, and a text may take long to find, as one that compares a name with all others.
+ */
+export interface Finding {
+  readonly place: () => ProblemPlace;
+  readonly message: () => string;
 }
 
-/** Problems of all files in the order they stand there, no more than a person would ever read. */
-export function inOrder(problems: readonly ConfigProblem[], files: readonly string[]): ConfigProblem[] {
-  const rank = (problem: ConfigProblem): number => files.indexOf(problem.file);
-  const sorted = [...problems].sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
-  if (sorted.length <= MAX_PROBLEMS) return sorted;
-  const rest = sorted.length - MAX_PROBLEMS;
-  const last = sorted[MAX_PROBLEMS - 1];
-  if (last === undefined) return sorted;
-  return [
-    ...sorted.slice(0, MAX_PROBLEMS),
-    { ...last, path: '', message: `${rest} more problems are not listed; mend these first` },
-  ];
+export const finding = (place: () => ProblemPlace, message: string | (() => string)): Finding => ({
+  place,
+  message: typeof message === 'string' ? () => message : message,
+});
+
+/** Problems that are shown: as many as a person mends at a time. */
+const MOST_SHOWN = 20;
+/** Of the first so many found those are shown that stand first in the files. */
+const MOST_PLACED = 1000;
+
+/** Those at other places than these: a value that cannot be looked up is reported as that and no more. */
+export function elsewhere(found: readonly Finding[], reported: readonly Finding[]): readonly Finding[] {
+  if (reported.length === 0) return found;
+  const paths = new Set(reported.map(({ place }) => place().path));
+  return found.filter(({ place }) => !paths.has(place().path));
+}
+
+/** The first 20 in the order they stand in the files, and how many more there are. */
+export function firstProblems(
+  what: 'problems' | 'warnings',
+  found: readonly Finding[],
+  files: readonly string[],
+): ConfigProblem[] {
+  const placed = found.slice(0, MOST_PLACED).map(({ place, message }) => ({ at: place(), message }));
+  const rank = ({ file }: ProblemPlace): number => files.indexOf(file);
+  placed.sort(({ at: a }, { at: b }) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
+  const shown = placed.slice(0, MOST_SHOWN).map(({ at, message }) => ({ ...at, message: message() }));
+  const rest = found.length - shown.length;
+  const last = shown.at(-1);
+  if (rest === 0 || last === undefined) return shown;
+  return [...shown, { ...last, path: '', message: `${rest} more ${what} are not listed; mend these first` }];
 }
 
 /** One thing wrong between items of notifications.yml, and where. */
 export interface ItemFinding {
   readonly path: Path;
-  readonly message: string;
+  readonly message: string | (() => string);
 }
 
 export interface ItemFindings {
@@ -102,6 +122,8 @@ function shorten(text: string): string {
 
 const LONGEST_SUGGESTION = 64;
 const SHORTEST_START = 3;
+/** Pairs of letters that are compared for one suggestion; names beyond that are not looked at. */
+const MOST_COMPARED = 200_000;
 
 /** The candidate a person most likely meant by `text`, or undefined when none is near. */
 export function suggest(text: string, candidates: Iterable<string>): string | undefined {
@@ -109,8 +131,15 @@ export function suggest(text: string, candidates: Iterable<string>): string | un
   const wanted = text.toLowerCase();
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(text.length / 3)) + 1;
+  let compared = 0;
   for (const candidate of candidates) {
-    if (candidate.length > LONGEST_SUGGESTION) continue;
+    compared += 1 + wanted.length;
+    if (compared > MOST_COMPARED) break;
+    // A name is never nearer than its length is.
+    const isFar = Math.abs(candidate.length - text.length) >= bestDistance;
+    if (candidate.length > LONGEST_SUGGESTION || (isFar && !isAbbreviation(wanted, candidate.toLowerCase())))
+      continue;
+    compared += wanted.length * candidate.length;
     const distance = distanceOf(wanted, candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
@@ -129,11 +158,12 @@ export function didYouMean(text: string, candidates: Iterable<string>): string {
 /** Another case is nearest of all. An abbreviation, or what one stands for, is as near as one wrong letter. */
 function distanceOf(wanted: string, candidate: string): number {
   if (wanted === candidate) return 0;
+  return isAbbreviation(wanted, candidate) ? 1 : editDistance(wanted, candidate);
+}
+
+function isAbbreviation(wanted: string, candidate: string): boolean {
   const [short, long] = wanted.length < candidate.length ? [wanted, candidate] : [candidate, wanted];
-  if (short.length >= SHORTEST_START && long.startsWith(short)) return 1;
-  return long.length - short.length > LONGEST_SUGGESTION / 3
-    ? Number.POSITIVE_INFINITY
-    : editDistance(wanted, candidate);
+  return short.length >= SHORTEST_START && long.startsWith(short);
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

@@ -3,7 +3,7 @@ import { aliasesOf } from '../lib/aliases.ts';
 import { isInexactNumber } from '../lib/exact-numbers.ts';
 import { MASK } from '../lib/secret.ts';
 import type { Override } from './overrides.ts';
-import { type ConfigProblem, didYouMean, formatPath, quote } from './problems.ts';
+import { didYouMean, type Finding, finding, formatPath, type ProblemPlace, quote } from './problems.ts';
 import {
   asWritten,
   fixedValues,
@@ -13,14 +13,14 @@ import {
   schemasAt,
   valueAt,
 } from './schema-walk.ts';
-import type { Path, TextPosition, TextPositions } from './yaml/places.ts';
+import type { Path, TextPositions } from './yaml/places.ts';
 
 type Issue = z.core.$ZodIssue;
 
 /** Where a value came from, so that its problem can be shown there. */
 export interface ValueOrigin {
-  readonly place: (path: Path) => Pick<ConfigProblem, 'file' | 'path'> & TextPosition;
-  keyPlace(path: Path): Pick<ConfigProblem, 'file' | 'path'> & TextPosition;
+  readonly place: (path: Path) => ProblemPlace;
+  keyPlace(path: Path): ProblemPlace;
   /** `${env:NAME}` where the value at the path was fetched by it. */
   reference(path: Path): string | undefined;
 }
@@ -32,25 +32,29 @@ export interface SchemaReading {
 }
 
 /** The problems a schema found, in words of our own. */
-export function problemsOf(error: z.core.$ZodError, reading: SchemaReading): ConfigProblem[] {
-  const { schema, value } = reading;
-  return error.issues.flatMap(issue =>
-    problemsOfIssue({ ...issue, path: [...asWritten(schema, issue.path, value)] }, reading),
-  );
-}
+export const problemsOf = (error: z.core.$ZodError, reading: SchemaReading): Finding[] =>
+  error.issues.flatMap(issue => problemsOfIssue(issue, reading));
 
-function problemsOfIssue(issue: Issue, reading: SchemaReading): ConfigProblem[] {
-  const { origin } = reading;
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map(key => ({
-      ...origin.keyPlace([...issue.path, key]),
-      message: unknownKey(key, issue.path, reading),
-    }));
+function problemsOfIssue(issue: Issue, reading: SchemaReading): Finding[] {
   if (issue.code === 'invalid_union' && issue.errors.length > 0)
     return nearestOption(issue.errors).flatMap(inner =>
       problemsOfIssue({ ...inner, path: [...issue.path, ...inner.path] }, reading),
     );
-  return [{ ...origin.place(issue.path), message: messageOf(issue, reading) }];
+  const { schema, value, origin } = reading;
+  const written = (): Path => asWritten(schema, issue.path, value);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map(key =>
+      finding(
+        () => origin.keyPlace([...written(), key]),
+        () => unknownKey(key, written(), reading),
+      ),
+    );
+  return [
+    finding(
+      () => origin.place(written()),
+      () => messageOf({ ...issue, path: [...written()] }, reading),
+    ),
+  ];
 }
 
 /** The option that the value comes nearest to: the one with the fewest complaints. */
@@ -194,11 +198,10 @@ interface FileOrigin {
 
 /** Places of values that a file holds, but for those that flags or the environment set. */
 export function fileOrigin({ file, places, base, references, overrides = [] }: FileOrigin): ValueOrigin {
-  const overrideAt = (path: Path) =>
-    overrides.find(override => formatPath(override.path) === formatPath(path));
+  const overridden = new Map(overrides.map(override => [formatPath(override.path), override]));
   return {
     place(path) {
-      const override = overrideAt(path);
+      const override = overridden.size === 0 ? undefined : overridden.get(formatPath(path));
       if (override !== undefined) return { file: override.source, path: override.name, line: 0, column: 0 };
       const full = [...base, ...path];
       return { file, path: formatPath(full), ...places.of(full) };

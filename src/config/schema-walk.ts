@@ -42,12 +42,19 @@ export function mapsFor(schema: Schema, value: unknown): z.ZodObject[] {
   return fitting.length > 0 ? fitting : maps;
 }
 
+const fixed = new WeakMap<Schema, readonly unknown[]>();
+
 /** The values a literal or enumeration allows; empty for what allows more. */
-export const fixedValues = (schema: Schema): unknown[] =>
-  layers(schema).flatMap(layer => {
-    if (layer instanceof z.ZodLiteral) return [...layer.values];
-    return layer instanceof z.ZodEnum ? layer.options : [];
-  });
+export function fixedValues(schema: Schema): readonly unknown[] {
+  const found =
+    fixed.get(schema) ??
+    layers(schema).flatMap((layer): unknown[] => {
+      if (layer instanceof z.ZodLiteral) return [...layer.values];
+      return layer instanceof z.ZodEnum ? layer.options : [];
+    });
+  fixed.set(schema, found);
+  return found;
+}
 
 /** The schema of a map's key, also by another name it has. */
 function fieldOf(map: z.ZodObject, step: PropertyKey): Schema | undefined {
@@ -207,12 +214,20 @@ export function childOf(value: unknown, step: PropertyKey): unknown {
 
 export const valueAt = (value: unknown, path: Path): unknown => path.reduce(childOf, value);
 
-/** The item of a list with the id or name of the one at `step` of `list`, or else the one at that place; the entry of a map. */
+/**
+ * The item of the list `now`, which is not changed afterwards, with the id or name of the one at `step` of `list`, or else
+ * the one at that place; the entry of a map.
+ */
 export function counterpart(now: unknown, list: unknown, step: PropertyKey): unknown {
   const name = itemName(childOf(list, step));
   if (!Array.isArray(now) || name === undefined) return childOf(now, step);
-  return now.find(item => itemName(item) === name);
+  const items = itemsByName.get(now) ?? new Map([...now].reverse().map(item => [itemName(item), item]));
+  itemsByName.set(now, items);
+  return items.get(name);
 }
+
+/** The first item of each name, for lists that do not change. */
+const itemsByName = new WeakMap<readonly unknown[], ReadonlyMap<unknown, unknown>>();
 
 export const itemName = (item: unknown): unknown => childOf(item, 'id') ?? childOf(item, 'name');
 

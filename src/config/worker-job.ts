@@ -4,7 +4,7 @@ import type { ConfigEdit } from './change.ts';
 import { FILES, type FileName, type FileTexts, SETTINGS_FILE } from './configuration.ts';
 import { withoutByteOrderMark } from './file-text.ts';
 import { isMap } from './plain.ts';
-import { type ConfigProblem, formatPath } from './problems.ts';
+import { type ConfigProblem, type Finding, firstProblems, formatPath } from './problems.ts';
 import {
   type ConfigurationValues,
   type ReadConfiguration,
@@ -29,7 +29,7 @@ export interface WorkerJob {
 }
 
 /** A configuration that was read and found sound. */
-export interface CheckedJob extends Omit<ReadSound, 'values'> {
+export interface CheckedJob extends Omit<ReadSound, 'values' | 'refusals'> {
   /** Absent when they were made on another thread. */
   readonly values?: ConfigurationValues;
   /** The texts with their secrets masked. */
@@ -39,10 +39,10 @@ export interface CheckedJob extends Omit<ReadSound, 'values'> {
 }
 
 type ReadSound = Extract<ReadConfiguration, { readonly ok: true }>;
-type ReadUnsound = Exclude<ReadConfiguration, ReadSound>;
+type UnsoundJob = Omit<Exclude<ReadConfiguration, ReadSound>, 'refusals'>;
 
 export type WorkerResult =
-  | { readonly kind: 'read'; readonly result: CheckedJob | ReadUnsound }
+  | { readonly kind: 'read'; readonly result: CheckedJob | UnsoundJob }
   /** A change that cannot be made. */
   | {
       readonly kind: 'refused';
@@ -55,11 +55,10 @@ export type WorkerResult =
 export function performJob({ sources, secrets, change, checked }: WorkerJob): WorkerResult {
   const lookup: Sources = { ...sources, secretOf: secrets && (name => secrets.get(name)) };
   if (change === undefined) {
-    const read = readConfiguration(lookup);
+    if (checked === undefined) return { kind: 'read', result: checkedJob(readConfiguration(lookup), {}) };
     // An operator's file may name what its settings refuse; a text of a workspace is refused with it.
-    const isRefused = ({ file }: ConfigProblem): boolean =>
-      sources.restrictions !== undefined && checked?.includes(fileNameOf(file)) === true;
-    return { kind: 'read', result: checked ? findingsOf(read, isRefused) : checkedJob(read, {}) };
+    const refusing = sources.restrictions === undefined ? [] : checked;
+    return { kind: 'read', result: findingsOf(readConfiguration({ ...lookup, refusing })) };
   }
   try {
     for (const { value } of change.edits) assertShort(value, []);
@@ -95,19 +94,18 @@ export function withoutValues(done: WorkerResult): WorkerResult {
   return { kind: 'read', result };
 }
 
-function findingsOf(read: ReadConfiguration, isRefused: (refusal: ConfigProblem) => boolean): ReadUnsound {
-  const refused = new Set(read.refusals.filter(isRefused));
-  return {
-    ok: false,
-    problems: [...(read.ok ? [] : read.problems), ...refused],
-    warnings: read.warnings.filter(warning => !refused.has(warning)),
-    refusals: [],
-    files: [],
-    texts: {},
-  };
-}
+const findingsOf = (read: ReadConfiguration): UnsoundJob => ({
+  ok: false,
+  problems: read.ok ? [] : read.problems,
+  warnings: read.warnings,
+  files: [],
+  texts: {},
+});
 
-function checkedJob(read: ReadConfiguration, changed: FileTexts): CheckedJob | ReadUnsound {
+function checkedJob(
+  { refusals: _, ...read }: ReadConfiguration,
+  changed: FileTexts,
+): CheckedJob | UnsoundJob {
   if (!read.ok) return read;
   const { data, values, texts } = read;
   const masked = maskedTexts(texts, { ...data.raw, settings: values.rawSettings });
@@ -116,12 +114,17 @@ function checkedJob(read: ReadConfiguration, changed: FileTexts): CheckedJob | R
 
 /** Throws `invalid-request` for a change that comes to errors: those within an item by their paths in it. */
 function refuseUnsound(read: ReadConfiguration, change: ChangeInput, changed: FileTexts): void {
+  if (read.ok && read.refusals.length === 0) return;
   const places = placesOf(change.edits, { ...change.now, ...changed });
-  const isSent = ({ file, path }: ConfigProblem): boolean =>
-    change.texts[fileNameOf(file)] !== undefined ||
-    places.some(place => withinPlace(place, fileNameOf(file), path) !== undefined);
+  const isSent = ({ place }: Finding): boolean => {
+    const { file, path } = place();
+    const name = fileNameOf(file);
+    return (
+      change.texts[name] !== undefined || places.some(sent => withinPlace(sent, name, path) !== undefined)
+    );
+  };
   // Only warnings in what is stored, they are errors in a change, as the answer reaches its author at once.
-  const found = read.ok ? read.refusals.filter(isSent) : read.problems;
+  const found = read.ok ? firstProblems('problems', read.refusals.filter(isSent), read.files) : read.problems;
   const problems = found.map(problem => asSent(problem, places));
   if (read.ok && problems.length === 0) return;
   const [first] = problems;
@@ -139,9 +142,15 @@ interface SentPlace {
 }
 
 function placesOf(edits: readonly ConfigEdit[], texts: FileTexts): SentPlace[] {
+  const read = new Map<FileName, unknown>();
+  for (const { section } of edits) {
+    const name = FILE_OF[section];
+    if (!read.has(name)) read.set(name, readYaml(withoutByteOrderMark(texts[name] ?? '')).document?.value);
+  }
   return edits.flatMap(edit => {
-    const path = pathOf(edit, texts);
-    return path === undefined ? [] : [{ file: FILE_OF[edit.section], path }];
+    const file = FILE_OF[edit.section];
+    const path = pathOf(edit, read.get(file));
+    return path === undefined ? [] : [{ file, path }];
   });
 }
 
@@ -166,11 +175,10 @@ function asSent({ file, path, message }: ConfigProblem, places: readonly SentPla
   return { path, message: `${name}: ${message}` };
 }
 
-/** Where the item stands in the text it was written to; '' for settings. */
-function pathOf({ section, id }: ConfigEdit, texts: FileTexts): string | undefined {
+/** Where the item stands in the file it was written to; '' for settings. */
+function pathOf({ section, id }: ConfigEdit, content: unknown): string | undefined {
   if (section === 'settings') return '';
-  const { document } = readYaml(withoutByteOrderMark(texts[FILE_OF[section]] ?? ''));
-  const items = childOf(document?.value, section);
+  const items = childOf(content, section);
   if (!Array.isArray(items)) return formatPath([section, id]);
   const index = items.findIndex(item => isMap(item) && item.id === id);
   return index === -1 ? undefined : formatPath([section, index]);

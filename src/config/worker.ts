@@ -9,9 +9,11 @@ import { assemble, type Loaded, type LoadResult, valuesOf } from './load.ts';
 import type { Sources } from './read/configuration.ts';
 import { type CheckedJob, performJob, type WorkerJob, type WorkerResult } from './worker-job.ts';
 import type { ChangeInput } from './write/edit.ts';
+import { mayHoldAliases, mostValuesIn } from './yaml/structure.ts';
 
-/** More than this holds a process up for longer than a request should wait. */
+/** More than this holds a process up for longer than a request should wait: some 50 ms, whatever the texts hold. */
 const LARGE_CHARACTERS = 64 * 1024;
+const LARGE_VALUES = 1000;
 
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 
@@ -121,8 +123,18 @@ function secretsIn({ secretOf }: Sources, texts: readonly string[]): WorkerJob['
 
 /** Does the work here when it is small, else in a thread. */
 function runJob(job: WorkerJob, runLarge: (job: WorkerJob) => Promise<WorkerResult>): Promise<WorkerResult> {
-  const edits = JSON.stringify(job.change?.edits ?? []).length;
-  const texts = { ...job.sources.texts, ...job.change?.now, ...job.change?.texts };
-  const characters = Object.values(texts).reduce((sum, text) => sum + text.length, edits);
-  return characters < LARGE_CHARACTERS ? Promise.resolve(performJob(job)) : runLarge(job);
+  return isLarge(job) ? runLarge(job) : Promise.resolve(performJob(job));
+}
+
+function isLarge({ sources, change }: WorkerJob): boolean {
+  const texts = Object.values({ ...sources.texts, ...change?.now, ...change?.texts });
+  const all = change === undefined ? texts : [...texts, JSON.stringify(change.edits)];
+  const sum = (countOf: (text: string) => number): number =>
+    all.reduce((total, text) => total + countOf(text), 0);
+  // Characters first: values are only counted in what is short.
+  return (
+    sum(text => text.length) >= LARGE_CHARACTERS ||
+    sum(mostValuesIn) >= LARGE_VALUES ||
+    all.some(mayHoldAliases)
+  );
 }

@@ -4,11 +4,20 @@ export interface EvaluationLimits {
   readonly steps: number;
   /** Characters of any one text; all texts made on the way may hold sixteen times as many. */
   readonly characters: number;
+  /** Counts what this evaluation takes beside that of others. */
+  readonly meter?: EvaluationMeter | undefined;
+}
+
+/** What several evaluations took together. */
+export interface EvaluationMeter {
+  /** Steps; sixteen characters of a text that is made count as one. */
+  spent: number;
 }
 
 export const DEFAULT_LIMITS: EvaluationLimits = { steps: 100_000, characters: 64 * 1024 };
 
 const INTERMEDIATE_TEXT_FACTOR = 16;
+const CHARACTERS_A_STEP = 16;
 
 /** Thrown by an evaluation that cannot go on. Its message is for the author of the expression and quotes no value. */
 export class ExpressionFailure extends Error {
@@ -43,16 +52,18 @@ export interface Budget {
   chargeText(length: number): void;
 }
 
-export function createBudget({ steps, characters }: EvaluationLimits): Budget {
+export function createBudget({ steps, characters, meter }: EvaluationLimits): Budget {
   let stepsLeft = steps;
   let charactersLeft = characters * INTERMEDIATE_TEXT_FACTOR;
   return {
     chargeSteps(count) {
       stepsLeft -= count;
+      if (meter !== undefined) meter.spent += Math.min(count, steps);
       if (stepsLeft < 0) throw new ExpressionFailure(`it takes more than ${steps} steps`);
     },
     chargeText(length) {
       charactersLeft -= length;
+      if (meter !== undefined) meter.spent += Math.min(length, characters) / CHARACTERS_A_STEP;
       if (length > characters || charactersLeft < 0)
         throw new ExpressionFailure(`it makes a text of more than ${characters} characters`);
     },

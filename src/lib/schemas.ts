@@ -130,3 +130,17 @@ function parseUrl(text: string): URL | null {
     return null;
   }
 }
+
+/** The items of a list whose key an earlier one has, with the index of the first that has it. */
+export function repeatedItems<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): { readonly index: number; readonly first: number }[] {
+  const seen = new Map<string, number>();
+  return items.flatMap((item, index) => {
+    const first = seen.get(keyOf(item));
+    if (first !== undefined) return [{ index, first }];
+    seen.set(keyOf(item), index);
+    return [];
+  });
+}

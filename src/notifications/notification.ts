@@ -5,7 +5,7 @@ import { type AlertingRule, conditions, findCondition } from '../conditions/inde
 import { SEVERITIES } from '../events/event.ts';
 import { RESERVED_FIELDS } from '../events/system-fields.ts';
 import { expressionText } from '../expressions/schema.ts';
-import { duration, httpUrl, identifier } from '../lib/schemas.ts';
+import { duration, httpUrl, identifier, repeatedItems } from '../lib/schemas.ts';
 import { mailConf } from '../targets/recipients.ts';
 import { type MuteWindow, muteWindows } from './mute.ts';
 
@@ -22,13 +22,12 @@ const targetConfigs = z
   .array(targetConfig)
   .max(1000)
   .superRefine((configs, context) => {
-    for (const [index, { id }] of configs.entries())
-      if (configs.findIndex(config => config.id === id) < index)
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'id'],
-          message: 'must be listed once; an earlier item has the same id',
-        });
+    for (const { index } of repeatedItems(configs, ({ id }) => id))
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'id'],
+        message: 'must be listed once; an earlier item has the same id',
+      });
   });
 
 /** Name of a field that a notification adds to events. */
@@ -51,13 +50,12 @@ const metadata = z
   )
   .max(100)
   .superRefine((entries, context) => {
-    for (const [index, { name }] of entries.entries())
-      if (entries.findIndex(entry => entry.name === name) < index)
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'name'],
-          message: 'must be given once; an earlier item has the same name',
-        });
+    for (const { index } of repeatedItems(entries, ({ name }) => name))
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'name'],
+        message: 'must be given once; an earlier item has the same name',
+      });
   });
 
 const notificationId = identifier.refine(id => id !== TARGET_HEALTH, {

@@ -3,7 +3,7 @@ import { grantsOf } from '../auth/actor.ts';
 import type { ConfigEdit, ConfigSection } from '../config/change.ts';
 import type { Configuration } from '../config/configuration.ts';
 import { isMap, type PlainMap } from '../config/plain.ts';
-import { formatPath } from '../config/problems.ts';
+import { firstProblems, formatPath } from '../config/problems.ts';
 import { problemsOf } from '../config/schema-problems.ts';
 import { mapsFor, type Schema } from '../config/schema-walk.ts';
 import { isReferredTo } from '../config/secrets/references.ts';
@@ -267,7 +267,8 @@ function others(resource: ResourceDefinition, item: PlainMap): Problem[] {
   if (schema === undefined) return [{ path: 'type', message: 'is required, and must be one there is' }];
   const { error } = z.safeParse(schema, item);
   if (error === undefined) return [];
-  return problemsOf(error, { schema, value: item, origin })
-    .filter(({ path }) => path !== 'id')
-    .map(({ path, message }) => ({ path, message }));
+  const found = problemsOf(error, { schema, value: item, origin }).filter(
+    ({ place }) => place().path !== 'id',
+  );
+  return firstProblems('problems', found, []).map(({ path, message }) => ({ path, message }));
 }

@@ -1,4 +1,4 @@
-import type { FieldValues } from '../expressions/evaluation.ts';
+import { DEFAULT_LIMITS, type EvaluationMeter, type FieldValues } from '../expressions/evaluation.ts';
 import {
   type CompiledExpression,
   compileExpression,
@@ -35,7 +35,7 @@ export interface CompiledSetting {
   /** Fields it reads. */
   readonly names: readonly string[];
   /** Evaluates it on an outgoing event and throws where it fails; without it, samples are not tried. */
-  readonly evaluate?: (event: FieldValues) => unknown;
+  readonly evaluate?: (event: FieldValues, meter?: EvaluationMeter) => unknown;
 }
 
 /** The id of another target that a target sends to. */
@@ -100,9 +100,15 @@ export const expressionSetting = ({
     const { expression } = compiled;
     return {
       names: expression.names,
-      ...(evaluate && { evaluate: event => evaluate(expression, event) }),
+      ...(evaluate && { evaluate: (event, meter) => evaluate(metered(expression, meter), event) }),
     };
   },
+});
+
+/** The expression, what it takes counted. */
+const metered = (expression: Expression, meter: EvaluationMeter | undefined): Expression => ({
+  ...expression,
+  evaluate: (fields, limits = DEFAULT_LIMITS) => expression.evaluate(fields, { ...limits, meter }),
 });
 
 /** A setting that only holds a condition of events, which is false where a field is missing. */

@@ -4,6 +4,7 @@ import type { RetrySchedule } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { HttpAnswer, HttpClient, HttpRequest } from '../lib/http/client.ts';
 import { HttpFailure } from '../lib/http/failure.ts';
+import { repeatedItems } from '../lib/schemas.ts';
 import { LEAST_MASKED, MASK, maskSecrets } from '../lib/secret.ts';
 import { truncateToBytes } from '../lib/text.ts';
 import type { Outcome } from './outcome.ts';
@@ -39,13 +40,12 @@ const responseRetries = z
   .array(responseRetry)
   .max(100)
   .superRefine((entries, context) => {
-    for (const [index, { httpStatus }] of entries.entries())
-      if (entries.findIndex(entry => entry.httpStatus === httpStatus) < index)
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'httpStatus'],
-          message: 'must be listed once; an earlier entry has it too',
-        });
+    for (const { index } of repeatedItems(entries, ({ httpStatus }) => String(httpStatus)))
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'httpStatus'],
+        message: 'must be listed once; an earlier entry has it too',
+      });
   });
 
 /** Settings of retries for a target that speaks HTTP, to be spread into its schema. */

@@ -1,13 +1,15 @@
+import type { NameSelector } from '../../conditions/condition.ts';
 import type { Duration } from '../../lib/duration.ts';
 import type { Notification } from '../../notifications/notification.ts';
 import { createNameMatcher, isExact, matchesPipeline } from '../../notifications/subjects.ts';
 import type { PipelineSettings } from '../../pipelines/settings.ts';
 import type { Target } from '../../targets/target.ts';
-import { type ConfigProblem, didYouMean, type ItemFindings, quote } from '../problems.ts';
-
+import { didYouMean, type Finding, finding, type ItemFindings, quote } from '../problems.ts';
 import type { ValueOrigin } from '../schema-problems.ts';
 import type { ConfigItem } from '../yaml/document.ts';
-import { evaluateSamples, variablesOf } from './expressions.ts';
+import { variablesOf } from './expressions.ts';
+import type { PairLimit } from './pair-limit.ts';
+import { evaluateSamples } from './samples.ts';
 import { findCycles, resolveTarget, type TargetGraph } from './target-graph.ts';
 import { checkTargetEdges, notificationTargetsChecker } from './target-references.ts';
 
@@ -15,12 +17,13 @@ interface CrossCheckInput {
   readonly targets: readonly ConfigItem[];
   readonly notifications: readonly ConfigItem[];
   readonly graph: TargetGraph;
+  readonly pairs: PairLimit;
 }
 
 /** Holds targets and notifications against each other; what is wrong in itself counts by its id. */
-export function crossCheck({ targets, notifications, graph }: CrossCheckInput): ItemFindings {
+export function crossCheck({ targets, notifications, graph, pairs }: CrossCheckInput): ItemFindings {
   const variables = variablesOf(notifications, graph);
-  const ofNotification = notificationTargetsChecker(graph);
+  const ofNotification = notificationTargetsChecker(graph, pairs);
   const edges = checkTargetEdges(graph);
   const named = notifications.map(ofNotification);
   return {
@@ -57,66 +60,94 @@ export function withResolvedTargets(target: Target, graph: TargetGraph): Target 
 }
 
 export interface WindowFindings {
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
+  readonly warnings: readonly Finding[];
 }
+
+const NOTHING: WindowFindings = { problems: [], warnings: [] };
 
 const SHORT_WINDOW_MS = 60_000;
 /** A window must see several readings, or one late reading looks like silence. */
 const READINGS_PER_WINDOW = 3;
 
-export interface PullInterval {
-  readonly pipeline: string;
+interface PullInterval {
+  readonly id: string;
   readonly interval: Duration;
 }
 
 /** How often the pipelines are read that do not push. */
-export const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInterval[] =>
+const pullIntervals = (pipelines: readonly PipelineSettings[]): PullInterval[] =>
   pipelines.flatMap(pipeline =>
-    pipeline.push === true ? [] : [{ pipeline: pipeline.id, interval: pipeline.interval }],
+    pipeline.push === true ? [] : [{ id: pipeline.id, interval: pipeline.interval }],
   );
 
-/** Compares a notification's window with how often pipelines are read. */
-export function checkWindow(
-  notification: Notification,
-  item: ConfigItem,
-  intervals: readonly PullInterval[],
-  origin: ValueOrigin,
-): WindowFindings {
-  const { readings } = notification.rule;
-  if (readings === undefined) return { problems: [], warnings: [] };
-  const { window: timeWindow, pipelines } = readings;
-  const isRead = createNameMatcher(pipelines);
-  const read = intervals.filter(({ pipeline }) => isRead(pipeline));
-  const tooSlow = read.filter(({ interval }) => timeWindow.ms < READINGS_PER_WINDOW * interval.ms);
-  if (timeWindow.ms >= SHORT_WINDOW_MS && tooSlow.length === 0) return { problems: [], warnings: [] };
-  const place = origin.place([...item.path, 'conf', 'timeWindow']);
-  const slow = tooSlow[0];
-  const warnings: ConfigProblem[] =
-    timeWindow.ms < SHORT_WINDOW_MS
-      ? [{ ...place, message: `${timeWindow.text} is a short window: under 60s brief pauses become alarms` }]
-      : [];
-  if (slow === undefined) return { problems: [], warnings };
-  const message = `${timeWindow.text} is less than ${READINGS_PER_WINDOW} times the interval of pipeline '${slow.pipeline}' (${slow.interval.text}); make the window longer or the interval shorter`;
-  return tooSlow.length === read.length
-    ? { problems: [{ ...place, message }], warnings }
-    : { problems: [], warnings: [...warnings, { ...place, message }] };
-}
+/** Holds notifications against the pipelines. Names are looked up, and patterns compared within the limit. */
+export class PipelineChecks {
+  readonly #pairs: PairLimit;
+  readonly #pipelines: readonly PipelineSettings[];
+  readonly #byId: ReadonlyMap<string, PipelineSettings>;
+  readonly #intervals: readonly PullInterval[];
+  readonly #longestMs: number;
 
-/** Warns of a notification on pipelines that matches none: nothing is known of it, so it never alerts. */
-export function unknownPipeline(
-  { rule }: Notification,
-  item: ConfigItem,
-  pipelines: readonly PipelineSettings[],
-  origin: ValueOrigin,
-): ConfigProblem[] {
-  const selector = rule.pipelines;
-  if (selector === undefined || pipelines.some(pipeline => matchesPipeline(selector, pipeline))) return [];
-  const { name, __workerGroup: group } = selector;
-  const where = group === undefined ? '' : ` in the group ${quote(group)}`;
-  const ids = pipelines.map(({ id }) => id);
-  const message = isExact(selector)
-    ? `no pipeline${where} has the id ${quote(name)}${didYouMean(name, ids)}`
-    : `no pipeline${where} has an id like ${quote(name)}; nothing is sent until one has`;
-  return [{ ...origin.place([...item.path, 'conf', 'name']), message }];
+  constructor(pipelines: readonly PipelineSettings[], pairs: PairLimit) {
+    this.#pairs = pairs;
+    this.#pipelines = pipelines;
+    this.#byId = new Map(pipelines.map(pipeline => [pipeline.id, pipeline]));
+    this.#intervals = pullIntervals(pipelines);
+    this.#longestMs = this.#intervals.reduce((longest, { interval }) => Math.max(longest, interval.ms), 0);
+  }
+
+  /** Compares a notification's window with how often pipelines are read. */
+  window({ rule }: Notification, item: ConfigItem, origin: ValueOrigin): WindowFindings {
+    const { readings } = rule;
+    if (readings === undefined) return NOTHING;
+    const { window: timeWindow, pipelines } = readings;
+    const place = () => origin.place([...item.path, 'conf', 'timeWindow']);
+    const warnings =
+      timeWindow.ms < SHORT_WINDOW_MS
+        ? [finding(place, `${timeWindow.text} is a short window: under 60s brief pauses become alarms`)]
+        : [];
+    const isSlow = ({ interval }: PullInterval): boolean => timeWindow.ms < READINGS_PER_WINDOW * interval.ms;
+    if (timeWindow.ms >= READINGS_PER_WINDOW * this.#longestMs) return { problems: [], warnings };
+    const read = this.#readBy(pipelines);
+    const slow = read.find(isSlow);
+    if (slow === undefined) return { problems: [], warnings };
+    const message = `${timeWindow.text} is less than ${READINGS_PER_WINDOW} times the interval of pipeline '${slow.id}' (${slow.interval.text}); make the window longer or the interval shorter`;
+    return read.every(isSlow)
+      ? { problems: [finding(place, message)], warnings }
+      : { problems: [], warnings: [...warnings, finding(place, message)] };
+  }
+
+  #readBy(selector: NameSelector): readonly PullInterval[] {
+    if (isExact(selector)) {
+      const pipeline = this.#byId.get(selector.name);
+      return pipeline === undefined ? [] : pullIntervals([pipeline]);
+    }
+    const isRead = createNameMatcher(selector);
+    return this.#intervals.filter(({ id }) => this.#pairs.take() && isRead(id));
+  }
+
+  /** Warns of a notification on pipelines that matches none: nothing is known of it, so it never alerts. */
+  unknown({ rule }: Notification, item: ConfigItem, origin: ValueOrigin): Finding[] {
+    const selector = rule.pipelines;
+    if (selector === undefined || this.#isKnown(selector)) return [];
+    const { name, __workerGroup: group } = selector;
+    const where = group === undefined ? '' : ` in the group ${quote(group)}`;
+    const message = () =>
+      isExact(selector)
+        ? `no pipeline${where} has the id ${quote(name)}${didYouMean(name, this.#byId.keys())}`
+        : `no pipeline${where} has an id like ${quote(name)}; nothing is sent until one has`;
+    return [finding(() => origin.place([...item.path, 'conf', 'name']), message)];
+  }
+
+  #isKnown(selector: NameSelector): boolean {
+    if (isExact(selector)) {
+      const pipeline = this.#byId.get(selector.name);
+      return pipeline !== undefined && matchesPipeline(selector, pipeline);
+    }
+    const isNamed = createNameMatcher(selector);
+    return this.#pipelines.some(
+      pipeline => this.#pairs.take() && isNamed(pipeline.id) && matchesPipeline(selector, pipeline),
+    );
+  }
 }

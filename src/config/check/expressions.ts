@@ -1,26 +1,13 @@
-import { evaluateOnSample } from '../../conditions/expression.ts';
 import { EVENT_FIELDS, findCondition, WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
-import { sampleEvent } from '../../conditions/sample-event.ts';
 import { MAIL_VARIABLES } from '../../events/system-fields.ts';
-import {
-  type CompiledExpression,
-  compileExpression,
-  compileExpressionOrText,
-} from '../../expressions/expression.ts';
+import { type CompiledExpression, compileExpressionOrText } from '../../expressions/expression.ts';
 import { compileTemplate } from '../../expressions/template.ts';
-import { reasonOf } from '../../lib/errors.ts';
 import { didYouMean, type ItemFinding, quote } from '../problems.ts';
 import { childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
-import { reachableFrom, type TargetGraph } from './target-graph.ts';
-import {
-  evaluateTargetTemplates,
-  failureFinding,
-  type KnownFields,
-  unknownTargetVariables,
-  unknownVariables,
-} from './target-templates.ts';
+import { ReachedTargets, type TargetGraph } from './target-graph.ts';
+import { type KnownFields, unknownTargetVariables, unknownVariables } from './target-templates.ts';
 
 /** Compares the variables of templates with the fields of events and of the metadata of notifications. */
 export interface Variables {
@@ -74,7 +61,8 @@ function withSenderFields(notifications: readonly ConfigItem[], graph: TargetGra
     const targets = childOf(value, 'targets');
     return Array.isArray(targets) ? targets.filter(id => typeof id === 'string') : [];
   });
-  return new Set([...new Set(named)].flatMap(id => [...reachableFrom(graph, id).keys()]));
+  const reached = new ReachedTargets(graph);
+  return new Set(named.flatMap(id => reached.follow(id)));
 }
 
 function metadataOf({ value }: ConfigItem): string[] {
@@ -122,83 +110,8 @@ function unknownGroupFields(value: object, known: ReadonlySet<string>, path: Pat
       : [
           {
             path: [...path, 'groupBy', index],
-            message: `no event has a field ${quote(field)}${didYouMean(field, known)}`,
+            message: () => `no event has a field ${quote(field)}${didYouMean(field, known)}`,
           },
         ],
   );
 }
-
-type Sample = Readonly<Record<string, unknown>>;
-
-/** Evaluates expressions on a sample event of each condition that leads to them; reports those that fail. */
-export function evaluateSamples(
-  targets: readonly ConfigItem[],
-  notifications: readonly ConfigItem[],
-): ItemFinding[] {
-  const samples = new Map<string, Sample>();
-  const ofMetadata = notifications.flatMap(({ path, value }) => {
-    const id = childOf(value, 'condition');
-    const condition = typeof id === 'string' ? findCondition(id) : undefined;
-    const sample = condition && sampleEvent(condition);
-    if (condition === undefined || sample === undefined) return [];
-    const { added, findings } = metadataOn(sample, value, path);
-    samples.set(condition.id, { ...(samples.get(condition.id) ?? sample), ...added });
-    return findings;
-  });
-  const sent = [...samples.values()].map(asSent);
-  return [
-    ...notifications.flatMap(onComponent),
-    ...ofMetadata,
-    ...targets.flatMap(item => evaluateTargetTemplates(item, sent)),
-  ];
-}
-
-function metadataOn(
-  sample: Sample,
-  value: object,
-  path: Path,
-): { added: Sample; findings: readonly ItemFinding[] } {
-  const metadata = childOf(value, 'metadata');
-  const entries: readonly unknown[] = Array.isArray(metadata) ? metadata : [];
-  const added: [string, unknown][] = [];
-  const findings = entries.flatMap((entry, index): ItemFinding[] => {
-    const [name, text] = [childOf(entry, 'name'), childOf(entry, 'value')];
-    const compiled = typeof text === 'string' ? compileExpression(text) : undefined;
-    if (compiled?.ok !== true || typeof name !== 'string') return [];
-    const result = attempt(() => compiled.expression.evaluate(sample));
-    if (result.failure === undefined) added.push([name, result.value]);
-    return toFindings(result, sample, [...path, 'metadata', index, 'value']);
-  });
-  return { added: Object.fromEntries(added), findings };
-}
-
-/** Names beginning `__` are left behind. */
-const asSent = (sample: Sample): Sample =>
-  Object.fromEntries(Object.entries(sample).filter(([name]) => !name.startsWith('__')));
-
-/** The condition itself on a component as one may be. */
-function onComponent({ path, value }: ConfigItem): ItemFinding[] {
-  if (childOf(value, 'condition') !== 'expression') return [];
-  const text = childOf(childOf(value, 'conf'), 'expression');
-  const compiled = typeof text === 'string' ? compileExpression(text) : undefined;
-  const fault = compiled?.ok === true ? evaluateOnSample(compiled.expression) : undefined;
-  return fault === undefined
-    ? []
-    : [{ path: [...path, 'conf', 'expression'], message: `fails on a component: ${fault}` }];
-}
-
-interface EvaluationResult {
-  readonly value?: unknown;
-  readonly failure?: string;
-}
-
-function attempt(work: () => unknown): EvaluationResult {
-  try {
-    return { value: work() };
-  } catch (error) {
-    return { failure: reasonOf(error) };
-  }
-}
-
-const toFindings = ({ failure }: EvaluationResult, sample: Sample, path: Path): ItemFinding[] =>
-  failure === undefined ? [] : [failureFinding(failure, sample, path)];

@@ -5,6 +5,7 @@ import type { ItemFinding } from '../problems.ts';
 import { asWritten, childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
+import type { PairLimit } from './pair-limit.ts';
 
 /** Where events go on from a target. */
 interface TargetEdge {
@@ -85,19 +86,73 @@ export function resolveTarget({ nodes, defaultTarget }: TargetGraph, id: string)
   return node.isDefault ? node.edges.at(-1)?.to : id;
 }
 
-/** Every target that events for `id` may reach, each with the ids on the way, its own last. */
-export function reachableFrom(graph: TargetGraph, id: string): ReadonlyMap<string, readonly string[]> {
-  const trails = new Map<string, readonly string[]>();
-  const open: (readonly string[])[] = [[id]];
-  for (let trail = open.pop(); trail !== undefined; trail = open.pop()) {
-    const named = trail.at(-1) ?? id;
-    const target = resolveTarget(graph, named);
-    if (target === undefined || trails.has(target)) continue;
-    const whole = target === named ? trail : [...trail, target];
-    trails.set(target, whole);
-    for (const edge of graph.nodes.get(target)?.edges ?? []) open.push([...whole, edge.to]);
+/** Ids of the targets from which events may reach one that needs recipients. */
+export function leadingToRecipients(graph: TargetGraph): ReadonlySet<string> {
+  const before = new Map<string, string[]>();
+  const found = new Set<string>();
+  for (const [id, { edges, needsRecipients }] of graph.nodes) {
+    if (needsRecipients) found.add(id);
+    for (const edge of edges) {
+      const to = resolveTarget(graph, edge.to);
+      if (to === undefined) continue;
+      const ids = before.get(to);
+      if (ids === undefined) before.set(to, [id]);
+      else ids.push(id);
+    }
   }
-  return trails;
+  // Those that are added meanwhile are visited too.
+  for (const id of found) for (const one of before.get(id) ?? []) found.add(one);
+  return found;
+}
+
+interface Step {
+  /** The id that led there, another where a default target stands in. */
+  readonly named: string;
+  readonly from: string | undefined;
+}
+
+/** The targets that events may reach, each with the way there. */
+export class ReachedTargets {
+  readonly #graph: TargetGraph;
+  readonly #pairs: PairLimit | undefined;
+  readonly #steps = new Map<string, Step>();
+
+  /** Without a limit a few ids are followed once. */
+  constructor(graph: TargetGraph, pairs?: PairLimit) {
+    this.#graph = graph;
+    this.#pairs = pairs;
+  }
+
+  /** Follows an id, and gives the targets that no id before it has reached. */
+  follow(id: string): string[] {
+    const added: string[] = [];
+    const open: Step[] = [{ named: id, from: undefined }];
+    for (let step = open.pop(); step !== undefined; step = open.pop()) {
+      const target = resolveTarget(this.#graph, step.named);
+      if (target === undefined || this.#steps.has(target)) continue;
+      if (this.#pairs?.take() === false) break;
+      this.#steps.set(target, step);
+      added.push(target);
+      for (const { to } of this.#graph.nodes.get(target)?.edges ?? []) open.push({ named: to, from: target });
+    }
+    return added;
+  }
+
+  has(target: string): boolean {
+    return this.#steps.has(target);
+  }
+
+  /** The ids on the way to a target, its own last. */
+  trailTo(target: string): string[] {
+    const trail: string[] = [];
+    for (let at: string | undefined = target; at !== undefined; ) {
+      const step: Step | undefined = this.#steps.get(at);
+      trail.push(at);
+      if (step !== undefined && step.named !== at) trail.push(step.named);
+      at = step?.from;
+    }
+    return trail.reverse();
+  }
 }
 
 /** Targets that may follow each other by routes and fallbacks: more than anybody can keep in mind is a mistake. */
@@ -106,39 +161,63 @@ const MOST_IN_A_ROW = 10;
 const MOST_FOLLOWED = 500;
 
 /** Routers and fallbacks that lead back to where they began, or on and on. */
-export function findCycles(graph: TargetGraph): ItemFinding[] {
-  const findings: ItemFinding[] = [];
-  /** How many targets a row that begins here holds at most. */
-  const rows = new Map<string, number>();
+export const findCycles = (graph: TargetGraph): ItemFinding[] => new CycleSearch(graph).search();
 
-  function follow(id: string, trail: readonly string[]): number {
-    const known = rows.get(id);
+class CycleSearch {
+  readonly #graph: TargetGraph;
+  readonly #findings: ItemFinding[] = [];
+  /** How many targets a row that begins here holds at most. */
+  readonly #rows = new Map<string, number>();
+  /** Those that are followed at present, the last one last. */
+  readonly #trail = new Set<string>();
+  /** The target that each was followed from. */
+  readonly #before = new Map<string, string>();
+
+  constructor(graph: TargetGraph) {
+    this.#graph = graph;
+  }
+
+  search(): ItemFinding[] {
+    for (const id of this.#graph.nodes.keys()) this.#follow(id);
+    return this.#findings;
+  }
+
+  #follow(id: string, from?: string): number {
+    const known = this.#rows.get(id);
     if (known !== undefined) return known;
-    const whole = [...trail, id];
-    const lengths = (graph.nodes.get(id)?.edges ?? []).map(edge => 1 + step(edge, whole));
-    const length = lengths.reduce((most, one) => Math.max(most, one), 1);
-    rows.set(id, length);
+    if (from !== undefined) this.#before.set(id, from);
+    this.#trail.add(id);
+    let length = 1;
+    for (const edge of this.#graph.nodes.get(id)?.edges ?? [])
+      length = Math.max(length, 1 + this.#step(edge, id));
+    this.#trail.delete(id);
+    this.#rows.set(id, length);
     return length;
   }
 
-  function step(edge: TargetEdge, trail: readonly string[]): number {
-    const next = graph.nodes.has(edge.to) ? edge.to : graph.defaultTarget?.target;
+  #step(edge: TargetEdge, from: string): number {
+    const { nodes, defaultTarget } = this.#graph;
+    const next = nodes.has(edge.to) ? edge.to : defaultTarget?.target;
     if (next === undefined) return 0;
-    const start = trail.indexOf(next);
-    if (start !== -1) {
-      const cycle = [...trail.slice(start), next].join(' -> ');
-      findings.push({ path: edge.path, message: `targets lead in a circle: ${cycle}` });
+    if (this.#trail.has(next)) {
+      const message = () => `targets lead in a circle: ${this.#circle(from, next).join(' -> ')}`;
+      this.#findings.push({ path: edge.path, message });
       return 0;
     }
-    const length = trail.length < MOST_FOLLOWED ? follow(next, trail) : MOST_IN_A_ROW;
+    const length = this.#trail.size < MOST_FOLLOWED ? this.#follow(next, from) : MOST_IN_A_ROW;
     if (length === MOST_IN_A_ROW)
-      findings.push({
+      this.#findings.push({
         path: edge.path,
         message: `leads on through more than ${MOST_IN_A_ROW} targets in a row`,
       });
     return length;
   }
 
-  for (const id of graph.nodes.keys()) follow(id, []);
-  return findings;
+  /** From `start` to `last` and back, by the ways that were followed. */
+  #circle(last: string, start: string): string[] {
+    const circle = [start];
+    for (let at: string | undefined = last; at !== undefined && at !== start; at = this.#before.get(at))
+      circle.push(at);
+    return [...circle, start].reverse();
+  }
 }

@@ -3,7 +3,8 @@ import { didYouMean, type ItemFinding, type ItemFindings, quote } from '../probl
 import { childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
-import { reachableFrom, type TargetGraph } from './target-graph.ts';
+import type { PairLimit } from './pair-limit.ts';
+import { leadingToRecipients, ReachedTargets, resolveTarget, type TargetGraph } from './target-graph.ts';
 
 /** Checks that the ids that targets refer to exist or have a default target, of which there is one at most. */
 export function checkTargetEdges(graph: TargetGraph): ItemFindings {
@@ -16,7 +17,7 @@ export function checkTargetEdges(graph: TargetGraph): ItemFindings {
     problems: [
       ...found
         .filter(({ isRequired }) => isRequired)
-        .map(({ to, path }) => ({ path, message: noSuchTarget(to, graph) })),
+        .map(({ to, path }) => ({ path, message: () => noSuchTarget(to, graph) })),
       ...named.flatMap(one => one.problems),
       ...secondDefaults(graph),
     ],
@@ -38,50 +39,39 @@ const noSuchTarget = (id: string, graph: TargetGraph): string =>
 /** The operational target gets messages of no notification, so nothing it reaches may need recipients. */
 export function operationalProblem(id: string, graph: TargetGraph): string | undefined {
   if (!graph.nodes.has(id)) return noSuchTarget(id, graph);
-  const reached = [...reachableFrom(graph, id)];
-  const mail = reached.find(([one]) => graph.nodes.get(one)?.needsRecipients);
+  const reached = new ReachedTargets(graph);
+  const mail = reached.follow(id).find(one => graph.nodes.get(one)?.needsRecipients);
   if (mail === undefined) return undefined;
-  const [mailTarget, trail] = mail;
-  const route = mailTarget === id ? quote(id) : `${quote(id)}, by way of ${trail.join(' -> ')},`;
+  const route = mail === id ? quote(id) : `${quote(id)}, by way of ${reached.trailTo(mail).join(' -> ')},`;
   return `target ${route} sends mail, and no recipient is given; name a target of another type`;
 }
 
 type Missing = (id: string, path: Path) => ItemFindings;
 
-/** The same name is often missing many times, and its likely meaning takes long to find. */
 function missingIn(graph: TargetGraph): Missing {
-  const messages = new Map<string, string>();
   const { defaultTarget } = graph;
   return (id, path) => {
-    const message = messages.get(id) ?? noSuchTarget(id, graph);
-    messages.set(id, message);
-    if (defaultTarget === undefined) return { problems: [{ path, message }], warnings: [] };
-    const warning = `${message}; '${defaultTarget.target}' stands in, as target '${defaultTarget.id}' says`;
-    return { problems: [], warnings: [{ path, message: warning }] };
+    if (defaultTarget === undefined)
+      return { problems: [{ path, message: () => noSuchTarget(id, graph) }], warnings: [] };
+    const message = () =>
+      `${noSuchTarget(id, graph)}; '${defaultTarget.target}' stands in, as target '${defaultTarget.id}' says`;
+    return { problems: [], warnings: [{ path, message }] };
   };
 }
 
 const NO_FINDINGS: ItemFindings = { problems: [], warnings: [] };
 
 /** Checks that the targets of each notification exist and have the recipients they need. */
-export function notificationTargetsChecker(graph: TargetGraph): (item: ConfigItem) => ItemFindings {
+export function notificationTargetsChecker(
+  graph: TargetGraph,
+  pairs: PairLimit,
+): (item: ConfigItem) => ItemFindings {
   const missing = missingIn(graph);
-  const reached = new Map<string, ReturnType<typeof reachableFrom>>();
-  const reachedBy = (id: string): ReturnType<typeof reachableFrom> => {
-    const known = reached.get(id) ?? reachableFrom(graph, id);
-    reached.set(id, known);
-    return known;
+  const toRecipients = leadingToRecipients(graph);
+  const isPlain = (id: string): boolean => {
+    const target = resolveTarget(graph, id);
+    return graph.nodes.has(id) && target !== undefined && !toRecipients.has(target);
   };
-
-  const needsNothing = new Map<string, boolean>();
-  function isPlain(id: string): boolean {
-    const known = needsNothing.get(id);
-    if (known !== undefined) return known;
-    const leadsToMail = [...reachedBy(id).keys()].some(one => graph.nodes.get(one)?.needsRecipients);
-    const answer = graph.nodes.has(id) && !leadsToMail;
-    needsNothing.set(id, answer);
-    return answer;
-  }
   /** Most notifications name targets that are there and need to know nothing more: there is nothing to place. */
   function isSound({ value }: ConfigItem): boolean {
     const named = childOf(value, 'targets') ?? [];
@@ -96,17 +86,18 @@ export function notificationTargetsChecker(graph: TargetGraph): (item: ConfigIte
     const unknown = [...named, ...configs]
       .filter(({ text }) => !graph.nodes.has(text))
       .map(({ text, path }) => missing(text, path));
-    const edges = named.map(({ text, path }) => ({ path, trails: reachedBy(text) }));
+    const reached = new ReachedTargets(graph, pairs);
+    const edges = named.map(({ text, path }) => ({ path, added: reached.follow(text) }));
     return {
       problems: [
         ...unknown.flatMap(one => one.problems),
         ...configsOfOthers(item, configs, graph),
-        ...withoutRecipients(item, configs, edges, graph),
+        ...withoutRecipients(item, configs, { reached, edges }, graph),
       ],
       warnings: [
         ...unknown.flatMap(one => one.warnings),
         ...configs
-          .filter(({ text }) => graph.nodes.has(text) && !edges.some(({ trails }) => trails.has(text)))
+          .filter(({ text }) => graph.nodes.has(text) && !reached.has(text))
           .map(({ text, path }) => ({
             path,
             message: `no target of this notification leads to '${text}'; an entry here alone delivers nothing`,
@@ -154,32 +145,32 @@ const configsOfOthers = (item: ConfigItem, configs: readonly TextAt[], graph: Ta
     ];
   });
 
-interface ReachedTargets {
-  readonly path: Path;
-  readonly trails: ReadonlyMap<string, readonly string[]>;
+/** Where the targets of a notification lead to. */
+interface Followed {
+  readonly reached: ReachedTargets;
+  /** The entry of the notification, and the targets that it is the first to lead to. */
+  readonly edges: readonly { readonly path: Path; readonly added: readonly string[] }[];
 }
 
 function withoutRecipients(
   item: ConfigItem,
   configs: readonly TextAt[],
-  edges: readonly ReachedTargets[],
+  { reached, edges }: Followed,
   { nodes }: TargetGraph,
 ): ItemFinding[] {
   const configured = new Set(
     configs.flatMap(({ text, index }) => (confAt(item, index) === undefined ? [] : [text])),
   );
-  return edges.flatMap(({ path, trails }) =>
-    [...trails].flatMap(([id, trail]) => {
+  return edges.flatMap(({ path, added }) =>
+    added.flatMap(id => {
       const node = nodes.get(id);
       if (!node?.needsRecipients || configured.has(id)) return [];
-      configured.add(id);
-      const route = trail.length > 1 ? ` (by ${trail.join(' -> ')})` : '';
-      return [
-        {
-          path,
-          message: `${node.type} target '${id}'${route} has no recipients; add { id: ${id}, conf: { emailRecipient: { to: … } } } to targetConfigs`,
-        },
-      ];
+      const message = () => {
+        const trail = reached.trailTo(id);
+        const route = trail.length > 1 ? ` (by ${trail.join(' -> ')})` : '';
+        return `${node.type} target '${id}'${route} has no recipients; add { id: ${id}, conf: { emailRecipient: { to: … } } } to targetConfigs`;
+      };
+      return [{ path, message }];
     }),
   );
 }

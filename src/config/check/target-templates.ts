@@ -1,4 +1,4 @@
-import type { FieldValues } from '../../expressions/evaluation.ts';
+import type { EvaluationMeter, FieldValues } from '../../expressions/evaluation.ts';
 import { resolveAliases } from '../../lib/aliases.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { type CompiledSetting, settingsAt, type TemplateSetting } from '../../targets/declarations.ts';
@@ -8,6 +8,7 @@ import { asWritten, childOf } from '../schema-walk.ts';
 import type { ConfigItem } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
 import { unescapedFields, unescapedMessage } from './json-texts.ts';
+import { areTrialsOver } from './trials.ts';
 
 /** Fields that events may have; undefined where they may have any. */
 export interface KnownFields {
@@ -33,7 +34,10 @@ export const unknownVariables = (
 ): ItemFinding[] =>
   names
     .filter(name => !known.has(name))
-    .map(name => ({ path, message: `unknown variable ${quote(name)}${didYouMean(name, known)}` }));
+    .map(name => ({
+      path,
+      message: () => `unknown variable ${quote(name)}${didYouMean(name, known)}`,
+    }));
 
 function fieldsFor({ fields }: TemplateSetting, known: KnownFields): ReadonlySet<string> | undefined {
   if (fields === 'any') return undefined;
@@ -48,17 +52,19 @@ function fieldsFor({ fields }: TemplateSetting, known: KnownFields): ReadonlySet
 export const evaluateTargetTemplates = (
   { path, value }: ConfigItem,
   samples: readonly FieldValues[],
+  meter: EvaluationMeter,
 ): ItemFinding[] =>
   templatesOf(value).flatMap(template => {
     const { evaluate, names } = template.compiled;
     if (evaluate === undefined) return [];
     const place = [...path, ...template.path];
     for (const sample of samples) {
-      const failure = failureOf(() => evaluate(sample));
+      if (areTrialsOver(meter)) return [];
+      const failure = failureOf(() => evaluate(sample, meter));
       if (failure !== undefined) return [failureFinding(failure, sample, place)];
     }
     if (template.isEscaped) return [];
-    const fields = new Set(samples.flatMap(sample => unescapedFields(evaluate, names, sample)));
+    const fields = new Set(samples.flatMap(sample => unescapedFields(evaluate, names, sample, meter)));
     return [...fields].map(name => ({ path: place, message: unescapedMessage(name) }));
   });
 

@@ -16,7 +16,7 @@ import {
 import { describeReadError } from '../file-text.ts';
 import type { Overridden } from '../overrides.ts';
 import { isMap, type PlainMap } from '../plain.ts';
-import { type ConfigProblem, inOrder } from '../problems.ts';
+import { type ConfigProblem, type Finding, firstProblems } from '../problems.ts';
 import type { ValueOrigin } from '../schema-problems.ts';
 import type { Settings } from '../settings.ts';
 import { type ConfigDocument, type ConfigItem, readConfigDocument } from '../yaml/document.ts';
@@ -29,6 +29,8 @@ export interface Sources extends SettingsSources {
   readonly folder: string;
   /** Texts that count in place of what is on disk. */
   readonly texts?: FileTexts;
+  /** Files in which it is an error that something stands there and is not used. */
+  readonly refusing?: readonly FileName[];
 }
 
 /** A checked configuration as data, which can cross from the config worker to the main thread. */
@@ -53,7 +55,7 @@ export interface ConfigurationValues {
 export type ReadConfiguration = {
   readonly warnings: readonly ConfigProblem[];
   /** The warnings of what is not used although it stands there. A change that brings it is refused. */
-  readonly refusals: readonly ConfigProblem[];
+  readonly refusals: readonly Finding[];
   /** Every file that was looked at, secrets' files included. */
   readonly files: readonly string[];
   /** The files that are there, as they were read. */
@@ -64,8 +66,8 @@ export type ReadConfiguration = {
 );
 
 /**
- * Reads the files of a folder, a missing one counting as empty, and checks everything: all problems of all files come at
- * once, in the order they stand there. Never throws for what a file holds.
+ * Reads the files of a folder, a missing one counting as empty, and checks everything: the first problems of all files come
+ * at once, in the order they stand there, and how many more there are. Never throws for what a file holds.
  */
 export function readConfiguration(sources: Sources): ReadConfiguration {
   const { folder } = sources;
@@ -81,13 +83,31 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
   const inputs = readDeclared(documents[INPUTS_FILE], 'input');
   const outputs = readDeclared(documents[OUTPUTS_FILE], 'output');
   const parts = [documents[SETTINGS_FILE], reading, rest, inputs, outputs];
-  const problems = parts.flatMap(part => part.problems);
   const refusals = [...reading.refusals, ...rest.refusals];
-  const warnings = inOrder([...reading.warnings, ...rest.warnings, ...refusals], names);
+  const isError = (name: FileName): boolean => sources.refusing?.includes(name) === true;
+  const problems = [
+    ...parts.flatMap(part => part.problems),
+    ...(isError(SETTINGS_FILE) ? reading.refusals : []),
+    ...(isError(NOTIFICATIONS_FILE) ? rest.refusals : []),
+  ];
+  const found = [
+    ...reading.warnings,
+    ...rest.warnings,
+    ...(isError(SETTINGS_FILE) ? [] : reading.refusals),
+    ...(isError(NOTIFICATIONS_FILE) ? [] : rest.refusals),
+  ];
+  const warnings = firstProblems('warnings', found, names);
   const files = [...names, ...reading.files, ...rest.files];
   const { settings, origin: settingOrigin, overridden } = reading;
   if (settings === undefined || problems.length > 0)
-    return { ok: false, problems: inOrder(problems, names), warnings, refusals, files, texts };
+    return {
+      ok: false,
+      problems: firstProblems('problems', problems, names),
+      warnings,
+      refusals,
+      files,
+      texts,
+    };
   const data: ConfigurationData = {
     targets: rest.resolvedTargets,
     inputs: inputs.declared,

@@ -1,13 +1,13 @@
 import type { Declared } from '../configuration.ts';
 import { declaredSchema } from '../declared-schema.ts';
-import type { ConfigProblem } from '../problems.ts';
+import type { Finding } from '../problems.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
 
 export interface DeclaredReading {
   readonly declared: readonly Declared[];
   readonly items: readonly ConfigItem[];
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
 }
 
 /** Reads a file of declared components, whose one key is its section. */
@@ -31,7 +31,7 @@ function readItem(
   document: ConfigDocument,
   { path, value }: ConfigItem,
   kind: Declared['kind'],
-): { readonly declared?: Declared; readonly problems: readonly ConfigProblem[] } {
+): { readonly declared?: Declared; readonly problems: readonly Finding[] } {
   const { success, data, error } = declaredSchema.safeParse(value);
   if (!success) {
     const origin = fileOrigin({ ...document, base: path });

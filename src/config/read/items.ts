@@ -8,7 +8,7 @@ import {
 } from '../../notifications/notification.ts';
 import { findTargetType, targetTypes } from '../../targets/index.ts';
 import type { Target } from '../../targets/target.ts';
-import { type ConfigProblem, didYouMean, elsewhere, quote } from '../problems.ts';
+import { didYouMean, elsewhere, type Finding, finding, type ItemFinding, quote } from '../problems.ts';
 import { confined, refusedUses } from '../restrictions.ts';
 import { fileOrigin, problemsOf } from '../schema-problems.ts';
 import { asWritten, childOf, isTemplate, mapsFor, type Schema } from '../schema-walk.ts';
@@ -25,10 +25,10 @@ export interface TargetReading {
   readonly target: Target | undefined;
   /** The item with its references resolved. */
   readonly resolved?: unknown;
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
+  readonly warnings: readonly Finding[];
   /** Warnings of what is not used although it stands there. */
-  readonly refusals: readonly ConfigProblem[];
+  readonly refusals: readonly Finding[];
   readonly files: readonly string[];
 }
 
@@ -44,7 +44,12 @@ export function readTarget(
   if (type === undefined)
     return {
       target: undefined,
-      problems: [{ ...plain.place(['type']), message: noType(typeName) }],
+      problems: [
+        finding(
+          () => plain.place(['type']),
+          () => noType(typeName),
+        ),
+      ],
       warnings: [],
       refusals: [],
       files: [],
@@ -54,8 +59,9 @@ export function readTarget(
   const resolved = resolveReferences(item.value, { ...sources, schema, templates: templateKeys(schema) });
   const { references, files, value } = resolved;
   const origin = fileOrigin({ ...document, base: item.path, references });
-  const unresolved = resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message }));
-  const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
+  const unresolved = resolved.problems.map(placed);
+  const unknown = resolved.unknown.map(placed);
   const warnings = [
     ...unknown,
     ...clearTextSecrets(schema, item.value, references).map(path => clearText(origin, path)),
@@ -69,10 +75,12 @@ export function readTarget(
     target: target && confined(target, sources.restrictions),
     resolved: value,
     problems,
-    refusals: refusedUses(target, sources.restrictions).map(({ path, message }) => ({
-      ...origin.place(asWritten(schema, path, item.value)),
-      message: `${message}; the target is switched off`,
-    })),
+    refusals: refusedUses(target, sources.restrictions).map(({ path, message }) =>
+      finding(
+        () => origin.place(asWritten(schema, path, item.value)),
+        `${message}; the target is switched off`,
+      ),
+    ),
     warnings,
     files,
   };
@@ -115,7 +123,7 @@ function noType(typeName: unknown): string {
 
 export interface NotificationReading {
   readonly notification: Notification | undefined;
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
 }
 
 /** Reads one notification and its condition's conf. */
@@ -132,8 +140,14 @@ export function readNotification(document: ConfigDocument, { path, value }: Conf
 function wholeSchema(conditionId: unknown): z.ZodType {
   const condition = typeof conditionId === 'string' ? findCondition(conditionId) : undefined;
   if (condition === undefined) return notificationSchema;
-  return notificationSchema.extend({ conf: optionalMap(condition.schema) });
+  const schema =
+    wholeSchemas.get(condition.id) ?? notificationSchema.extend({ conf: optionalMap(condition.schema) });
+  wholeSchemas.set(condition.id, schema);
+  return schema;
 }
+
+/** By condition: to make one takes longer than to read a notification. */
+const wholeSchemas = new Map<string, z.ZodType>();
 
 /** A missing map is checked as an empty one, so that the keys missing in it are reported. */
 const optionalMap = <Map extends Schema>(schema: Map) => z.prefault(schema, {} as z.input<Map>);

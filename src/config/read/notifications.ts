@@ -1,20 +1,12 @@
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from '../../lib/http/guard.ts';
 import type { Notification } from '../../notifications/notification.ts';
-import type { PipelineSettings } from '../../pipelines/settings.ts';
 import type { Target } from '../../targets/target.ts';
 import { forbiddenAddresses } from '../check/addresses.ts';
-import {
-  checkWindow,
-  crossCheck,
-  type PullInterval,
-  pullIntervals,
-  unknownPipeline,
-  withDefaultTarget,
-  withResolvedTargets,
-} from '../check/cross-checks.ts';
+import { crossCheck, PipelineChecks, withDefaultTarget, withResolvedTargets } from '../check/cross-checks.ts';
+import { PairLimit } from '../check/pair-limit.ts';
 import { type TargetGraph, targetGraph } from '../check/target-graph.ts';
 import { operationalProblem } from '../check/target-references.ts';
-import type { ConfigProblem, ItemFinding } from '../problems.ts';
+import { type Finding, finding, type ItemFinding } from '../problems.ts';
 import { overQuota } from '../restrictions.ts';
 import { fileOrigin, type ValueOrigin } from '../schema-problems.ts';
 import type { ReferenceSources } from '../secrets/references.ts';
@@ -29,10 +21,10 @@ interface NotificationsReading {
   readonly resolvedTargets: readonly unknown[];
   readonly targetItems: readonly ConfigItem[];
   readonly notificationItems: readonly ConfigItem[];
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
+  readonly warnings: readonly Finding[];
   /** Warnings of what is not used although it stands there. */
-  readonly refusals: readonly ConfigProblem[];
+  readonly refusals: readonly Finding[];
   /** Files that settings refer to. */
   readonly files: readonly string[];
 }
@@ -55,20 +47,21 @@ export function readNotifications(
   const notifications = readItems(document, 'notifications');
   const graph = targetGraph(targets.items);
   const origin = fileOrigin({ ...document, base: [] });
-  const placed = ({ path, message }: ItemFinding): ConfigProblem => ({ ...origin.place(path), message });
-  const overQuotaOf = (what: 'targets' | 'notifications', count: number): ConfigProblem[] => {
+  const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
+  const overQuotaOf = (what: 'targets' | 'notifications', count: number): Finding[] => {
     const message = overQuota(sources.restrictions, what, count);
-    return message === undefined ? [] : [{ ...origin.place([what]), message }];
+    return message === undefined ? [] : [finding(() => origin.place([what]), message)];
   };
+  const pairs = new PairLimit();
   // While the list of targets is unreadable nothing can be said of what they are.
   const crossed = targets.readable
-    ? crossCheck({ targets: targets.items, notifications: notifications.items, graph })
+    ? crossCheck({ targets: targets.items, notifications: notifications.items, graph, pairs })
     : { problems: [], warnings: [] };
   const guard = createAddressGuard(settings?.delivery ?? ANY_ADDRESS);
   const readTargets = targets.items.map(item => targetIn(document, item, sources, guard));
-  const intervals = pullIntervals(pipelines);
+  const checks = new PipelineChecks(pipelines, pairs);
   const readNotices = notifications.items.map(item =>
-    notificationIn(document, item, graph, { intervals, pipelines: settings && pipelines, origin }),
+    notificationIn(document, item, graph, { checks, areAllKnown: settings !== undefined, origin }),
   );
   const readings = [...readTargets, ...readNotices];
   return {
@@ -89,6 +82,7 @@ export function readNotifications(
       ...crossed.problems.map(placed),
       ...(targets.readable ? operationalProblems(context, graph) : []),
       ...readings.flatMap(({ problems }) => problems),
+      ...(pairs.problem === undefined ? [] : [placed({ path: ['notifications'], message: pairs.problem })]),
     ],
     warnings: [...crossed.warnings.map(placed), ...readings.flatMap(({ warnings }) => warnings)],
     refusals: readTargets.flatMap(({ refusals }) => refusals),
@@ -96,10 +90,12 @@ export function readNotifications(
   };
 }
 
-function operationalProblems({ settings, origin }: SettingsContext, graph: TargetGraph): ConfigProblem[] {
+function operationalProblems({ settings, origin }: SettingsContext, graph: TargetGraph): Finding[] {
   const id = settings?.delivery.operationalTarget;
   const message = id === undefined ? undefined : operationalProblem(id, graph);
-  return message === undefined ? [] : [{ ...origin.place(['delivery', 'operationalTarget']), message }];
+  return message === undefined
+    ? []
+    : [finding(() => origin.place(['delivery', 'operationalTarget']), message)];
 }
 
 function targetIn(
@@ -112,14 +108,14 @@ function targetIn(
   if (reading.target === undefined) return reading;
   const { place } = fileOrigin({ ...document, base: item.path });
   const forbidden = forbiddenAddresses(reading.target.settings, item.value, guard);
-  const refusals = forbidden.map(({ path, message }) => ({ ...place(path), message }));
+  const refusals = forbidden.map(({ path, message }) => finding(() => place(path), message));
   return { ...reading, refusals: [...reading.refusals, ...refusals] };
 }
 
 interface NotificationContext {
-  readonly intervals: readonly PullInterval[];
-  /** Undefined while not all of them can be read. */
-  readonly pipelines: readonly PipelineSettings[] | undefined;
+  readonly checks: PipelineChecks;
+  /** False while not all pipelines can be read. */
+  readonly areAllKnown: boolean;
   readonly origin: ValueOrigin;
 }
 
@@ -127,17 +123,14 @@ function notificationIn(
   document: ConfigDocument,
   item: ConfigItem,
   graph: TargetGraph,
-  { intervals, pipelines, origin }: NotificationContext,
+  { checks, areAllKnown, origin }: NotificationContext,
 ) {
   const { notification, problems } = readNotification(document, item);
   if (notification === undefined) return { notification, problems, warnings: [] };
-  const window = checkWindow(notification, item, intervals, origin);
+  const window = checks.window(notification, item, origin);
   return {
     notification: withDefaultTarget(notification, graph),
     problems: [...problems, ...window.problems],
-    warnings: [
-      ...window.warnings,
-      ...(pipelines === undefined ? [] : unknownPipeline(notification, item, pipelines, origin)),
-    ],
+    warnings: [...window.warnings, ...(areAllKnown ? checks.unknown(notification, item, origin) : [])],
   };
 }

@@ -11,7 +11,7 @@ import {
   type SettingFlags,
   unknownVariables,
 } from '../overrides.ts';
-import { type ConfigProblem, elsewhere, formatPath } from '../problems.ts';
+import { elsewhere, type Finding, finding, formatPath, type ItemFinding } from '../problems.ts';
 import { foreignSettings, overQuota, type WorkspaceRestrictions, withRestrictions } from '../restrictions.ts';
 import { fileOrigin, problemsOf, type ValueOrigin } from '../schema-problems.ts';
 import { childOf, filePaths, layers, type Schema, valueAt } from '../schema-walk.ts';
@@ -32,10 +32,10 @@ export interface SettingsReading {
   readonly pipelines: readonly PipelineSettings[];
   readonly origin: ValueOrigin;
   readonly overridden: readonly Overridden[];
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
+  readonly warnings: readonly Finding[];
   /** Warnings of what is not used although it stands there. */
-  readonly refusals: readonly ConfigProblem[];
+  readonly refusals: readonly Finding[];
   /** Files that settings refer to. */
   readonly files: readonly string[];
 }
@@ -54,11 +54,9 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
   const value = restrictions === undefined ? chosen : withRestrictions(chosen, restrictions);
   const origin = fileOrigin({ ...document, base: [], references: resolved.references, overrides });
   const parsed = schema.safeParse(value);
-  const unresolved = [
-    ...resolved.problems.map(({ path, message }) => ({ ...origin.place(path), message })),
-    ...neededForStore(document.value, origin),
-  ];
-  const unknown = resolved.unknown.map(({ path, message }) => ({ ...origin.place(path), message }));
+  const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
+  const unresolved = [...resolved.problems.map(placed), ...neededForStore(document.value, origin)];
+  const unknown = resolved.unknown.map(placed);
   const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
   const otherwise = elsewhere(refused, [...unresolved, ...unknown]);
   const pipelines = parsed.success ? parsed.data.pipelines : readablePipelines(value);
@@ -90,48 +88,49 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
 }
 
 /** A claim that cannot come: every user would keep the role of before. */
-function unlikelyGroups({ auth, hosted }: Settings, origin: ValueOrigin): ConfigProblem[] {
+function unlikelyGroups({ auth, hosted }: Settings, origin: ValueOrigin): Finding[] {
   const { openid } = auth;
   const problem = openid === undefined ? undefined : groupFieldProblem(openid.groupField);
   if (openid === undefined || hosted !== undefined || problem === undefined) return [];
-  const place = origin.place(['auth', 'openid', 'groupField']);
-  return [{ ...place, message: `'${openid.groupField}' ${problem}; no user has groups` }];
+  const place = () => origin.place(['auth', 'openid', 'groupField']);
+  return [finding(place, `'${openid.groupField}' ${problem}; no user has groups`)];
 }
 
 /** The settings that say where the store is are read before it is open, and with them its secrets. */
-const neededForStore = (value: unknown, origin: ValueOrigin): ConfigProblem[] =>
-  referencesIn([], childOf(value, 'storage'), ['storage']).map(({ path, name }) => ({
-    ...origin.place(path),
-    message: `says where the store is, and so cannot be read from it as \${secret:${name}}; write \${env:NAME} or \${file:/path} into headgate.yml`,
-  }));
+const neededForStore = (value: unknown, origin: ValueOrigin): Finding[] =>
+  referencesIn([], childOf(value, 'storage'), ['storage']).map(({ path, name }) =>
+    finding(
+      () => origin.place(path),
+      `says where the store is, and so cannot be read from it as \${secret:${name}}; write \${env:NAME} or \${file:/path} into headgate.yml`,
+    ),
+  );
 
-const forbidden = (settings: Settings, origin: ValueOrigin): ConfigProblem[] =>
-  forbiddenSettings(settings, createAddressGuard(settings.delivery)).map(({ path, message }) => ({
-    ...origin.place(path),
-    message,
-  }));
+const forbidden = (settings: Settings, origin: ValueOrigin): Finding[] =>
+  forbiddenSettings(settings, createAddressGuard(settings.delivery)).map(({ path, message }) =>
+    finding(() => origin.place(path), message),
+  );
 
 /** On this machine alone nobody listens in between, and a proxy in front speaks TLS. */
-function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: ValueOrigin): ConfigProblem[] {
+function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: ValueOrigin): Finding[] {
   if (tls !== undefined || trustedProxies.length > 0 || host === 'localhost' || isLoopback(host)) return [];
   const message =
     'passwords and tokens come over the network in clear; set api.tls, or name the proxy in front that speaks TLS in api.trustedProxies';
-  return [{ ...origin.place(['api', 'host']), message }];
+  return [finding(() => origin.place(['api', 'host']), message)];
 }
 
-export const clearText = (origin: ValueOrigin, path: Path): ConfigProblem => ({
-  ...origin.place(path),
-  message:
+export const clearText = (origin: ValueOrigin, path: Path): Finding =>
+  finding(
+    () => origin.place(path),
     'this secret is readable to everybody who sees the file; write ${env:NAME}, ${file:/path} or ${secret:NAME} instead',
-});
+  );
 
 /** Without an address nobody is found who has not come before. */
-function missingEmailScope({ auth, hosted }: Settings, origin: ValueOrigin): ConfigProblem[] {
+function missingEmailScope({ auth, hosted }: Settings, origin: ValueOrigin): Finding[] {
   const { type, openid } = auth;
   if (hosted === undefined || type !== 'openid' || openid === undefined) return [];
   if (openid.scope.split(' ').includes('email')) return [];
   const message = "members are found by their verified e-mail address; add 'email'";
-  return [{ ...origin.place(['auth', 'openid', 'scope']), message }];
+  return [finding(() => origin.place(['auth', 'openid', 'scope']), message)];
 }
 
 /** A known key without a value counts as omitted. */
@@ -156,7 +155,7 @@ const rawPipelines = (value: unknown): readonly unknown[] => {
 const readablePipelines = (value: unknown): PipelineSettings[] =>
   rawPipelines(value).flatMap(item => pipelineSchema.safeParse(item).data ?? []);
 
-function duplicateIds(value: unknown, origin: ValueOrigin): ConfigProblem[] {
+function duplicateIds(value: unknown, origin: ValueOrigin): Finding[] {
   const seen = new Map<unknown, Path>();
   return rawPipelines(value).flatMap((item, index) => {
     const id = childOf(item, 'id');
@@ -166,13 +165,14 @@ function duplicateIds(value: unknown, origin: ValueOrigin): ConfigProblem[] {
       seen.set(id, path);
       return [];
     }
-    const message = `the id '${origin.reference(path) ?? id}' is already that of ${formatPath(first.slice(0, -1))}, line ${origin.place(first).line}; ids are unique`;
-    return [{ ...origin.place(path), message }];
+    const message = () =>
+      `the id '${origin.reference(path) ?? id}' is already that of ${formatPath(first.slice(0, -1))}, line ${origin.place(first).line}; ids are unique`;
+    return [finding(() => origin.place(path), message)];
   });
 }
 
 /** The token alone says which pipeline pushes. */
-function sharedTokens(value: unknown, origin: ValueOrigin): ConfigProblem[] {
+function sharedTokens(value: unknown, origin: ValueOrigin): Finding[] {
   const seen = new Map<unknown, string>();
   return rawPipelines(value).flatMap((item, index) => {
     const token = childOf(item, 'token');
@@ -183,7 +183,7 @@ function sharedTokens(value: unknown, origin: ValueOrigin): ConfigProblem[] {
       return [];
     }
     const message = `this is also the token of ${first}; each pipeline that pushes needs its own`;
-    return [{ ...origin.place(['pipelines', index, 'token']), message }];
+    return [finding(() => origin.place(['pipelines', index, 'token']), message)];
   });
 }
 
@@ -192,12 +192,11 @@ const refusedToWorkspaces = (
   restrictions: WorkspaceRestrictions,
   value: unknown,
   origin: ValueOrigin,
-): ConfigProblem[] => [
+): Finding[] => [
   ...overQuotaProblems(restrictions, value, origin),
-  ...foreignSettings(value).map(path => ({
-    ...origin.place(path),
-    message: 'is decided by the operator of this service; remove it',
-  })),
+  ...foreignSettings(value).map(path =>
+    finding(() => origin.place(path), 'is decided by the operator of this service; remove it'),
+  ),
   ...filePaths([settingsSchema], { pipelines: rawPipelines(value) }).map(path => filesRefused(origin, path)),
 ];
 
@@ -205,20 +204,18 @@ function overQuotaProblems(
   restrictions: WorkspaceRestrictions,
   value: unknown,
   origin: ValueOrigin,
-): ConfigProblem[] {
+): Finding[] {
   const message = overQuota(restrictions, 'pipelines', rawPipelines(value).length);
-  return message === undefined ? [] : [{ ...origin.place(['pipelines']), message }];
+  return message === undefined ? [] : [finding(() => origin.place(['pipelines']), message)];
 }
 
-const filesRefused = (origin: ValueOrigin, path: Path): ConfigProblem => ({
-  ...origin.place(path),
-  message: 'names a file, and there are no files of yours here',
-});
+const filesRefused = (origin: ValueOrigin, path: Path): Finding =>
+  finding(() => origin.place(path), 'names a file, and there are no files of yours here');
 
 /** A provider has to be named, and has to know where to send people back. */
-function missingForOpenid(value: unknown, origin: ValueOrigin): ConfigProblem[] {
+function missingForOpenid(value: unknown, origin: ValueOrigin): Finding[] {
   if (valueAt(value, ['auth', 'type']) !== 'openid') return [];
-  const place = origin.place(['auth', 'type']);
+  const place = () => origin.place(['auth', 'type']);
   const needed = [
     [[['auth', 'openid']], "'auth.openid' is required"],
     [
@@ -231,5 +228,5 @@ function missingForOpenid(value: unknown, origin: ValueOrigin): ConfigProblem[] 
   ] as const;
   return needed
     .filter(([paths]) => paths.every(path => valueAt(value, [...path]) === undefined))
-    .map(([, message]) => ({ ...place, message: `for the type 'openid' ${message}` }));
+    .map(([, message]) => finding(place, `for the type 'openid' ${message}`));
 }

@@ -66,7 +66,7 @@ function mask(name: FileName, original: string, secrets: readonly SecretPlace[])
       elsewhere.push(value);
   }
   const masked = spliced(text, [...splices.values()]) ?? text;
-  return elsewhere.reduce((whole, value) => whole.replaceAll(value, MASK), masked);
+  return [...new Set(elsewhere)].reduce((whole, value) => whole.replaceAll(value, MASK), masked);
 }
 
 /** A scalar's own place: the line break that ends a block of lines stays. */
@@ -83,23 +83,27 @@ function spanFinder(
   const { root } = outline(text);
   const key = name === SETTINGS_FILE ? undefined : SECTIONS[name].section;
   const section = root?.entries.find(entry => entry.key === key);
+  const anchors = anchorsIn(root, text);
   const byId = new Map(section?.entries.map(entry => [entry.key ?? idIn(text, entry), entry]));
   return ({ id, path }) => {
     const found = path.reduce(within, id === undefined ? root : byId.get(id));
-    return found?.kind === 'alias' ? anchorOf(found, root, text) : scalarSpan(found);
+    return found?.kind === 'alias' ? anchors.get(text.slice(found.start + 1, found.end)) : scalarSpan(found);
   };
 }
 
-/** The scalar that an alias stands for. */
-function anchorOf(alias: TextSpan, span: TextSpan | undefined, text: string): TextSpan | undefined {
-  if (span === undefined || !span.anchored) return undefined;
-  const [mark] = /&\S+(?=\s*$)/.exec(text.slice(span.lead, span.start)) ?? [];
-  if (mark?.slice(1) === text.slice(alias.start + 1, alias.end)) return scalarSpan(span);
-  for (const entry of span.entries) {
-    const found = anchorOf(alias, entry, text);
-    if (found !== undefined) return found;
+/** The scalars with an anchor, by its name: those that aliases stand for. */
+function anchorsIn(root: TextSpan | undefined, text: string): ReadonlyMap<string, TextSpan> {
+  const anchors = new Map<string, TextSpan>();
+  function collect(span: TextSpan): void {
+    if (!span.anchored) return;
+    const [mark] = /&\S+(?=\s*$)/.exec(text.slice(span.lead, span.start)) ?? [];
+    const scalar = scalarSpan(span);
+    const name = mark?.slice(1);
+    if (name !== undefined && scalar !== undefined && !anchors.has(name)) anchors.set(name, scalar);
+    span.entries.forEach(collect);
   }
-  return undefined;
+  if (root !== undefined) collect(root);
+  return anchors;
 }
 
 export const scalarSpan = (span: TextSpan | undefined): TextSpan | undefined =>
@@ -112,4 +116,13 @@ function idIn(text: string, item: TextSpan): string {
 }
 
 export const within = (span: TextSpan | undefined, step: PropertyKey): TextSpan | undefined =>
-  typeof step === 'number' ? span?.entries[step] : span?.entries.find(({ key }) => key === step);
+  typeof step === 'number' ? span?.entries[step] : span && entriesByKey(span).get(step);
+
+const known = new WeakMap<TextSpan, ReadonlyMap<PropertyKey | undefined, TextSpan>>();
+
+/** The first entry of each key. */
+function entriesByKey(span: TextSpan): ReadonlyMap<PropertyKey | undefined, TextSpan> {
+  const entries = known.get(span) ?? new Map(span.entries.toReversed().map(entry => [entry.key, entry]));
+  known.set(span, entries);
+  return entries;
+}

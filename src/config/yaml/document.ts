@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { asFileText, readFileText, withoutByteOrderMark } from '../file-text.ts';
 import type { PlainMap } from '../plain.ts';
-import { type ConfigProblem, formatPath, quote } from '../problems.ts';
+import { type Finding, finding, formatPath, quote } from '../problems.ts';
 import { fileOrigin, unknownKeyText } from '../schema-problems.ts';
 import { childOf } from '../schema-walk.ts';
-import { readYaml } from './parse.ts';
+import { readYaml, type YamlProblem } from './parse.ts';
 import { createTextPositions, type Path, type TextPositions } from './places.ts';
 
 /** A file of the configuration as it was found. */
@@ -17,7 +17,7 @@ export interface ConfigDocument {
   /** The entries at the top whose keys begin with `x-`: places for what aliases of the file stand for, and nothing else. */
   readonly shared: PlainMap;
   readonly places: TextPositions;
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
   /** False when nothing can be said about what the file holds. */
   readonly readable: boolean;
 }
@@ -26,16 +26,13 @@ export interface ConfigDocument {
 export function readConfigDocument(folder: string, name: string, given?: string): ConfigDocument {
   const file = join(folder, name);
   const nowhere = createTextPositions('', () => []);
-  const unreadable = (
-    problems: readonly Omit<ConfigProblem, 'file' | 'path'>[],
-    text?: string,
-  ): ConfigDocument => ({
+  const unreadable = (problems: readonly YamlProblem[], text?: string): ConfigDocument => ({
     file,
     text,
     value: {},
     shared: {},
     places: nowhere,
-    problems: problems.map(problem => ({ ...problem, file, path: '' })),
+    problems: findingsOf(problems, file),
     readable: false,
   });
 
@@ -57,7 +54,7 @@ export function readConfigDocument(folder: string, name: string, given?: string)
     text: read.text,
     ...apart(content),
     places,
-    problems: problems.map(problem => ({ ...problem, file, path: '' })),
+    problems: findingsOf(problems, file),
     readable: true,
   };
 }
@@ -74,6 +71,9 @@ export function apart(content: object): Pick<ConfigDocument, 'value' | 'shared'>
 
 const isSharedKey = (key: string): boolean => key.startsWith('x-');
 
+const findingsOf = (problems: readonly YamlProblem[], file: string): Finding[] =>
+  problems.map(({ line, column, message }) => finding(() => ({ file, path: '', line, column }), message));
+
 /** An item of a list, or of a map by id, its `id` always among its keys when there is one. */
 export interface ConfigItem {
   readonly path: Path;
@@ -86,7 +86,7 @@ export interface ConfigItems {
   /** False when the section is neither list nor map, so that nothing can be said about its ids. */
   readonly readable: boolean;
   readonly items: readonly ConfigItem[];
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly Finding[];
 }
 
 /** Reads a section that is a list of items with `id`, or a map of items by id. */
@@ -98,35 +98,35 @@ export function readItems(document: ConfigDocument, section: string): ConfigItem
       readable: false,
       items: [],
       problems: [
-        {
-          ...origin.place([section]),
-          message: `must be a list of items, or a map of them by id, not ${quote(value)}`,
-        },
+        finding(
+          () => origin.place([section]),
+          () => `must be a list of items, or a map of them by id, not ${quote(value)}`,
+        ),
       ],
     };
   const isList = Array.isArray(value);
   const items: ConfigItem[] = [];
-  const problems: ConfigProblem[] = [];
+  const problems: Finding[] = [];
+  const report = (path: Path, message: () => string): void =>
+    void problems.push(finding(() => origin.place(path), message));
   const seen = new Map<string, ConfigItem>();
 
   for (const [key, content] of Object.entries(value)) {
     const path = [section, isList ? Number(key) : key];
     if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-      problems.push({ ...origin.place(path), message: notAnItem(content) });
+      report(path, () => notAnItem(content));
       continue;
     }
     const item = isList ? listItem(path, content) : mapItem(path, key, content);
     if (!isList && item.id !== key)
-      problems.push({
-        ...origin.place([...path, 'id']),
-        message: `'id' must be left out or equal its key '${key}'`,
-      });
+      report([...path, 'id'], () => `'id' must be left out or equal its key '${key}'`);
     const first = item.id === undefined ? undefined : seen.get(item.id);
     if (first !== undefined && item.id !== undefined)
-      problems.push({
-        ...origin.place([...path, 'id']),
-        message: `the id '${item.id}' is already that of ${formatPath(first.path)}, line ${origin.place(first.path).line}; ids are unique`,
-      });
+      report(
+        [...path, 'id'],
+        () =>
+          `the id '${item.id}' is already that of ${formatPath(first.path)}, line ${origin.place(first.path).line}; ids are unique`,
+      );
     else if (item.id !== undefined) seen.set(item.id, item);
     items.push(item);
   }
@@ -149,13 +149,13 @@ function mapItem(path: Path, key: string, value: object): ConfigItem {
 }
 
 /** Top keys of a file that are none of its sections. */
-export function unknownSections(document: ConfigDocument, sections: readonly string[]): ConfigProblem[] {
+export function unknownSections(document: ConfigDocument, sections: readonly string[]): Finding[] {
   return Object.keys(document.value)
     .filter(key => !sections.includes(key))
-    .map(key => ({
-      file: document.file,
-      path: formatPath([key]),
-      ...document.places.ofKey([key]),
-      message: unknownKeyText(key, sections),
-    }));
+    .map(key =>
+      finding(
+        () => ({ file: document.file, path: formatPath([key]), ...document.places.ofKey([key]) }),
+        () => unknownKeyText(key, sections),
+      ),
+    );
 }

@@ -11,7 +11,7 @@ import {
   TOO_MANY_VALUES,
 } from './structure.ts';
 
-interface YamlProblem extends TextPosition {
+export interface YamlProblem extends TextPosition {
   readonly message: string;
 }
 

@@ -39,11 +39,14 @@ interface Total {
 /** Undefined while the anchor's own value is still open. */
 type Anchored = (Total & { readonly height: number }) | undefined;
 
-/**
- * An upper bound of the values in a text, without parsing it: parsing takes some 150 bytes of memory for
- * each, so a hostile file must be turned away before.
- */
-export function mayHoldTooManyValues(text: string): boolean {
+/** True for a text that has to be turned away before it is parsed: that takes some 150 bytes of memory for each value. */
+export const mayHoldTooManyValues = (text: string): boolean => mostValuesIn(text) > MAX_VALUES;
+
+/** True where an alias may stand, which counts for as much as the value it stands for. */
+export const mayHoldAliases = (text: string): boolean => /(?:^|[\s,[{])\*\S/.test(text);
+
+/** An upper bound of the values in a text without aliases, without parsing it. */
+export function mostValuesIn(text: string): number {
   let separators = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
@@ -53,7 +56,7 @@ export function mayHoldTooManyValues(text: string): boolean {
     else if (code === DASH || code === QUESTION) separators += isBlank(text, index + 1) ? 1 : 0;
     else if (code === COLON) separators += isBlank(text, index + 1) || isQuote(text, index - 1) ? 1 : 0;
   }
-  return separators > MAX_VALUES;
+  return separators;
 }
 
 const COMMA = 0x2c;

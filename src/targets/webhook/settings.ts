@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { expressionOrText } from '../../expressions/schema.ts';
 import { withAliases } from '../../lib/aliases.ts';
-import { httpUrl, secretText } from '../../lib/schemas.ts';
+import { httpUrl, repeatedItems, secretText } from '../../lib/schemas.ts';
 import { expressionSetting, settingsAt, type TemplateSetting } from '../declarations.ts';
 import { retrySettings } from '../http-target.ts';
 import { commonSettings, EVEN_WHEN_INVALID } from '../target.ts';
@@ -67,15 +67,12 @@ const extraHttpHeaders = z
   )
   .max(64)
   .superRefine((headers, context) => {
-    for (const [index, { name }] of headers.entries()) {
-      const first = headers.findIndex(header => header.name.toLowerCase() === name.toLowerCase());
-      if (first < index)
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'name'],
-          message: `must be given once; item ${first} of the list is the same header`,
-        });
-    }
+    for (const { index, first } of repeatedItems(headers, ({ name }) => name.toLowerCase()))
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'name'],
+        message: `must be given once; item ${first} of the list is the same header`,
+      });
   });
 
 /** A header takes no control characters (RFC 9110 section 5.5), a token in it only visible ASCII (RFC 6750). */

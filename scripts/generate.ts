@@ -212,6 +212,8 @@ function readingText(meaning: Meaning): string {
     case 'ratio':
       return 'the share of the time it grew by';
     case 'gauge':
+      if (meaning.atLeast !== undefined)
+        return `${scale < 0 ? 0 : 1} when it is at least ${meaning.atLeast} (${meaning.fold})`;
       if (scale === 0) return `always ${meaning.offset}`;
       return `${scale < 0 ? `${meaning.offset} less its value` : 'its value'} (${meaning.fold})`;
   }
@@ -239,10 +241,11 @@ function idText({ id, within }: ProfileRule): string {
 }
 
 function profileSection(profile: EngineProfile): string {
-  const { engine, rules, typeOf, ignores, ignoresTypes, namespace } = profile;
+  const { engine, rules, typeOf, idOf, ignores, ignoresTypes, namespace } = profile;
   const notes = [
     isJsonEngine(engine) && 'Its page is JSON: a series is a value there, named by its place in a plugin.',
-    typeOf !== undefined && 'The type of an input or output is taken from its id.',
+    typeOf !== undefined &&
+      `The type of an input or output is taken from its id${idOf === undefined ? '' : ', which is the rest'}.`,
     namespace !== undefined &&
       `With another \`namespace\` in the pipeline the names begin with that in place of ${code(namespace)}.`,
     ignoresTypes !== undefined && `Types that match ${code(ignoresTypes.source)} are ignored.`,

@@ -67,8 +67,8 @@ describe('pipelineSchema', () => {
     ],
     [
       'a namespace for an engine that has none',
-      { ...pull, engine: 'otelcol', namespace: 'acme' },
-      /namespace: must be left out: the names of otelcol/,
+      { ...pull, engine: 'telegraf', namespace: 'acme' },
+      /namespace: must be left out: the names of telegraf/,
     ],
     ['a namespace that no name can begin with', { ...pull, namespace: 'a.b' }, /namespace: must be letters/],
     ['an unknown key', { ...pull, intervall: '10s' }, /Unrecognized key: "intervall"/],

@@ -4186,8 +4186,8 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
-                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;
@@ -4272,8 +4272,8 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
-                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;
@@ -4966,8 +4966,8 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
-                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;
@@ -5052,8 +5052,8 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus";
-                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector); '' for nothing. */
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
                 id: string;

@@ -32,6 +32,8 @@ describe('findingOf', () => {
     ],
     ['a queue nearly full', { ...calm, fill: 0.8, moved: true }, 'Yellow'],
     ['drops beside deliveries', { ...calm, dropped: 1, moved: true }, 'Yellow'],
+    ['drops and nothing delivered', { ...calm, dropped: 1 }, 'Red'],
+    ['an input that drops', { ...input, dropped: 1 }, 'Yellow'],
     ['an idle input', input, 'Green'],
     ['an input with errors and no event', { ...input, errors: 1 }, 'Red'],
     ['an input with errors and events', { ...input, errors: 1, moved: true }, 'Yellow'],

@@ -32,6 +32,7 @@ const DOWN = red('it reports that it is down');
 const INPUT_FAILS = red('errors, and no event came in');
 const OUTPUT_FAILS = red('errors, and nothing was delivered');
 const REQUESTS_FAIL = red('its requests fail, and nothing was delivered');
+const LOSES_ALL = red('events were dropped, and nothing was delivered');
 const BACKLOG = red('its queue grows, and nothing was delivered');
 const STUCK = red('its queue is not empty, and nothing was delivered');
 const SOME_ERRORS = yellow('errors');
@@ -54,6 +55,7 @@ export function findingOf(now: Evidence): HealthFinding {
   const troubled = now.errors > 0 || now.dropped > 0;
   if (now.isFailing && !now.moved) return REQUESTS_FAIL;
   if (!now.moved && now.errors > 0) return now.kind === 'input' ? INPUT_FAILS : OUTPUT_FAILS;
+  if (now.kind === 'output' && !now.moved && now.dropped > 0) return LOSES_ALL;
   if (now.kind === 'output' && !now.moved && now.queueGrowth > 0) return BACKLOG;
   if (now.blocked > 0) return BLOCKED;
   if (now.fill >= HIGH_FILL) return FULL;

@@ -111,6 +111,9 @@ describe('otelcol', () => {
     'otelcol_receiver_accepted_log_records_total',
     'otelcol_receiver_accepted_spans__spans__total',
     'otelcol_receiver_accepted_metric_points',
+    'otelcol_receiver_accepted_log_records__records__total',
+    'otelcol_receiver_accepted_log_records__records_',
+    'otelcol_receiver_accepted_profile_samples_total',
   ])('reads %s', async name => {
     const page = (value: number): string =>
       `${name}{receiver="syslog/app",transport="tcp",otel_scope_name="x"} ${value}\n`;
@@ -128,6 +131,35 @@ describe('otelcol', () => {
       page.replace('otel_scope_name="x"} 5', 'otel_scope_name="x"} 9'),
     );
     expect(bench.status('syslog/app').metrics.in_events).toBe(4);
+  });
+
+  /** What 0.100 shows at its own port, 0.130 with a reader of its own, and 0.147 at its own port. */
+  const VERSIONS = [
+    ['0.100', (name: string) => name, 'service_name="otelcol"'],
+    ['0.130', (name: string) => `${name}__records__total`, 'otel_scope_name="x",otel_scope_version=""'],
+    ['0.147', (name: string) => `${name}_total`, 'server_address="b",url_path="/v1/logs"'],
+  ] as const;
+
+  it.each(VERSIONS)('reads the names of %s', async (_, named, labels) => {
+    const page = (n: number): string => `
+${named('otelcol_receiver_accepted_log_records')}{receiver="otlp",transport="grpc",${labels}} ${n}
+${named('otelcol_receiver_failed_log_records')}{receiver="otlp",transport="grpc",${labels}} ${n}
+${named('otelcol_exporter_sent_log_records')}{exporter="otlp_http/b",${labels}} ${2 * n}
+${named('otelcol_exporter_send_failed_log_records')}{exporter="otlp_http/b",error_type="Unavailable",${labels}} ${n}
+otelcol_exporter_queue_size{exporter="otlp_http/b",${labels}} 7
+otelcol_exporter_in_flight_requests{exporter="otlp_http/b",${labels}} 1
+otelcol_process_uptime_seconds_total{${labels}} 30
+`;
+    const bench = await readTwice('otelcol', page(0), page(4));
+    expect(names(bench)).toEqual(['input otlp:otlp', 'output otlp_http:otlp_http/b']);
+    expect(bench.status('otlp').metrics).toEqual({ in_events: 4, errors: 4 });
+    expect(bench.status('otlp_http/b').metrics).toEqual({ out_events: 8, errors: 4, queue_size: 7 });
+  });
+
+  it('reads a page whose names begin otherwise, where the pipeline says how', async () => {
+    const page = (n: number): string => `edge_receiver_accepted_spans_total{receiver="otlp"} ${n}\n`;
+    const bench = await readTwice('otelcol', page(1), page(5), { namespace: 'edge' });
+    expect(bench.status('otlp').metrics.in_events).toBe(4);
   });
 
   it('adds the signals, takes refusals for errors and blocking, and shows the fullest queue', async () => {

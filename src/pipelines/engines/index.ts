@@ -1,17 +1,33 @@
+import { alloy } from './alloy.ts';
+import { cribl } from './cribl.ts';
 import { type CustomRule, customProfile } from './custom.ts';
 import { fluentBit } from './fluent-bit.ts';
 import { fluentd } from './fluentd.ts';
 import { fluentdPrometheus } from './fluentd-prometheus.ts';
+import { kafkaConnect } from './kafka-connect.ts';
 import { logstash } from './logstash.ts';
 import { otelcol } from './otelcol.ts';
 import { type EngineProfile, inNamespace } from './profile.ts';
 import { prometheus } from './prometheus.ts';
 import { redpandaConnect } from './redpanda-connect.ts';
+import { syslogNg } from './syslog-ng.ts';
 import { telegraf } from './telegraf.ts';
 import { vector } from './vector.ts';
 
 /** Engines with a page of Prometheus text, which some push as remote write or OTLP too. */
-const TEXT_PROFILES = [vector, otelcol, fluentBit, fluentdPrometheus, telegraf, redpandaConnect, prometheus];
+const TEXT_PROFILES = [
+  vector,
+  otelcol,
+  fluentBit,
+  fluentdPrometheus,
+  telegraf,
+  redpandaConnect,
+  prometheus,
+  alloy,
+  syslogNg,
+  kafkaConnect,
+  cribl,
+];
 
 /** Engines with a page of JSON of their own, which they never send by themselves. */
 const JSON_PROFILES = [logstash, fluentd];

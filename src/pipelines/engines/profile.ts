@@ -24,6 +24,8 @@ interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'ratio'> {
   readonly metric: RuleGauge;
   readonly reads: Reads;
   readonly fold: Fold;
+  /** With a number, the value is read as 1 when it is at least that, and as 0 when it is less. */
+  readonly atLeast: number | undefined;
   /** The gauge is offset + scale × value. */
   readonly scale: number;
   readonly offset: number;
@@ -57,11 +59,12 @@ export const counter = (
 export const gauge = (
   metric: RuleGauge,
   fold: Fold,
-  options: { scale?: number; offset?: number; reads?: 'grew' | 'ratio' } = {},
+  options: { scale?: number; offset?: number; atLeast?: number; reads?: 'grew' | 'ratio' } = {},
 ): Meaning => ({
   metric,
   reads: options.reads ?? 'gauge',
   fold,
+  atLeast: options.atLeast,
   scale: options.scale ?? 1,
   offset: options.offset ?? 0,
 });
@@ -89,6 +92,8 @@ export interface EngineProfile<Name extends string = string> {
   readonly rules: readonly ProfileRule[];
   /** The type inside an id, for engines whose ids hold it. */
   readonly typeOf?: (id: string) => string | undefined;
+  /** An id without its type, for engines that write both in one label. */
+  readonly idOf?: (id: string) => string;
   /** Ids that the engine makes for its own use, which are no inputs and outputs of the user. */
   readonly ignores?: RegExp;
   /** Types that pass data on within the engine, or are its own metrics: no inputs and outputs of the user either. */
@@ -158,10 +163,11 @@ export function mapSeries(
 ): SeriesMapping[] {
   const mappings: SeriesMapping[] = [];
   for (const rule of rules) {
-    const engineId = idFor(rule, labels);
-    if (!engineId || profile.ignores?.test(engineId) || !meets(rule, labels)) continue;
-    const type = rule.joins ? undefined : typeFor(profile, rule, engineId, labels);
+    const id = idFor(rule, labels);
+    if (!id || profile.ignores?.test(id) || !meets(rule, labels)) continue;
+    const type = rule.joins ? undefined : typeFor(profile, rule, id, labels);
     if (type !== undefined && profile.ignoresTypes?.test(type)) continue;
+    const engineId = profile.idOf?.(id) ?? id;
     mappings.push({ kind: rule.kind, type, engineId, meaning: rule.meaning });
   }
   return mappings;

@@ -113,7 +113,9 @@ export function addValue(
   meaning: Extract<Meaning, { reads: 'gauge' }>,
   value: number,
 ): void {
-  fold(replica, meaning.metric, meaning.fold, meaning.offset + meaning.scale * value);
+  const { atLeast } = meaning;
+  const read = atLeast === undefined ? value : value >= atLeast ? 1 : 0;
+  fold(replica, meaning.metric, meaning.fold, meaning.offset + meaning.scale * read);
 }
 
 function fold(replica: Replica, gauge: RuleGauge, by: Fold, value: number): void {

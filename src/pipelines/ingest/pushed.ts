@@ -69,10 +69,11 @@ export function createPointReader(settings: PipelineSettings): PointReader {
   const profile = profileOf(settings);
   const rulesOf = ruleLookup(profile);
 
-  /** OpenTelemetry writes names without the `_total` that Prometheus gives its counters. */
+  /** OpenTelemetry writes names with dots, and without the `_total` that Prometheus gives its counters. */
   const rulesFor = (name: string): readonly ProfileRule[] => {
-    const rules = rulesOf(name);
-    return rules.length > 0 ? rules : rulesOf(`${name}_total`);
+    const plain = name.replaceAll('.', '_');
+    const rules = rulesOf(plain);
+    return rules.length > 0 ? rules : rulesOf(`${plain}_total`);
   };
 
   return point => {

@@ -196,6 +196,30 @@ describe('a pipeline that is read', () => {
     expect(bench.status('app').metrics.in_events).toBe(9);
   });
 
+  it('says that several processes answer at its address, and counts nothing until one of them does', async () => {
+    const bench = await startBench(vectorAt('edge'));
+    const counts = [9_000_000, 4_000_000];
+    const scrape = async (process: 0 | 1): Promise<void> => {
+      const count = (counts[process] ?? 0) + 10;
+      counts[process] = count;
+      await bench.scrape(
+        line('app', count) + line('web', 5_000_000 - Math.trunc(count / 1000) * 500 + count),
+      );
+    };
+    const error = (): string | null | undefined => bench.monitor.components.pipeline('edge')?.error;
+    for (let turn = 0; turn < 30; turn++) await scrape(turn % 2 === 0 ? 0 : 1);
+    // What the counter stood at before it first fell is too much, and no more.
+    expect(bench.status('app').metrics.in_events).toBeLessThan(9_000_300);
+    expect(error()).toMatch(
+      /^the counters of instance edge\.test go back to where they were, .* give each process an address/,
+    );
+    for (let turn = 0; turn < 12; turn++) await scrape(1);
+    expect(error()).toBeNull();
+    const before = bench.status('app').metrics.in_events ?? 0;
+    await scrape(1);
+    expect(bench.status('app').metrics.in_events).toBe(before + 10);
+  });
+
   it('is not moved by steps of the wall clock', async () => {
     const bench = await startBench(vectorAt('edge'));
     await bench.scrape(line('app', 100));

@@ -14,6 +14,7 @@ import {
   type PipelineSources,
   type ScrapeSource,
   type ScrapeSourceParts,
+  sharedNameNotice,
   sweepScrapeSource,
 } from './ingest/source.ts';
 import type { Impstats } from './parsers/impstats.ts';
@@ -223,7 +224,12 @@ class RunningPipeline implements Pipeline {
     const scraping = this.#scraper?.state();
     const unrecognised = this.#recognition.notice;
     const seemsReset = [...this.#readers.values()].some(reader => reader.seemsReset());
-    const notices = [unrecognised, this.#limit.notice(), seemsReset ? SEEMS_RESET : undefined];
+    const notices = [
+      unrecognised,
+      this.#limit.notice(),
+      sharedNameNotice(this.#sources.values()),
+      seemsReset ? SEEMS_RESET : undefined,
+    ];
     const errors = [...(scraping?.errors ?? []), ...notices.filter(notice => notice !== undefined)];
     return {
       id: settings.id,

@@ -98,6 +98,19 @@ export interface SenderClock {
   readonly isConfirmed: boolean;
 }
 
+/** How a counter of an instance fell and came back to where it was. */
+export interface Alternation {
+  /** The entry of the series store that is followed. */
+  readonly entry: number;
+  /** Where it was before it last fell, and before it last came back; NaN before it did. */
+  readonly upper: number;
+  readonly lower: number;
+  /** Falls and returns in a row. */
+  readonly moves: number;
+  /** The instance's reading with the last of them. */
+  readonly movedAt: number;
+}
+
 /** One process of an engine, as one source shows it. */
 export interface Instance {
   readonly name: string;
@@ -113,6 +126,8 @@ export interface Instance {
   /** How its counters moved in the present reading. */
   fell: boolean;
   wentOn: boolean;
+  /** Known once one of its counters fell. */
+  alternation: Alternation | undefined;
   /** Known once a push was dated before what was known. */
   senderClock: SenderClock | undefined;
   /** Monotonic ms of the last sign of life. */

@@ -10,6 +10,7 @@ import {
 import type { ReadingGap } from '../components/windows.ts';
 import type { Fold, Meaning, RuleGauge } from '../engines/profile.ts';
 import type { Counter } from '../metric.ts';
+import { alternates } from './alternation.ts';
 import { isRestart } from './counter.ts';
 
 const COUNTER_AT = {
@@ -145,6 +146,7 @@ export function commitReplica(replica: Replica, now: number, monotonic: number, 
   if (replica.accumulator !== undefined) {
     addFallbacks(replica, replica.accumulator);
     deductOvercount(replica, replica.accumulator);
+    if (alternates(replica.instance.alternation, replica.instance.readings)) replica.accumulator.sums.fill(0);
   }
   const accumulator = replica.accumulator ?? NO_DATA;
   const { sums, hasInterval } = accumulator;

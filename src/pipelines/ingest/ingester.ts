@@ -6,6 +6,7 @@ import type { ComponentState, Instance, Replica } from '../components/state.ts';
 import type { Meaning, SeriesMapping } from '../engines/profile.ts';
 import type { SeriesStore } from '../series/series-store.ts';
 import { accumulatorOf, addIfAnew, addIncrease, addValue, commitReplica } from './accumulator.ts';
+import { nextAlternation } from './alternation.ts';
 import {
   type CounterChange,
   changeInPush,
@@ -335,6 +336,7 @@ class DeltaIngester implements Ingester {
         source.restart === 'proven' && isOwnInstance(instance)
           ? 'began anew'
           : changeOnPage(last, value, store.readingOf(entry) < instance.readings - 1);
+      if (value < last || instance.alternation?.entry === entry) this.#follow(instance, entry, last, value);
       this.#addGrowth(replica, meaning, last, value, change);
     }
     store.save(entry, value, time, instance.readings);
@@ -363,6 +365,7 @@ class DeltaIngester implements Ingester {
       addIncrease(replica, meaning, isNew ? value - last.value : 0, source.begunMonotonic);
     else {
       const change = this.#changeInPush(instance, last, pushed);
+      if (isNew) this.#follow(instance, entry, last.value, value);
       this.#addGrowth(replica, meaning, last.value, value, change);
       isNew ||= change === 'began anew' || (change === 'went on' && value > last.value);
     }
@@ -381,6 +384,18 @@ class DeltaIngester implements Ingester {
         reading: instance.readings,
       });
     return changeInPush(last, pushed, isOlder && instance.senderClock?.isConfirmed === true);
+  }
+
+  /** A time that claims a restart tells one from several processes that answer. */
+  #follow(instance: Instance, entry: number, last: number, value: number): void {
+    if (instance.source.restart === 'claimed' && isOwnInstance(instance)) instance.alternation = undefined;
+    else
+      instance.alternation = nextAlternation(instance.alternation, {
+        entry,
+        last,
+        value,
+        reading: instance.readings,
+      });
   }
 
   #addGrowth(

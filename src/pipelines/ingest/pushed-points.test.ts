@@ -106,6 +106,14 @@ it('is reset by a clock that was set back, where a start or the second push show
   expect(counted()).toBe(29);
 });
 
+it('says that several senders push under one name, and counts nothing of them', async () => {
+  const bench = await startBench(pushing('otelcol'));
+  for (let at = 1; at <= 20; at++)
+    void push(bench, counterAt((at % 2 === 0 ? 4_000_000 : 9_000_000) + at * 10, { time: at * 1000 }));
+  expect(bench.status('syslog/app').metrics.in_events).toBeLessThan(9_000_200);
+  expect(bench.monitor.components.pipeline('edge')?.error).toMatch(/^the counters of instance i-1 go back/);
+});
+
 it('keeps senders separate by their names', async () => {
   const bench = await startBench(pushing('otelcol'));
   for (const value of [100, 110])

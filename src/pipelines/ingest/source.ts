@@ -7,6 +7,7 @@ import type { ComponentState, Instance, ScrapeSourceState } from '../components/
 import type { RsyslogReader } from '../engines/rsyslog.ts';
 import type { SeriesStore } from '../series/series-store.ts';
 import { createSeriesTable, type SeriesTable } from '../series/series-table.ts';
+import { alternates } from './alternation.ts';
 
 /** The last value of a series that a snapshot knows. */
 export interface RestoredSample {
@@ -93,6 +94,7 @@ export const createInstance = (name: string, source: ScrapeSourceState): Instanc
   restored: false,
   fell: false,
   wentOn: false,
+  alternation: undefined,
   senderClock: undefined,
   lastSeenAt: Number.NEGATIVE_INFINITY,
   readingsAtSweep: 0,
@@ -183,4 +185,16 @@ export function dropScrapeSource(source: ScrapeSource, store: SeriesStore): void
   source.series.clear();
   source.instances.clear();
   source.restored.clear();
+}
+
+/** Names an instance at which several processes seem to answer, and what to do. */
+export function sharedNameNotice(sources: Iterable<ScrapeSource>): string | undefined {
+  const names: string[] = [];
+  for (const { instances } of sources)
+    for (const { name, alternation, readings } of instances.values())
+      if (alternates(alternation, readings)) names.push(name);
+  const [first] = names;
+  if (first === undefined) return undefined;
+  const others = names.length === 1 ? '' : ` and of ${names.length - 1} more`;
+  return `the counters of instance ${first}${others} go back to where they were, as when several processes answer under one name; nothing of it is counted: give each process an address or an instance name of its own`;
 }

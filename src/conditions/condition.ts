@@ -54,7 +54,13 @@ export interface OpenFor {
   readonly ms: number;
   /** As far as this process has observed it, on the observed clock: what was seen since must be younger. */
   readonly observedMs: number;
+  /** The condition has ended and the alarm is kept: it holds again by what would open an incident. */
+  readonly isKept?: boolean;
 }
+
+/** The open incident whose end needs evidence of its own; undefined where the condition has ended before. */
+export const unendedOf = (open: OpenFor | undefined): OpenFor | undefined =>
+  open?.isKept === true ? undefined : open;
 
 /** The kinds of components that a rule looks at. */
 export type ComponentKinds = ComponentKind | 'either';
@@ -106,6 +112,8 @@ export interface RuleTraits {
   readonly repeatMs: number | null;
   /** Why its alarms cannot be pending with `for`; undefined where they can. */
   readonly noPending?: string;
+  /** Why its incidents cannot outlast their condition; undefined where they can. */
+  readonly noKeeping?: string;
   /** The readings that it evaluates; undefined where it evaluates none. */
   readonly readings?: { readonly window: Duration; readonly pipelines: NameSelector };
   readonly components?: ComponentSelector;

@@ -66,6 +66,7 @@ function defineExternalCondition<Conf extends object>(
         windowMs: 0,
         repeatMs: null,
         noPending: `external events of '${traits.id}' notify at once; let their sender wait`,
+        noKeeping: `external events of '${traits.id}' say themselves when an alarm ends; let their sender wait`,
         topic: topic(conf),
         describe: change => describe(change, conf),
       };

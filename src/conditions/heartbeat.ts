@@ -6,6 +6,7 @@ import {
   formatTime,
   type OpenFor,
   type RuleTraits,
+  unendedOf,
   type Verdict,
   windowTraits,
 } from './condition.ts';
@@ -91,8 +92,9 @@ function evaluateHeartbeat(state: HeartbeatState, { timeWindow }: HeartbeatRule[
   };
   if (hasFailed)
     return { state: 'alarm', describe: () => ({ fields, text: `Heartbeat ${key} reports a failure` }) };
+  const unended = unendedOf(open);
   const hasComeSince =
-    open === undefined || (sinceReceivedMs !== undefined && sinceReceivedMs <= open.observedMs);
+    unended === undefined || (sinceReceivedMs !== undefined && sinceReceivedMs <= unended.observedMs);
   if (silentMs < timeWindow.ms && hasComeSince)
     return {
       state: 'ok',

@@ -64,8 +64,17 @@ export const conditions: readonly Condition[] = [
 export const findCondition = (id: string): Condition | undefined =>
   conditions.find(condition => condition.id === id);
 
-/** Fields of events that no single condition adds: of flood summaries, of failing targets, of the bulletin. */
-const COMMON_FIELDS = [...RESERVED_FIELDS, 'first', 'title', 'text', 'state', '__worker_group'];
+/** Fields of events that no single condition adds: of flapping, of flood summaries, of failing targets, of the bulletin. */
+const COMMON_FIELDS = [
+  ...RESERVED_FIELDS,
+  'flapping',
+  'changes',
+  'first',
+  'title',
+  'text',
+  'state',
+  '__worker_group',
+];
 
 const isSent = (name: string): boolean => !name.startsWith('__');
 

@@ -9,6 +9,7 @@ import {
   defineComponentCondition,
   type OpenFor,
   subjectTitle,
+  unendedOf,
 } from './condition.ts';
 
 interface NoDataOptions {
@@ -43,7 +44,8 @@ function defineNoData({ id, name, kind, metric, does, example }: NoDataOptions):
       const silentMs = subject.component ? components.silentMs(subject.component) : subject.declaredMs;
       const fields = { _metric: metric, timeWindow: conf.timeWindow.text };
       const { ms } = conf.timeWindow;
-      if (silentMs < ms && (open === undefined || hadDataSince(evaluation, open)))
+      const unended = unendedOf(open);
+      if (silentMs < ms && (unended === undefined || hadDataSince(evaluation, unended)))
         return {
           state: 'ok',
           okForMs: ms - silentMs,

@@ -8,6 +8,7 @@ import {
   formatTime,
   openDuration,
   type SubjectEvaluation,
+  unendedOf,
   type Verdict,
   windowConf,
   windowTraits,
@@ -66,7 +67,11 @@ export const pipelineUnreachable: PipelineCondition = defineEvaluatedCondition({
 });
 
 /** Ends an open incident with what was read or pushed since it opened, whatever the window. */
-function isUnreachable({ subject, open }: PipelineEvaluation, { timeWindow }: PipelineConf): boolean {
+function isUnreachable(
+  { subject, ...evaluation }: PipelineEvaluation,
+  { timeWindow }: PipelineConf,
+): boolean {
+  const open = unendedOf(evaluation.open);
   const { mode, error, readings, unreachedMs } = subject;
   if (mode === 'pull') return error !== null && (open !== undefined || unreachedMs >= timeWindow.ms);
   if (open !== undefined && (readings === 0 || unreachedMs >= open.observedMs)) return true;

@@ -14,7 +14,9 @@ import type { Target } from '../targets/target.ts';
 import type { ExternalEvent } from './external-events.ts';
 import { DeliveryGroups, type Groups } from './grouping/groups.ts';
 import { ClosingRules, whyEnded } from './incidents/closing.ts';
+import { changesOf, latestChange } from './incidents/condition-changes.ts';
 import { type Incidents, StoredIncidents } from './incidents/incidents.ts';
+import { ObservedTime } from './incidents/observed-time.ts';
 import { createTargetHealth, type TargetHealth } from './incidents/target-health.ts';
 import { InhibitingIncidents } from './inhibition/inhibition.ts';
 import { type Notification, TARGET_HEALTH } from './notification.ts';
@@ -25,6 +27,8 @@ import { activateRule, createRuleSources, type RuleSourcesOptions } from './rule
 /** Time from the start of one evaluation of everything to the next, and the least pause in between. */
 const EVALUATION_INTERVAL_MS = 500;
 const MIN_PAUSE_MS = 100;
+/** Incidents that have closed and whose changes are read at a start, for each notification that looks for flapping. */
+const MAX_CLOSED_READ = 1000;
 
 export interface EngineOptions
   extends Omit<RuleSourcesOptions, 'evaluator' | 'expressionWarnings' | 'incidents'> {
@@ -94,6 +98,7 @@ class NotificationEngine implements Engine {
   readonly #closing: ClosingRules;
   readonly #targetHealth: TargetHealth;
   readonly #evaluator: Evaluator;
+  readonly #observedTime: ObservedTime;
   readonly #evaluating: Repeat;
   #evaluatedAt: number;
 
@@ -105,12 +110,14 @@ class NotificationEngine implements Engine {
     const groups = new DeliveryGroups({ ...options, targets, inhibitions, hasPipeline });
     const expressionWarnings = createExpressionWarnings(options);
     const incidents = new StoredIncidents({ ...options, expressionWarnings, targets, groups });
-    const evaluator = new Evaluator({ ...options, incidents });
+    const observedTime = new ObservedTime(options);
+    const evaluator = new Evaluator({ ...options, incidents, observedTime });
     this.#options = options;
     this.#inhibiting = inhibitions;
     this.#groups = groups;
     this.#incidents = incidents;
     this.#evaluator = evaluator;
+    this.#observedTime = observedTime;
     this.#sources = createRuleSources({ ...options, expressionWarnings, incidents, evaluator });
     this.#closing = new ClosingRules({ ...options, incidents });
     this.#targetHealth = createTargetHealth({
@@ -158,7 +165,9 @@ class NotificationEngine implements Engine {
 
   async start(): Promise<void> {
     const { storage, workspace } = this.#options;
-    for (const row of await storage.in(workspace).incidents.open()) await this.#resume(row);
+    const open = await storage.in(workspace).incidents.open();
+    await this.#resumeChanges(open);
+    for (const row of open) await this.#resume(row);
     await this.#inhibiting.start();
     await this.#groups.start();
     for (const source of this.#allSources()) await source.start?.();
@@ -178,6 +187,7 @@ class NotificationEngine implements Engine {
     await this.#evaluating.stop();
     await Promise.all(stopping);
     await this.#incidents.idle();
+    await this.#observedTime.stop();
     await this.#groups.stop();
   }
 
@@ -210,6 +220,22 @@ class NotificationEngine implements Engine {
       this.#closing.add(rule, reason);
     }
     this.#closing.close(work => work());
+  }
+
+  /** Reads how conditions have changed: where flapping is looked for, also those whose incidents have closed. */
+  async #resumeChanges(open: readonly IncidentRow[]): Promise<void> {
+    const { incidents } = this.#options.storage.in(this.#options.workspace);
+    let latest = 0;
+    for (const row of open) latest = Math.max(latest, latestChange(changesOf(row)));
+    for (const { notification } of this.#rules.values()) {
+      if (notification.end.flapping === undefined) continue;
+      const filter = { state: 'closed', notification: notification.id } as const;
+      const { rows } = await incidents.list(filter, { offset: 0, limit: MAX_CLOSED_READ });
+      for (const row of rows) latest = Math.max(latest, latestChange(changesOf(row)));
+      const own = rows.filter(({ rule }) => rule === notification.fingerprint);
+      this.#evaluator.restore(notification, own);
+    }
+    await this.#observedTime.start(latest);
   }
 
   /** An open incident of the store goes on with its rule when condition and conf are the same. */

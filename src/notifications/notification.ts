@@ -7,6 +7,7 @@ import { RESERVED_FIELDS } from '../events/system-fields.ts';
 import { expressionText } from '../expressions/schema.ts';
 import { duration, httpUrl, identifier, repeatedItems } from '../lib/schemas.ts';
 import { mailConf } from '../targets/recipients.ts';
+import type { EndSettings } from './incidents/condition-changes.ts';
 import { type MuteWindow, muteWindows } from './mute.ts';
 
 /** Id of Headgate's own notification, whose incidents are failing targets. No other may have it. */
@@ -78,6 +79,24 @@ export const notificationSchema = z.strictObject({
   runbookUrl: httpUrl.optional().describe('Where the reader of the message finds what to do.'),
   severity: z.enum(SEVERITIES).default('warn').describe('Severity of its alarms; a resolution is info.'),
   for: duration().prefault('0s').describe('How long the condition must hold before the alarm.'),
+  keepFiringFor: duration()
+    .prefault('0s')
+    .describe(
+      'How long the alarm stays after the condition is not met any more; it ends when it was not met all that time.',
+    ),
+  flapThreshold: z
+    .int()
+    .min(2)
+    .max(100)
+    .optional()
+    .describe(
+      'More changes of the condition than this within flapWindow are one alarm; left out, each is notified.',
+    ),
+  flapWindow: duration({ min: '1s', max: '7d' })
+    .optional()
+    .describe(
+      'Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.',
+    ),
   repeatInterval: duration({ min: '1s' }).optional().describe('Remind while the alarm lasts, this often.'),
   groupBy: z
     .array(fieldName)
@@ -125,6 +144,8 @@ export interface Notification {
   readonly windowMs: number;
   readonly targets: readonly string[];
   readonly forMs: number;
+  /** When its alarms end. */
+  readonly end: EndSettings;
   /** How often an open incident is notified again; null for start and resolution only. */
   readonly repeatMs: number | null;
   /** Undefined when each event is sent by itself. */
@@ -147,6 +168,7 @@ export function configureNotification(raw: unknown): Notification {
     throw new Error(`the schema let the unknown condition '${settings.condition}' pass`);
   const rule = configureRule(() => condition.configure(settings.conf));
   if (rule.noPending !== undefined && settings.for.ms > 0) throw forRefused(rule.noPending);
+  assertEnds(settings, rule);
   const unusedGroupTimes =
     settings.groupBy === undefined ? GROUP_TIMES.filter(name => settings[name] !== undefined) : [];
   if (unusedGroupTimes.length > 0) throw groupByMissing(unusedGroupTimes);
@@ -163,6 +185,7 @@ export function configureNotification(raw: unknown): Notification {
     windowMs: rule.windowMs,
     targets: [...new Set(settings.targets)],
     forMs: settings.for.ms,
+    end: endOf(settings),
     repeatMs: settings.repeatInterval?.ms ?? rule.repeatMs,
     grouping: groupingOf(settings),
     muteWindows: settings.muteWindows,
@@ -190,6 +213,35 @@ function targetConfigsOf({ targetConfigs: all }: NotificationSettings): Notifica
   return configured.length === 0
     ? undefined
     : JSON.parse(JSON.stringify(Object.fromEntries(configured.map(({ id, conf }) => [id, conf]))));
+}
+
+const DEFAULT_FLAP_WINDOW_MS = 3_600_000;
+
+const endOf = ({ keepFiringFor, flapThreshold, flapWindow }: NotificationSettings): EndSettings => ({
+  keepFiringMs: keepFiringFor.ms,
+  flapping:
+    flapThreshold === undefined
+      ? undefined
+      : { threshold: flapThreshold, windowMs: flapWindow?.ms ?? DEFAULT_FLAP_WINDOW_MS },
+});
+
+/** Throws for settings of the end of an alarm that mean nothing. */
+function assertEnds(settings: NotificationSettings, { noKeeping }: AlertingRule): void {
+  const { keepFiringFor, flapThreshold, flapWindow } = settings;
+  const problems: [string, string][] = [];
+  if (noKeeping !== undefined && keepFiringFor.ms > 0)
+    problems.push(['keepFiringFor', `must be 0s: ${noKeeping}`]);
+  if (noKeeping !== undefined && flapThreshold !== undefined)
+    problems.push(['flapThreshold', `must be left out: ${noKeeping}`]);
+  if (flapThreshold === undefined && flapWindow !== undefined)
+    problems.push([
+      'flapWindow',
+      'needs flapThreshold, such as 4: how many changes within it are not flapping yet',
+    ]);
+  if (problems.length > 0)
+    throw new z.ZodError(
+      problems.map(([name, message]) => ({ code: 'custom', path: [name], message, input: undefined })),
+    );
 }
 
 const GROUP_TIMES = ['groupWait', 'groupInterval'] as const;

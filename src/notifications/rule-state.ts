@@ -1,4 +1,5 @@
 import type { IncidentRow } from '../storage/stores/incidents.ts';
+import { type ConditionChanges, changesOf } from './incidents/condition-changes.ts';
 import type { Notification } from './notification.ts';
 
 /** What a transition uses of its notification, also of one that is no longer in the configuration. */
@@ -16,7 +17,16 @@ export interface OpenIncident {
   readonly observedSince: number;
   /** When it was last notified, on the monotonic clock. */
   readonly notifiedAt: number;
+  readonly changes: ConditionChanges;
+  /** Since when it is not known whether its condition is met, in observed time; undefined while it is known. */
+  readonly unknownSince?: number;
 }
+
+/** What memory holds of an incident of the store. */
+export const openIncident = (
+  row: IncidentRow,
+  times: Pick<OpenIncident, 'observedSince' | 'notifiedAt'>,
+): OpenIncident => ({ row, ...times, changes: changesOf(row) });
 
 /** The open incidents of one notification. */
 export interface RuleState {

@@ -19,6 +19,17 @@ export const listIncidents = defineVerb({
   },
 });
 
+/** The history of an incident: what was notified, and what changed while nobody was. */
+export const listIncidentEvents = defineVerb({
+  permission: 'read:incidents',
+  input: z.object({ ...pageQuery, id: z.string().max(512) }),
+  async run({ context }, query) {
+    const { incidents, events } = context.stores;
+    if ((await incidents.get(query.id)) === undefined) throw notFound('incident', query.id);
+    return toListPage(query, await events.ofIncident(query.id, pageRequest(query)), row => row);
+  },
+});
+
 export const getIncident = defineVerb({
   permission: 'read:incidents',
   input: z.object({ id: z.string().max(512) }),

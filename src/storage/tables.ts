@@ -109,6 +109,12 @@ export interface IncidentTable {
   inhibited_by: string | null;
   /** The state of its subject that the last event reported, such as `exhausted` for a target; null when it reported none. */
   reported_state: string | null;
+  /** Observed time at which its condition ceased to be met while it stays open; null while it is met. */
+  unmet_since: number | null;
+  /** How often its condition changed since it began to flap; null while it does not flap. */
+  flapping_changes: number | null;
+  /** JSON list of the observed times at which its condition changed last; null where nobody looks for flapping. */
+  last_changes: string | null;
 }
 
 export interface EventTable {

@@ -73,7 +73,11 @@ export async function story() {
       ids,
       externalUrl: EXTERNAL_URL,
       fieldOmitted: () => {},
-      bulletin: event => bulletinRow(notification, [], event, status === 'ALARM' ? 1 : 0),
+      bulletin: event =>
+        bulletinRow(notification, [], event, {
+          openCount: status === 'ALARM' ? 1 : 0,
+          isOpen: status === 'ALARM',
+        }),
     });
   }
 
@@ -152,7 +156,7 @@ async function externalEvent(systemFields: readonly string[]) {
     ids: countingIds(),
     externalUrl: undefined,
     fieldOmitted: () => {},
-    bulletin: sent => bulletinRow(notification, [], sent, 1),
+    bulletin: sent => bulletinRow(notification, [], sent, { openCount: 1, isOpen: true }),
   });
   return toOutgoing(event, systemFields, HOST);
 }

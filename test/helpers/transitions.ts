@@ -40,6 +40,9 @@ export function opening(wanted: Wanted = {}): MadeTransition {
     group_id: null,
     inhibited_by: null,
     reported_state: null,
+    unmet_since: null,
+    flapping_changes: null,
+    last_changes: null,
   };
   return made(incident, 'ALARM', wanted.targets ?? ['hook'], now);
 }

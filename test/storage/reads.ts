@@ -27,6 +27,7 @@ export const READS: readonly (readonly [string, Read])[] = [
   ['incidents by notification', reader => incidents(reader).list({ notification: 'n' }, page)],
   ['incidents by both', reader => incidents(reader).list({ notification: 'n', state: 'closed' }, page)],
   ['events by their ids', reader => eventStore(reader, 'default').byIds(['a', 'b'])],
+  ['events of an incident', reader => eventStore(reader, 'default').ofIncident('i', page)],
   ['one delivery', reader => deliveries(reader).get('d')],
   ['deliveries', reader => deliveries(reader).list({}, page)],
   ['deliveries by state', reader => deliveries(reader).list({ state: 'exhausted' }, page)],
@@ -66,6 +67,11 @@ const old = (reader: Kysely<Database>, kind: RetentionKind) =>
 /** Reads that one index alone keeps from walking through a whole workspace, with its name. */
 export const NARROW_READS: readonly (readonly [string, Read, string])[] = [
   ['events that nothing needs', reader => old(reader, 'events'), 'deliveries_by_event'],
+  [
+    'events of an incident',
+    reader => eventStore(reader, 'default').ofIncident('i', page),
+    'events_by_incident',
+  ],
   ['incidents that nothing needs', reader => old(reader, 'incidents'), 'deliveries_by_incident_id'],
   ['open incidents by condition', reader => incidents(reader).openByCondition(), 'incidents_'],
   [

@@ -34,6 +34,9 @@ export function incidentRow(facts: Partial<IncidentRow> = {}): IncidentRow {
     group_id: null,
     inhibited_by: null,
     reported_state: null,
+    unmet_since: null,
+    flapping_changes: null,
+    last_changes: null,
     ...facts,
   };
 }

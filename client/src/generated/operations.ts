@@ -62,6 +62,7 @@ export const OPERATIONS = {
   'targets.test': {"method":"POST","path":"/notification-targets/{id}/test","query":[],"access":"token","answer":"item"},
   'incidents.list': {"method":"GET","path":"/incidents","query":["offset","limit","state","notification"],"access":"token","answer":"list"},
   'incidents.get': {"method":"GET","path":"/incidents/{id}","query":[],"access":"token","answer":"item"},
+  'incidents.events': {"method":"GET","path":"/incidents/{id}/events","query":["offset","limit"],"access":"token","answer":"list"},
   'deliveries.list': {"method":"GET","path":"/deliveries","query":["offset","limit","state","target","notification","incident","since","until"],"access":"token","answer":"list"},
   'deliveries.get': {"method":"GET","path":"/deliveries/{id}","query":[],"access":"token","answer":"item"},
   'deliveries.retry': {"method":"POST","path":"/deliveries/{id}/retry","query":[],"access":"token","answer":"item"},

@@ -731,6 +731,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/incidents/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the events of an incident, oldest first
+         * @description Also those that were sent to nobody, as the alarm was kept or flapped.
+         */
+        get: operations["incidents.events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/deliveries": {
         parameters: {
             query?: never;
@@ -2479,8 +2499,31 @@ export interface components {
             severity: string;
             /** @description Text of the last event. */
             text: string;
+            /**
+             * @description Its condition is not met any more, and the alarm stays: for keepFiringFor, or as it flaps.
+             * @constant
+             */
+            keptFiring?: true;
+            /**
+             * @description Its condition changed more often than flapThreshold within flapWindow.
+             * @constant
+             */
+            flapping?: true;
+            /** @description How often it changed since it began to flap. */
+            changes?: number;
             /** @description The incident on its pipeline that inhibited this one: its targets got nothing of this one while it was open. */
             heldBy?: string;
+        };
+        IncidentEvent: {
+            id: string;
+            /** @enum {string} */
+            status: "ALARM" | "OK";
+            /** @description Epoch seconds. */
+            _time: number;
+            /** @description Its text. */
+            _raw: string;
+        } & {
+            [key: string]: unknown;
         };
         IngestToken: {
             id: string;
@@ -2890,6 +2933,21 @@ export interface components {
              */
             for: string;
             /**
+             * @description How long the alarm stays after the condition is not met any more; it ends when it was not met all that time.
+             * @default 0s
+             * @example 30s
+             * @example 1h30m
+             */
+            keepFiringFor: string;
+            /** @description More changes of the condition than this within flapWindow are one alarm; left out, each is notified. */
+            flapThreshold?: number;
+            /**
+             * @description Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            flapWindow?: string;
+            /**
              * @description Remind while the alarm lasts, this often.
              * @example 30s
              * @example 1h30m
@@ -2968,6 +3026,9 @@ export interface components {
             runbookUrl?: string | null;
             severity?: ("info" | "warn" | "error" | "fatal") | null;
             for?: string | null;
+            keepFiringFor?: string | null;
+            flapThreshold?: number | null;
+            flapWindow?: string | null;
             repeatInterval?: string | null;
             groupBy?: string[] | null;
             groupWait?: string | null;
@@ -3066,6 +3127,21 @@ export interface components {
              * @example 1h30m
              */
             for?: string;
+            /**
+             * @description How long the alarm stays after the condition is not met any more; it ends when it was not met all that time.
+             * @default 0s
+             * @example 30s
+             * @example 1h30m
+             */
+            keepFiringFor?: string;
+            /** @description More changes of the condition than this within flapWindow are one alarm; left out, each is notified. */
+            flapThreshold?: number;
+            /**
+             * @description Where changes are counted, and how long a flapping alarm stays without one; 1h when left out.
+             * @example 30s
+             * @example 1h30m
+             */
+            flapWindow?: string;
             /**
              * @description Remind while the alarm lasts, this often.
              * @example 30s
@@ -9416,6 +9492,44 @@ export interface operations {
                     "application/json": {
                         items: components["schemas"]["Incident"][];
                         count: number;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "incidents.events": {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["IncidentEvent"][];
+                        count: number;
+                        offset?: number;
+                        limit?: number;
+                        totalCount?: number;
                     };
                 };
             };

@@ -47,8 +47,12 @@ const componentColumns = [
   { label: 'Trend', short: true, full: true, cell: item => [{ trend: item.rate.trend }] },
 ];
 
-const stateOfIncident = ({ state, severity }) =>
-  mark(state === 'open' ? [SEVERITY_TONE[severity] ?? 'bad', 'Open'] : ['good', 'Resolved']);
+const stateOfIncident = ({ state, severity, keptFiring }) =>
+  mark(
+    state === 'open'
+      ? [SEVERITY_TONE[severity] ?? 'bad', keptFiring ? 'Open, ending' : 'Open']
+      : ['good', 'Resolved'],
+  );
 
 const lasted = ({ openedAt, closedAt }) =>
   span((closedAt === undefined ? serverNow() : Date.parse(closedAt)) - Date.parse(openedAt));
@@ -65,6 +69,7 @@ export const TABLES = {
         cell: item => [
           { text: item.text, href: incidentHref(item.id) },
           small(item.notification),
+          item.flapping && small(`flapping, ${item.changes} changes`),
           item.closeReason !== 'resolved' && small(item.closeReason),
         ],
       },

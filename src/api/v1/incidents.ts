@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { getIncident, listIncidents } from '../../resources/incidents.ts';
+import { withoutInternal } from '../../events/system-fields.ts';
+import { getIncident, listIncidentEvents, listIncidents } from '../../resources/incidents.ts';
+import type { EventRow } from '../../storage/stores/events.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { isoTime, item, list } from '../envelope.ts';
 import type { Shape } from '../operation.ts';
@@ -17,6 +19,15 @@ const incident = z.object({
   closeReason: z.string().optional().describe('Why it was closed without its condition having ended.'),
   severity: z.string(),
   text: z.string().describe('Text of the last event.'),
+  keptFiring: z
+    .literal(true)
+    .optional()
+    .describe('Its condition is not met any more, and the alarm stays: for keepFiringFor, or as it flaps.'),
+  flapping: z
+    .literal(true)
+    .optional()
+    .describe('Its condition changed more often than flapThreshold within flapWindow.'),
+  changes: z.int().optional().describe('How often it changed since it began to flap.'),
   heldBy: z
     .string()
     .optional()
@@ -38,8 +49,22 @@ export const wireIncident = (row: IncidentRow): z.output<typeof incident> => ({
   ...(row.close_reason !== null && { closeReason: row.close_reason }),
   severity: row.severity,
   text: row.text,
+  ...(row.state === 'open' && row.unmet_since !== null && { keptFiring: true as const }),
+  ...(row.flapping_changes !== null && { flapping: true as const, changes: row.flapping_changes }),
   ...(row.inhibited_by !== null && { heldBy: row.inhibited_by }),
 });
+
+const incidentEvent = z.looseObject({
+  id: z.string(),
+  status: z.enum(['ALARM', 'OK']),
+  _time: z.number().describe('Epoch seconds.'),
+  _raw: z.string().describe('Its text.'),
+});
+const incidentEventShape: Shape = { name: 'IncidentEvent', schema: incidentEvent };
+
+/** As receivers see it, without the system fields that each target attaches for itself. */
+const wireIncidentEvent = (row: EventRow): z.output<typeof incidentEvent> =>
+  withoutInternal(JSON.parse(row.body));
 
 export const incidentRoutes: readonly Route[] = [
   route({
@@ -60,6 +85,17 @@ export const incidentRoutes: readonly Route[] = [
     summary: 'Get an incident',
     verb: getIncident,
     answer: item(incidentShape, wireIncident),
+    example: { params: { id: '{incident}' } },
+  }),
+  route({
+    id: 'incidents.events',
+    isLive: false,
+    method: 'GET',
+    path: '/incidents/:id/events',
+    summary: 'List the events of an incident, oldest first',
+    description: 'Also those that were sent to nobody, as the alarm was kept or flapped.',
+    verb: listIncidentEvents,
+    answer: list(incidentEventShape, wireIncidentEvent),
     example: { params: { id: '{incident}' } },
   }),
 ];

@@ -65,6 +65,8 @@ export interface TransitionContext {
  */
 export interface Groups {
   enter(operation: TransitionOperation, context: TransitionContext): GroupedTransition;
+  /** True while every target that is to get it waits for the end of an inhibition. */
+  isInhibited(incident: IncidentRow): boolean;
   /** Sends groups at once whose notification groups differently now, or not at all, unless they are muted. */
   configure(settings: ReadonlyMap<string, GroupSettings>): void;
   /** Resumes the members of the store. */
@@ -135,6 +137,16 @@ export class DeliveryGroups implements Groups {
       dropped: dropped.map(member => member.id),
     };
     return { operation: changed, undo: isConflict => this.#undo(changed, dropped, isConflict) };
+  }
+
+  isInhibited(incident: IncidentRow): boolean {
+    const members = [...(this.#table.membersOf(incident.id) ?? [])];
+    const withheld = new Set(
+      members
+        .filter(({ isFirst, inhibition }) => isFirst && inhibition !== undefined)
+        .map(({ target }) => target),
+    );
+    return withheld.size > 0 && notifiedTargets(incident).every(target => withheld.has(target));
   }
 
   configure(settings: ReadonlyMap<string, GroupSettings>): void {

@@ -1,4 +1,4 @@
-import type { ComponentRule, Description, Subject } from '../../conditions/condition.ts';
+import type { ComponentRule, Description } from '../../conditions/condition.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { reasonOf } from '../../lib/errors.ts';
@@ -7,6 +7,7 @@ import type { GroupMember } from '../grouping/group.ts';
 import type { Notification } from '../notification.ts';
 import type { OpenIncident, RuleState } from '../rule-state.ts';
 import { keyParts } from '../subjects.ts';
+import { type EvaluatedChange, stateChangeOf } from './evaluated-change.ts';
 import type { Incidents } from './incidents.ts';
 
 /**
@@ -25,14 +26,6 @@ const SUMMARY_KEY = '*/*summary';
 const summaryKey = (pipeline: string | undefined): string =>
   pipeline === undefined ? SUMMARY_KEY : `${SUMMARY_KEY}/${pipeline}`;
 const pipelineOf = (key: string): string | undefined => key.slice(SUMMARY_KEY.length + 1) || undefined;
-
-/** A change that an evaluation found and that is to be notified. */
-export interface EvaluatedChange<Evaluated = Subject> {
-  readonly subject: Evaluated;
-  readonly status: 'ALARM' | 'OK';
-  readonly decision: 'open' | 'repeat' | 'close';
-  readonly describe: () => Description;
-}
 
 /** A rule whose changes may come in floods. */
 export interface FloodRule extends RuleState {
@@ -153,13 +146,11 @@ export class IncidentFloodSummaries implements FloodSummaries {
 
   #notifyOne(
     rule: FloodRule,
-    { subject, status, describe }: EvaluatedChange,
-    summary = summaryOf(rule, subject.key),
+    change: EvaluatedChange,
+    summary = summaryOf(rule, change.subject.key),
   ): Promise<unknown> {
     return this.#options.incidents.notify(rule, {
-      subject,
-      status,
-      description: describe(),
+      ...stateChangeOf(change),
       ...(summary !== undefined && { summary }),
     });
   }
@@ -187,7 +178,11 @@ export class IncidentFloodSummaries implements FloodSummaries {
         text: `All that ${rule.rule.condition.name} notified together ended after ${formatDuration(openMs)}`,
         fields: { count },
       });
-    else if (repeatMs !== null && clock.monotonic() - open.notifiedAt >= repeatMs)
+    else if (
+      repeatMs !== null &&
+      clock.monotonic() - open.notifiedAt >= repeatMs &&
+      membersOf(rule, key).some(({ changes }) => changes.unmetSince === null)
+    )
       void this.#notifySummary(rule, key, 'ALARM', {
         text: `${count} still: ${open.row.text}`,
         fields: { count },
@@ -231,13 +226,14 @@ function floodsIn(
   return floods;
 }
 
-function countMembers(rule: FloodRule, key: string): number {
+function membersOf(rule: FloodRule, key: string): readonly OpenIncident[] {
   const summary = rule.incidents.get(key)?.row.id;
-  let count = 0;
-  if (summary !== undefined)
-    for (const { row } of rule.incidents.values()) if (row.group_id === summary) count++;
-  return count;
+  return summary === undefined
+    ? []
+    : [...rule.incidents.values()].filter(({ row }) => row.group_id === summary);
 }
+
+const countMembers = (rule: FloodRule, key: string): number => membersOf(rule, key).length;
 
 function describeFlood(openings: readonly EvaluatedChange[], count: number): Description {
   const first = openings.slice(0, MAX_NAMED).map(({ describe }) => describe().text);

@@ -12,7 +12,7 @@ import type { Storage } from '../../storage/storage.ts';
 import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { resolveRoutes, type Target } from '../../targets/target.ts';
 import type { Groups } from '../grouping/groups.ts';
-import { notifiedTargets, type OpenIncident, type RuleState } from '../rule-state.ts';
+import { notifiedTargets, type OpenIncident, openIncident, type RuleState } from '../rule-state.ts';
 import { lastDeliveryHints } from './last-event.ts';
 import { type BulletinTarget, bulletinRow, type IncidentChange, transition } from './transition.ts';
 
@@ -35,7 +35,8 @@ export interface IncidentsOptions {
 }
 
 /** A change of a subject's state that is to be notified. */
-export interface StateChange extends Pick<IncidentChange, 'description' | 'status' | 'subject'> {
+export interface StateChange
+  extends Pick<IncidentChange, 'description' | 'status' | 'subject' | 'changes' | 'isKept'> {
   readonly closeReason?: string;
   /** Id of the incident that summarizes it: no target is notified of it by itself. */
   readonly summary?: string;
@@ -53,6 +54,8 @@ export interface Incidents {
   notify(rule: RuleState, change: StateChange): Promise<unknown>;
   /** Makes an incident of the store into one that this process goes on with. */
   resume(row: IncidentRow): OpenIncident;
+  /** True while all that its targets were to get of it is inhibited. */
+  isInhibited(row: IncidentRow): boolean;
   /** Resolves when nothing is being written. */
   idle(): Promise<void>;
 }
@@ -93,11 +96,14 @@ export class StoredIncidents implements Incidents {
   resume(row: IncidentRow): OpenIncident {
     const { clock, observedClock } = this.#options;
     const sinceLastMs = Math.max(0, clock.now() - row.last_event_at);
-    return {
-      row,
+    return openIncident(row, {
       observedSince: observedClock.monotonic(),
       notifiedAt: clock.monotonic() - sinceLastMs,
-    };
+    });
+  }
+
+  isInhibited(row: IncidentRow): boolean {
+    return this.#options.groups.isInhibited(row);
   }
 
   async idle(): Promise<void> {
@@ -107,13 +113,14 @@ export class StoredIncidents implements Incidents {
   async #write(rule: RuleState, requested: StateChange): Promise<unknown> {
     const { clock, observedClock, storage, logger, groups } = this.#options;
     const { key } = requested.subject;
-    const isExternalEnd = requested.status === 'OK' && rule.origin.subjectKind === 'key';
+    const { isKept = false } = requested;
+    const isExternalEnd = requested.status === 'OK' && !isKept && rule.origin.subjectKind === 'key';
     const change = isExternalEnd ? await this.#withDeliveryHints(rule, requested) : requested;
     const before = rule.incidents.get(key);
     const built = transition(this.#changeOf(rule, change));
     const { event } = built;
     const { operation, undo } =
-      change.summary === undefined
+      change.summary === undefined && !isKept
         ? groups.enter(built.operation, {
             event,
             before: before?.row,
@@ -121,20 +128,20 @@ export class StoredIncidents implements Incidents {
             pipeline: change.pipeline ?? change.subject.component?.pipeline,
           })
         : { operation: built.operation, undo: () => {} };
-    const after = {
-      row: operation.incident,
+    const after = openIncident(operation.incident, {
       observedSince: before?.observedSince ?? observedClock.monotonic(),
-      notifiedAt: clock.monotonic(),
-    };
-    setIncident(rule, key, change.status === 'OK' ? undefined : after);
+      notifiedAt: (isKept ? before?.notifiedAt : undefined) ?? clock.monotonic(),
+    });
+    setIncident(rule, key, operation.incident.state === 'closed' ? undefined : after);
     try {
       await storage.commit(operation);
       this.#faults.recovered();
       const { id: incident, seq } = operation.incident;
       logger[change.summary === undefined ? 'info' : 'debug'](
         { notification: rule.origin.id, subject: key, status: change.status, incident, seq },
-        'transition',
+        isKept ? 'the condition changed; the alarm is kept' : 'transition',
       );
+      if (isKept) return undefined;
       this.#options.outbox.enqueue(
         operation.deliveries.filter(({ state }) => state === 'waiting'),
         event,
@@ -150,7 +157,8 @@ export class StoredIncidents implements Incidents {
   #changeOf(rule: RuleState, change: StateChange): IncidentChange {
     const { clock, ids, expressionWarnings, targets, workspace, externalUrl } = this.#options;
     const open = rule.incidents.get(change.subject.key);
-    const isEnd = change.status === 'OK';
+    const { isKept = false } = change;
+    const isEnd = change.status === 'OK' && !isKept;
     const notified = isEnd && open !== undefined ? notifiedTargets(open.row) : rule.targets;
     const openAfter = rule.incidents.size + (isEnd ? -1 : open === undefined ? 1 : 0);
     const notification = rule.origin.id;
@@ -167,8 +175,10 @@ export class StoredIncidents implements Incidents {
       eventId: change.eventId,
       incident: open?.row,
       closeReason: change.closeReason,
+      changes: change.changes,
+      isKept,
       summary: change.summary,
-      recipients: change.summary === undefined ? notified.filter(id => targets.has(id)) : [],
+      recipients: change.summary === undefined && !isKept ? notified.filter(id => targets.has(id)) : [],
       now: clock.now(),
       ids,
       externalUrl: externalUrl(),
@@ -178,7 +188,8 @@ export class StoredIncidents implements Incidents {
           { notification },
           `metadata.${field}: ${reason}; the event goes without this field`,
         ),
-      bulletin: event => bulletinRow(rule.origin, bulletinTargets(event), event, openAfter),
+      bulletin: event =>
+        bulletinRow(rule.origin, bulletinTargets(event), event, { openCount: openAfter, isOpen: !isEnd }),
     };
   }
 

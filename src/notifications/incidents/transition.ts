@@ -9,6 +9,7 @@ import type { MessageRow } from '../../storage/stores/messages.ts';
 import { withMetadata } from '../metadata.ts';
 import { notifiedTargets, type RuleOrigin } from '../rule-state.ts';
 import { kindAmongEither } from '../subjects.ts';
+import { type ConditionChanges, changeColumns, changesOf, NO_CHANGES } from './condition-changes.ts';
 
 /** The subject of a transition. */
 export interface ChangeSubject extends Pick<Subject, 'key' | 'name' | 'component'> {
@@ -27,6 +28,10 @@ export interface IncidentChange {
   readonly eventId?: string | undefined;
   /** The incident before the change; undefined to open one. */
   readonly incident: IncidentRow | undefined;
+  /** How its condition has changed; by default as before. */
+  readonly changes?: ConditionChanges | undefined;
+  /** True when the incident stays open whatever the status, and nobody is notified. */
+  readonly isKept?: boolean;
   /** Id of the incident that summarizes it, when it is part of a flood. */
   readonly summary?: string | undefined;
   /** Why it closes, when the condition itself did not end. */
@@ -76,7 +81,8 @@ export function transition(change: IncidentChange): Transition {
 
 function incidentAfter(change: IncidentChange, id: string, recipients: readonly string[]): IncidentRow {
   const { incident, origin, now } = change;
-  const closes = change.status === 'OK';
+  const closes = change.status === 'OK' && change.isKept !== true;
+  const changes = change.changes ?? (incident === undefined ? NO_CHANGES : changesOf(incident));
   const notified = incident === undefined ? [] : notifiedTargets(incident);
   return {
     id,
@@ -92,10 +98,11 @@ function incidentAfter(change: IncidentChange, id: string, recipients: readonly 
     text: change.description.text,
     rule: origin.fingerprint,
     notified: JSON.stringify(closes ? notified : [...new Set([...notified, ...recipients])]),
-    last_event_at: now,
+    last_event_at: change.isKept === true && incident !== undefined ? incident.last_event_at : now,
     group_id: incident?.group_id ?? change.summary ?? null,
     inhibited_by: incident?.inhibited_by ?? null,
     reported_state: change.description.reportedState ?? null,
+    ...changeColumns(changes),
   };
 }
 
@@ -161,19 +168,20 @@ export interface BulletinTarget {
 
 /**
  * The one row of the bulletin that a notification keeps, whether or not it has a bulletin_message target: that target
- * only sets heading, text and severity. `openCount` is the number of its open incidents after the event.
+ * only sets heading, text and severity. `openCount` is the number of its open incidents after the event, with that of
+ * the event itself where `isOpen`.
  */
 export function bulletinRow(
   origin: RuleOrigin,
   targets: readonly BulletinTarget[],
   event: HeadgateEvent,
-  openCount: number,
+  { openCount, isOpen: isOwnOpen }: { readonly openCount: number; readonly isOpen: boolean },
 ): MessageRow {
   const own = targets
     .map(target => ({ ...target, text: target.text(event) }))
     .find(({ text }) => text !== undefined);
-  const others = openCount - (event.status === 'ALARM' ? 1 : 0);
-  const isOpen = others > 0 || event.status === 'ALARM';
+  const others = openCount - (isOwnOpen ? 1 : 0);
+  const isOpen = others > 0 || isOwnOpen;
   return {
     id: origin.id,
     severity: isOpen

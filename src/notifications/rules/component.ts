@@ -4,12 +4,8 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Component, Components } from '../../pipelines/components/component.ts';
 import type { ComponentKind } from '../../pipelines/metric.ts';
 import { MAX_CLOSED_AT_ONCE } from '../incidents/closing.ts';
-import {
-  type EvaluatedChange,
-  type FloodRule,
-  type FloodSummaries,
-  IncidentFloodSummaries,
-} from '../incidents/flood-summary.ts';
+import type { EvaluatedChange } from '../incidents/evaluated-change.ts';
+import { type FloodRule, type FloodSummaries, IncidentFloodSummaries } from '../incidents/flood-summary.ts';
 import type { Incidents } from '../incidents/incidents.ts';
 import type { Notification } from '../notification.ts';
 import {

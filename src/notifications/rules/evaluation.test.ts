@@ -6,6 +6,8 @@ const okInput = {
   isOpen: false,
   pendingMs: 0,
   forMs: 0,
+  unmetMs: undefined,
+  keepMs: 0,
   sinceNotifiedMs: 0,
   repeatMs: null,
 } as const;

@@ -2,12 +2,16 @@ import type { OpenFor, Verdict } from '../../conditions/condition.ts';
 import { WARNING_INTERVAL_MS } from '../../expressions/warnings.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { IncidentRow } from '../../storage/stores/incidents.ts';
 import { closeIncident } from '../incidents/closing.ts';
-import { type EvaluatedChange, summaryOf } from '../incidents/flood-summary.ts';
+import { type EvaluatedChange, stateChangeOf } from '../incidents/evaluated-change.ts';
+import { summaryOf } from '../incidents/flood-summary.ts';
 import type { Incidents } from '../incidents/incidents.ts';
+import type { ObservedTime } from '../incidents/observed-time.ts';
 import type { ChangeSubject } from '../incidents/transition.ts';
 import type { Notification } from '../notification.ts';
 import type { OpenIncident, RuleState } from '../rule-state.ts';
+import { ConditionTracker, describeWithEnd } from './condition-tracker.ts';
 
 export interface DecisionInput {
   readonly verdict: Verdict['state'];
@@ -16,20 +20,29 @@ export interface DecisionInput {
   readonly pendingMs: number;
   /** How long it must hold before the alarm. */
   readonly forMs: number;
+  /** Milliseconds since the condition of an open incident ceased to be met; undefined while it is. */
+  readonly unmetMs: number | undefined;
+  /** How long it must not be met before the incident closes. */
+  readonly keepMs: number;
   /** Milliseconds since the incident was last notified. */
   readonly sinceNotifiedMs: number;
   /** How often an open incident is notified again; null for never. */
   readonly repeatMs: number | null;
 }
 
-export type Decision = 'nothing' | 'pend' | 'open' | 'repeat' | 'close';
+export type Decision = 'nothing' | 'pend' | EvaluatedChange['decision'];
 
 /** Decides what follows from a verdict for a notification on one subject. */
 export function decide(input: DecisionInput): Decision {
-  const { verdict, isOpen, pendingMs, forMs, sinceNotifiedMs, repeatMs } = input;
+  const { verdict, isOpen, pendingMs, forMs, unmetMs, keepMs, sinceNotifiedMs, repeatMs } = input;
   if (verdict === 'unknown') return 'nothing';
-  if (verdict === 'ok') return isOpen ? 'close' : 'nothing';
+  if (verdict === 'ok') {
+    if (!isOpen) return 'nothing';
+    if ((unmetMs ?? 0) >= keepMs) return 'close';
+    return unmetMs === undefined ? 'keep' : 'nothing';
+  }
   if (!isOpen) return pendingMs >= forMs ? 'open' : 'pend';
+  if (unmetMs !== undefined) return 'resume';
   return repeatMs !== null && sinceNotifiedMs >= repeatMs ? 'repeat' : 'nothing';
 }
 
@@ -50,6 +63,7 @@ export interface EvaluatorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly incidents: Incidents;
+  readonly observedTime: Pick<ObservedTime, 'now'>;
   /** Called for each condition that cannot be evaluated. */
   readonly expressionFailed?: (() => void) | undefined;
 }
@@ -60,9 +74,11 @@ export class Evaluator {
   readonly #incidents: Incidents;
   readonly #faults: ConditionFaults;
   readonly #failed: () => void;
+  readonly #tracker: ConditionTracker;
 
-  constructor({ clock, logger, incidents, expressionFailed = () => {} }: EvaluatorOptions) {
+  constructor({ clock, logger, incidents, observedTime, expressionFailed = () => {} }: EvaluatorOptions) {
     this.#clock = clock;
+    this.#tracker = new ConditionTracker({ incidents, observedTime });
     this.#incidents = incidents;
     this.#failed = expressionFailed;
     this.#faults = createConditionFaults({ clock, logger });
@@ -78,13 +94,16 @@ export class Evaluator {
     const { key } = subject;
     if (rule.writing.has(key)) return now;
     const { id, forMs, repeatMs } = rule.notification;
-    const incident = rule.incidents.get(key);
-    const verdict = evaluate(incident && this.#openFor(incident, now));
+    const before = rule.incidents.get(key);
+    const verdict = evaluate(before && this.#openFor(before, now));
+    const incident = this.#tracker.follow(rule, key, verdict);
+    const end = this.#tracker.endOf(rule.notification, incident);
     const decision = decide({
       verdict: verdict.state,
       isOpen: incident !== undefined,
       pendingMs: now - (rule.pendingSince.get(key) ?? now),
       forMs,
+      ...end,
       sinceNotifiedMs: incident === undefined ? 0 : this.#clock.monotonic() - incident.notifiedAt,
       repeatMs,
     });
@@ -99,13 +118,15 @@ export class Evaluator {
     // Kept until the incident is on disk: one that the disk refuses need not be pending again.
     if (decision !== 'open') rule.pendingSince.delete(key);
     if (decision === 'nothing' || verdict.state === 'unknown')
-      return verdict.state === 'ok' ? now + (verdict.okForMs ?? 0) : now;
+      return verdict.state === 'ok' && incident === undefined ? now + (verdict.okForMs ?? 0) : now;
     if (decision === 'repeat' && summaryOf(rule, key) !== undefined) return now;
+    const changes = this.#tracker.changesAfter(rule.notification, key, decision, incident);
     return {
       subject,
-      status: decision === 'close' ? 'OK' : 'ALARM',
+      status: verdict.state === 'ok' ? 'OK' : 'ALARM',
       decision,
-      describe: verdict.describe,
+      describe: () => describeWithEnd(verdict.describe(), { decision, changes, keepMs: end.keepMs }),
+      changes,
     };
   }
 
@@ -124,8 +145,7 @@ export class Evaluator {
     for (const { subject, evaluate } of subjects) {
       const change = this.evaluateSubject(rule, subject, now, evaluate);
       if (typeof change === 'number') continue;
-      const { status, describe } = change;
-      void this.#incidents.notify(rule, { subject, status, description: describe() });
+      void this.#incidents.notify(rule, stateChangeOf(change));
     }
     for (const key of rule.incidents.keys()) if (!present.has(key)) this.close(rule, key, whyEnded(key));
   }
@@ -135,8 +155,14 @@ export class Evaluator {
     closeIncident(this.#incidents, rule, key, reason);
   }
 
-  /** Forgets the warnings of all notifications but these. */
+  /** Takes over the changes of the incidents of a notification that have closed, the latest first. */
+  restore(notification: Notification, closed: readonly IncidentRow[]): void {
+    this.#tracker.restore(notification, closed);
+  }
+
+  /** Forgets what it knows of all notifications but these. */
   keep(remaining: ReadonlyMap<string, unknown>): void {
+    this.#tracker.keep(remaining);
     this.#faults.keep(remaining);
   }
 
@@ -144,6 +170,7 @@ export class Evaluator {
     return {
       ms: Math.max(0, this.#clock.now() - incident.row.opened_at),
       observedMs: now - incident.observedSince,
+      isKept: incident.changes.unmetSince !== null,
     };
   }
 }

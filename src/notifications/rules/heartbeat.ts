@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { ObservedClock } from '../../lib/observed-clock.ts';
 import { createRepeat, type Repeat } from '../../lib/repeat.ts';
 import type { ExternalEvent } from '../external-events.ts';
+import { stateChangeOf } from '../incidents/evaluated-change.ts';
 import type { Incidents } from '../incidents/incidents.ts';
 import type { Notification } from '../notification.ts';
 import { compileGlob, isExact } from '../subjects.ts';
@@ -163,10 +164,10 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
       }),
     );
     if (typeof change === 'number') return undefined;
-    const { text, fields } = change.describe();
+    const stateChange = stateChangeOf(change);
+    const { text, fields } = stateChange.description;
     return incidents.notify(active, {
-      subject,
-      status: change.status,
+      ...stateChange,
       description: { text, fields: { ...senderFields, ...fields } },
     });
   }

@@ -122,6 +122,9 @@ async function createIncidents(db: Kysely<Database>): Promise<void> {
     .addColumn('group_id', 'text')
     .addColumn('inhibited_by', 'text')
     .addColumn('reported_state', 'text')
+    .addColumn('unmet_since', 'bigint')
+    .addColumn('flapping_changes', 'integer')
+    .addColumn('last_changes', 'text')
     .addPrimaryKeyConstraint('incidents_key', ['workspace', 'id'])
     .execute();
   await db.schema
@@ -150,6 +153,11 @@ async function createIncidents(db: Kysely<Database>): Promise<void> {
     .addColumn('body', 'text', required)
     .addColumn('created_at', 'bigint', required)
     .addPrimaryKeyConstraint('events_key', ['workspace', 'id'])
+    .execute();
+  await db.schema
+    .createIndex('events_by_incident')
+    .on('events')
+    .columns(['workspace', 'incident_id', 'id'])
     .execute();
 }
 

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import { AppError } from '../../lib/errors.ts';
-import { columnsOf } from '../queries.ts';
+import { columnsOf, countRows } from '../queries.ts';
 import type { Database, EventTable } from '../tables.ts';
-import type { WithoutWorkspace } from '../types.ts';
+import type { Page, PageRequest, WithoutWorkspace } from '../types.ts';
 
 export type EventRow = WithoutWorkspace<EventTable>;
 
@@ -17,12 +17,15 @@ export interface EventStore {
   get(id: string): Promise<EventRow | undefined>;
   /** In the order of their ids; unknown ids are omitted. At most 500 ids a call. */
   byIds(ids: readonly string[]): Promise<readonly EventRow[]>;
+  /** Those of an incident, oldest first. */
+  ofIncident(incident: string, page: PageRequest): Promise<Page<EventRow>>;
 }
 
 const MAX_IDS = 500;
 
 export function eventStore(db: Kysely<Database>, workspace: string): EventStore {
-  const all = () => db.selectFrom('events').where('workspace', '=', workspace).select(EVENT_COLUMNS);
+  const inWorkspace = () => db.selectFrom('events').where('workspace', '=', workspace);
+  const all = () => inWorkspace().select(EVENT_COLUMNS);
 
   return {
     get: id => all().where('id', '=', id).executeTakeFirst(),
@@ -35,6 +38,14 @@ export function eventStore(db: Kysely<Database>, workspace: string): EventStore 
       }
       if (ids.length === 0) return [];
       return all().where('id', 'in', ids).orderBy('id').execute();
+    },
+    async ofIncident(incident, { offset, limit }) {
+      const matching = inWorkspace().where('incident_id', '=', incident);
+      const [rows, total] = await Promise.all([
+        matching.orderBy('id').select(EVENT_COLUMNS).offset(offset).limit(limit).execute(),
+        countRows(matching),
+      ]);
+      return { rows, total };
     },
   };
 }

@@ -23,6 +23,9 @@ export const INCIDENT_COLUMNS = columnsOf<IncidentRow>({
   group_id: true,
   inhibited_by: true,
   reported_state: true,
+  unmet_since: true,
+  flapping_changes: true,
+  last_changes: true,
 });
 
 export interface IncidentStore {

@@ -58,7 +58,7 @@ const events: RetentionRule = {
   isExpired: before => sql`r.created_at < ${before}
     and not exists (select 1 from deliveries d where d.workspace = r.workspace and d.event_id = r.id)
     and coalesce((
-      select case when i.state = 'open' and i.last_event_at <= r.created_at then 1 else 0 end
+      select case when i.state = 'open' and i.last_event_at = r.created_at then 1 else 0 end
       from incidents i where ${incidentOfRow}), 0) = 0`,
 };
 

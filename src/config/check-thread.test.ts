@@ -3,6 +3,7 @@ import { cpuMsOf } from '../../test/helpers/cpu-time.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createCheckThread } from './check-thread.ts';
 import { UNLIMITED_QUOTAS } from './restrictions.ts';
+import { processorTimeOf } from './thread-time.ts';
 import { performJob, type WorkerJob } from './worker-job.ts';
 
 const restrictions = {
@@ -45,9 +46,34 @@ it('runs one job after the other, in turn, and lets one of each workspace wait',
   await run('later', 'acme');
 });
 
+const LONG = withTargets('0,'.repeat(300_000));
+
+it('counts the time of its own thread alone, however busy the process is', async () => {
+  const asked: number[] = [];
+  const timeOf = (thread: number): number => {
+    asked.push(thread);
+    return 0;
+  };
+  const thread = createCheckThread(systemClock, { maxCpuMs: 20, timeOf });
+  expect(await thread.run('acme', LONG)).toMatchObject({ kind: 'read' });
+  expect(asked.at(-1)).toBeGreaterThan(0);
+  expect(processorTimeOf(asked.at(-1) ?? 0)).toBeGreaterThan(20);
+  await thread.stop();
+});
+
+it('loads what workspaces have stored one at a time, and without a bound', async () => {
+  const thread = createCheckThread(systemClock, { maxCpuMs: 0 });
+  const order: string[] = [];
+  await Promise.all([
+    thread.load(withTargets('0,'.repeat(20_000))).then(() => order.push('large')),
+    thread.load(small).then(() => order.push('small')),
+  ]);
+  expect(order).toEqual(['large', 'small']);
+});
+
 it('ends a job that takes too much processor time with an error, and goes on with the next', async () => {
-  const thread = createCheckThread(systemClock, 20);
-  const endless = thread.run('acme', withTargets('0,'.repeat(2_000_000)));
+  const thread = createCheckThread(systemClock, { maxCpuMs: 20 });
+  const endless = thread.run('acme', LONG);
   await expect(endless).rejects.toMatchObject({
     code: 'invalid-request',
     message: expect.stringContaining('seconds of processor time'),

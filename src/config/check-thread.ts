@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { AppError, codeOf } from '../lib/errors.ts';
+import { createMutex } from '../lib/mutex.ts';
+import { processorTimeOf, threadNumber } from './thread-time.ts';
 import type { WorkerJob, WorkerResult } from './worker-job.ts';
 
 /** The worker is a bundle even in tests, where this file is not. */
@@ -26,27 +28,44 @@ export interface CheckThread {
    * waits, and with `invalid-request` for a text that takes more processor time or memory than one may.
    */
   readonly run: (owner: string, job: WorkerJob) => Promise<WorkerResult>;
+  /** Runs a job without a bound in a thread of its own, one of these at a time: for what is stored already. */
+  readonly load: (job: WorkerJob) => Promise<WorkerResult>;
   /** Ends the thread; a job that runs is rejected. */
   readonly stop: () => Promise<void>;
 }
 
 type Times = Pick<Clock, 'after' | 'monotonic'>;
 
-export const createCheckThread = (clock: Times, maxCpuMs = MAX_CPU_MS): CheckThread =>
-  new QueuedThread(clock, maxCpuMs);
+interface Limits {
+  readonly maxCpuMs?: number;
+  /** Processor time (ms) of a thread of this process; undefined where the system does not say. */
+  readonly timeOf?: (thread: number) => number | undefined;
+}
+
+export const createCheckThread = (clock: Times, limits: Limits = {}): CheckThread =>
+  new QueuedThread(clock, limits);
+
+interface RunningThread {
+  readonly worker: Worker;
+  /** Its number in the process. */
+  readonly number: Int32Array;
+}
 
 /** One job of each owner waits at most, so that the queue is short and nobody's turn is far. */
 class QueuedThread implements CheckThread {
   readonly #clock: Times;
   readonly #maxCpuMs: number;
+  readonly #timeOf: (thread: number) => number | undefined;
+  readonly #loads = createMutex();
   readonly #waiting: { readonly owner: string; readonly begin: () => void }[] = [];
   #isRunning = false;
-  #worker: Worker | undefined;
+  #thread: RunningThread | undefined;
   #cancelEnd: Cancel = () => {};
 
-  constructor(clock: Times, maxCpuMs: number) {
+  constructor(clock: Times, { maxCpuMs = MAX_CPU_MS, timeOf = processorTimeOf }: Limits) {
     this.#clock = clock;
     this.#maxCpuMs = maxCpuMs;
+    this.#timeOf = timeOf;
   }
 
   readonly run = (owner: string, job: WorkerJob): Promise<WorkerResult> => {
@@ -70,10 +89,12 @@ class QueuedThread implements CheckThread {
 
   readonly stop = async (): Promise<void> => {
     this.#cancelEnd();
-    const worker = this.#worker;
-    this.#worker = undefined;
-    await worker?.terminate();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.worker.terminate();
   };
+
+  readonly load = (job: WorkerJob): Promise<WorkerResult> => this.#loads.run(() => runInThread(job));
 
   #next(): void {
     const first = this.#waiting.shift();
@@ -86,9 +107,10 @@ class QueuedThread implements CheckThread {
   }
 
   async #runBounded(job: WorkerJob): Promise<WorkerResult> {
-    const worker = this.#worker ?? startWorker();
-    this.#worker = worker;
-    const used = processorTime(this.#clock);
+    const thread = this.#thread ?? startThread();
+    this.#thread = thread;
+    const { worker } = thread;
+    const used = this.#processorTime(thread);
     let isOver = false;
     const look = (): void => {
       isOver = used() > this.#maxCpuMs;
@@ -99,11 +121,24 @@ class QueuedThread implements CheckThread {
     try {
       return await resultOf(worker, job);
     } catch (error) {
-      this.#worker = undefined;
+      this.#thread = undefined;
       throw isOver ? tooMuch(`${this.#maxCpuMs / 1000} seconds of processor time`) : refusalOf(error);
     } finally {
       cancel();
     }
+  }
+
+  /**
+   * Processor time in ms that the thread uses from now on. Where the system does not say what one thread uses, it is that
+   * of the process less that of the main thread, and no more than has passed: at most so much it can be.
+   */
+  #processorTime({ number }: RunningThread): () => number {
+    const before = this.#timeOf(Atomics.load(number, 0)) ?? 0;
+    const estimated = estimatedTime(this.#clock);
+    return () => {
+      const now = this.#timeOf(Atomics.load(number, 0));
+      return now === undefined ? estimated() : now - before;
+    };
   }
 }
 
@@ -117,13 +152,17 @@ export async function runInThread(job: WorkerJob): Promise<WorkerResult> {
   }
 }
 
-function startWorker(): Worker {
-  const worker = new Worker(SCRIPT, { resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB } });
+function startThread(): RunningThread {
+  const number = threadNumber();
+  const worker = new Worker(SCRIPT, {
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEMORY_MB },
+    workerData: number,
+  });
   // The process may end while a text is checked: nobody is left to answer.
   worker.unref();
   // Whoever waits for a job hears of its error; without a job there is nobody to hear, and nothing to do.
   worker.on('error', () => {});
-  return worker;
+  return { worker, number };
 }
 
 const tooMuch = (what: string): AppError =>
@@ -132,11 +171,7 @@ const tooMuch = (what: string): AppError =>
 const refusalOf = (error: unknown): unknown =>
   codeOf(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch(`${MAX_MEMORY_MB} MB`) : error;
 
-/**
- * Processor time in ms that the thread can have used at most from now on: Node 20 does not measure one thread, so it is
- * that of the process less that of the main thread, and no more than has passed. A busy machine does not make it longer.
- */
-function processorTime(clock: Pick<Clock, 'monotonic'>): () => number {
+function estimatedTime(clock: Pick<Clock, 'monotonic'>): () => number {
   const begun = clock.monotonic();
   const before = process.cpuUsage();
   const loop = performance.eventLoopUtilization();

@@ -151,12 +151,14 @@ class Holder implements ConfigurationHolder {
   };
 
   async #load(): Promise<LoadResult> {
-    const { source, clock, onFileEdit } = this.#options;
+    const { source, clock, onFileEdit, thread } = this.#options;
     this.#changedSecrets.clear();
     const before = this.#active.lastTexts();
     const noteRead = source.beginLoad();
     const sources = source.sources();
-    const found = await loadWithWorker(sources, clock).catch(error => failedLoad(error, sources.folder));
+    const found = await loadWithWorker(sources, clock, thread).catch(error =>
+      failedLoad(error, sources.folder),
+    );
     noteRead(found);
     const result = this.#active.activate(found);
     const files = FILES.filter(name => result.texts[name] !== before[name]);
@@ -206,7 +208,8 @@ class Holder implements ConfigurationHolder {
       return await prepareWithWorker(change, now, sources, { clock, thread });
     } catch (error) {
       const mayBeOurs = source.refersToFiles && error instanceof AppError && error.code === 'invalid-request';
-      if (mayBeOurs && !(await loadWithWorker(source.sources(), clock)).ok) assertSound(await this.#load());
+      if (mayBeOurs && !(await loadWithWorker(source.sources(), clock, thread)).ok)
+        assertSound(await this.#load());
       throw error;
     }
   }

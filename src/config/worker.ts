@@ -17,12 +17,19 @@ const LARGE_VALUES = 1000;
 
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 
-/** Loads the files as `loadConfiguration` does, without keeping anybody waiting. */
-export async function loadWithWorker(sources: Sources, clock: Times): Promise<LoadResult> {
+/**
+ * Loads the files as `loadConfiguration` does, without keeping anybody waiting. The operator's files wait for nobody; those
+ * of workspaces, of which there are many, are loaded one at a time.
+ */
+export async function loadWithWorker(
+  sources: Sources,
+  clock: Times,
+  thread?: Pick<CheckThread, 'load'>,
+): Promise<LoadResult> {
   const texts = textsNow(sources);
   const done = await runJob(
     jobOf(sources, texts, secretsIn(sources, Object.values(texts)), undefined),
-    runInThread,
+    thread === undefined || sources.restrictions === undefined ? runInThread : thread.load,
   );
   if (done.kind === 'refused') throw new AppError(done.code, done.message);
   return done.result.ok ? loadedFrom(done.result, sources, clock) : done.result;

@@ -274,6 +274,15 @@ describe('the form of a file', () => {
     expect(put(file, 'targets', { id: 'a', b: 2 })).toBe(file.replace(/(b'?): 1/, '$1: 2'));
   });
 
+  it('may have tabs between what stands in brackets', () => {
+    const file = 'targets:\n  - {id: a,\tb:\t1,\tc: [\t1,\t2 ]\t}\t# d\n';
+    expect(put(file, 'targets', { id: 'a', b: 2, c: [1, 2] })).toBe(file.replace('b:\t1', 'b:\t2'));
+    expect(put(file, 'targets', { id: 'a', b: 1, c: [1, 2], e: 3 })).toBe(
+      file.replace(' ]\t}', ' ], e: 3\t}'),
+    );
+    expect(take(file, 'targets', 'a')).toContain('targets:');
+  });
+
   describe('beside shared values', () => {
     const SHARED = lines(
       'x-hook: &hook { type: webhook }   # ours',

@@ -47,6 +47,7 @@ const house: WorkspaceContext = {
   testSend: untouched,
   checkTexts: untouched,
   requeue: untouched,
+  removeComponent: untouched,
   heldBecause: untouched,
   get secrets() {
     return untouched();

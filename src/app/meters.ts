@@ -133,7 +133,7 @@ function createLastSuccess(metrics: Metrics, clock: Pick<Clock, 'now'>): (target
 function createPipelineMeters(metrics: Metrics): Pick<Meters, 'pipelines' | 'ingestRefused'> {
   const failedReadings = metrics.counter({
     name: 'headgate_pipeline_readings_failed_total',
-    help: 'Readings of pipelines that brought nothing: too-large, status, format, files of tls, or why no answer came.',
+    help: 'Readings of pipelines that brought nothing: too-large, status, format, unrecognised, files of tls, or why no answer came.',
     labels: ['pipeline', 'reason'],
   });
   const refused = metrics.counter({

@@ -188,6 +188,7 @@ class ElectingWorkspace implements RunningWorkspace {
       checkTexts: configuration.check,
       testSend: this.#testSend(),
       heldBecause: target => this.#leader?.heldBecause(target),
+      removeComponent: async component => this.#leaderOrThrow().removeComponent(component),
       requeue: async (filter, now) => this.#leaderOrThrow().requeue(filter, now),
       transaction: work => storage.transaction(tx => work(tx.in(workspace))),
       subscribe: listener =>

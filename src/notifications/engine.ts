@@ -75,6 +75,8 @@ export interface Engine {
   start(): Promise<void>;
   /** True for a component that must not be forgotten: an incident on it is open or a notification names it exactly. */
   retains(component: Component): boolean;
+  /** Closes the incidents of a component that a person removed; those that cannot be written close later. */
+  componentRemoved(component: Component): Promise<void>;
   /** When everything was last evaluated, on the observed clock. */
   evaluatedAt(): number;
   /** Evaluates nothing more and waits for what is on its way to the disk. */
@@ -176,6 +178,10 @@ class NotificationEngine implements Engine {
 
   retains(component: Component): boolean {
     return this.#allSources().some(source => source.retains?.(component) === true);
+  }
+
+  async componentRemoved(component: Component): Promise<void> {
+    await Promise.all(this.#allSources().map(source => source.componentRemoved?.(component)));
   }
 
   evaluatedAt(): number {

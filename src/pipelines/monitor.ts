@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { digestOf, isSameDigest } from '../lib/digest.ts';
-import { notFound, reasonOf } from '../lib/errors.ts';
+import { AppError, notFound, reasonOf } from '../lib/errors.ts';
 import type { HttpClient } from '../lib/http/client.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ObservedClock } from '../lib/observed-clock.ts';
@@ -53,6 +53,11 @@ export interface Monitor {
   readonly components: Components;
   /** Components for which the predicate is true are never forgotten, however long they are gone. */
   retain(predicate: (component: Component) => boolean): void;
+  /**
+   * Forgets a component that is gone, or of a pipeline that pushes one that may be. Throws `not-found`, and `conflict` when
+   * it is there, or when the next page shows whether it is.
+   */
+  remove(component: Component): void;
   /** Adds, keeps, restarts and removes pipelines as the settings say; a removed one's components go with it. */
   configure(pipelines: readonly PipelineSettings[]): void;
   /** Restores the snapshot, then begins to read. */
@@ -143,6 +148,21 @@ class PipelineMonitor implements Monitor {
 
   retain(predicate: (component: Component) => boolean): void {
     this.#isRetained = predicate;
+  }
+
+  remove(component: Component): void {
+    const { registry } = this.#context;
+    const state = registry.stateOf(component);
+    const pipeline = this.#pipelines.get(component.pipeline);
+    if (state === undefined || pipeline === undefined) throw notFound(component.kind, component.id);
+    const { presence, reason } = this.components.presence(component);
+    const name = `${component.kind} '${component.id}'`;
+    if (presence === 'present')
+      throw new AppError('conflict', `${name} is there as long as pipeline '${component.pipeline}' has it`);
+    if (presence === 'unknown' && !pipeline.settings.push)
+      throw new AppError('conflict', `whether ${name} is gone is not known: ${reason}`);
+    pipeline.dropComponent(state);
+    registry.remove(state);
   }
 
   configure(all: readonly PipelineSettings[]): void {

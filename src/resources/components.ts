@@ -4,11 +4,12 @@ import type { Configuration, Declared } from '../config/configuration.ts';
 import { declaredSchema } from '../config/declared-schema.ts';
 import type { PlainMap } from '../config/plain.ts';
 import { shownDeclared, withoutAddresses } from '../config/secrets/shown.ts';
-import { AppError, notFound } from '../lib/errors.ts';
+import { notFound } from '../lib/errors.ts';
 import { createComponentMatcher } from '../notifications/subjects.ts';
 import type { Component, ComponentStatus, Components } from '../pipelines/components/component.ts';
 import type { ComponentKind } from '../pipelines/metric.ts';
 import type { WorkspaceContext } from './context.ts';
+import { assertMatches } from './etag.ts';
 import {
   createItem,
   itemBody,
@@ -226,22 +227,30 @@ function updateComponent(kind: ComponentKind) {
 export const updateInput = updateComponent('input');
 export const updateOutput = updateComponent('output');
 
-/** Answers the declaration it removed; what a pipeline has stays to be seen. */
+/**
+ * Answers what it removed: the declaration, and what is known of a component that is gone. What a pipeline has stays to be
+ * seen. Throws `conflict` for one without a declaration that is not gone.
+ */
 function removeComponent(kind: ComponentKind) {
   return defineVerb({
     permission: `update:${kind}s`,
     input: itemRemoval,
     async run(call, input) {
-      const { components } = call.context;
-      const before = await removeItem(call, componentResource(kind, components), input, now => {
-        const known = findComponent({ components, now }, kind, input.id);
-        if (known?.component !== undefined && known.declared === undefined)
-          throw new AppError(
-            'conflict',
-            `${kind} '${input.id}' is declared in no file; it is there as long as pipeline '${known.component.pipeline}' has it`,
-          );
-      });
-      return describeComponent({ components, now: before }, kind, input.id);
+      const { context, group } = call;
+      const { components } = context;
+      const resource = componentResource(kind, components);
+      const known = findComponent(componentSourcesOf(context), kind, input.id);
+      if (known?.component !== undefined && known.declared === undefined) {
+        const described = describeComponent(componentSourcesOf(context), kind, input.id, group);
+        assertMatches(input.ifMatch, described.settings);
+        await context.removeComponent(known.component);
+        return described;
+      }
+      const now = await removeItem(call, resource, input);
+      const described = describeComponent({ components, now }, kind, input.id);
+      if (described.component !== undefined && described.status.presence === 'gone')
+        await context.removeComponent(described.component);
+      return described;
     },
   });
 }

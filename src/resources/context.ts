@@ -13,7 +13,7 @@ import type {
 import type { SecretStore } from '../config/secrets/store.ts';
 import type { TestSend } from '../delivery/test-send.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Components } from '../pipelines/components/component.ts';
+import type { Component, Components } from '../pipelines/components/component.ts';
 import type { MinuteRecorder } from '../pipelines/history/recorder.ts';
 import type { WorkspaceStorage, WorkspaceTransaction } from '../storage/storage.ts';
 import type { RequeueFilter } from '../storage/stores/deliveries.ts';
@@ -57,6 +57,11 @@ export interface WorkspaceContext {
     filter: RequeueFilter,
     now: number,
   ) => Promise<{ readonly requeued: number; readonly overtaken: number }>;
+  /**
+   * Forgets an input or output that is gone; resolves when its incidents are closed. Rejects with `conflict` when it may be
+   * there, with `unavailable` in a process that does not lead.
+   */
+  readonly removeComponent: (component: Component) => Promise<void>;
   /** Why deliveries of a target that are due wait, as far as this process sends; undefined when they do not wait. */
   readonly heldBecause: (target: string) => string | undefined;
   readonly clock: Pick<Clock, 'now'>;

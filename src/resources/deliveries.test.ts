@@ -47,6 +47,7 @@ function context(requeue: WorkspaceContext['requeue']): WorkspaceContext {
     audit: { record: notUsed, refused: notUsed },
     transaction: notUsed,
     requeue,
+    removeComponent: notUsed,
     clock,
     heldBecause: notUsed,
     subscribe: notUsed,

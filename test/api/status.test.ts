@@ -76,6 +76,7 @@ describe('the status of components', () => {
         type: 's3',
         status: {
           health: 'Yellow',
+          presence: 'present',
           healthCounts: { Green: 1, Yellow: 0, Red: 1, Unknown: 0 },
           timestamp: expect.any(Number),
           metrics: { out_events: 930, up: 0 },
@@ -109,6 +110,7 @@ describe('the status of components', () => {
         type: 'http',
         status: {
           health: 'Unknown',
+          presence: 'unknown',
           healthCounts: { Green: 0, Yellow: 0, Red: 0, Unknown: 0 },
           timestamp: 0,
           metrics: {},

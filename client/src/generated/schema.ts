@@ -169,7 +169,10 @@ export interface paths {
         get: operations["inputs.get"];
         put?: never;
         post?: never;
-        /** Remove the declaration of an input */
+        /**
+         * Remove the declaration of an input, and what is known of one that is gone
+         * @description Its open incidents close. One that no file declares can only be removed when it is gone.
+         */
         delete: operations["inputs.remove"];
         options?: never;
         head?: never;
@@ -191,7 +194,10 @@ export interface paths {
         get: operations["inputs.getInGroup"];
         put?: never;
         post?: never;
-        /** Remove the declaration of an input, in a group */
+        /**
+         * Remove the declaration of an input, and what is known of one that is gone, in a group
+         * @description Its open incidents close. One that no file declares can only be removed when it is gone.
+         */
         delete: operations["inputs.removeInGroup"];
         options?: never;
         head?: never;
@@ -317,7 +323,10 @@ export interface paths {
         get: operations["outputs.get"];
         put?: never;
         post?: never;
-        /** Remove the declaration of an output */
+        /**
+         * Remove the declaration of an output, and what is known of one that is gone
+         * @description Its open incidents close. One that no file declares can only be removed when it is gone.
+         */
         delete: operations["outputs.remove"];
         options?: never;
         head?: never;
@@ -339,7 +348,10 @@ export interface paths {
         get: operations["outputs.getInGroup"];
         put?: never;
         post?: never;
-        /** Remove the declaration of an output, in a group */
+        /**
+         * Remove the declaration of an output, and what is known of one that is gone, in a group
+         * @description Its open incidents close. One that no file declares can only be removed when it is gone.
+         */
         delete: operations["outputs.removeInGroup"];
         options?: never;
         head?: never;
@@ -2583,6 +2595,11 @@ export interface components {
             status: {
                 /** @enum {string} */
                 health: "Green" | "Yellow" | "Red" | "Unknown";
+                /**
+                 * @description `gone` when the last page of its pipeline no longer names it; `unknown` while no page or push shows whether it is there.
+                 * @enum {string}
+                 */
+                presence: "present" | "gone" | "unknown";
                 /** @description Replicas by health. */
                 healthCounts: {
                     Green: number;
@@ -2654,6 +2671,11 @@ export interface components {
             status: {
                 /** @enum {string} */
                 health: "Green" | "Yellow" | "Red" | "Unknown";
+                /**
+                 * @description `gone` when the last page of its pipeline no longer names it; `unknown` while no page or push shows whether it is there.
+                 * @enum {string}
+                 */
+                presence: "present" | "gone" | "unknown";
                 /** @description Replicas by health. */
                 healthCounts: {
                     Green: number;
@@ -3307,6 +3329,11 @@ export interface components {
             status: {
                 /** @enum {string} */
                 health: "Green" | "Yellow" | "Red" | "Unknown";
+                /**
+                 * @description `gone` when the last page of its pipeline no longer names it; `unknown` while no page or push shows whether it is there.
+                 * @enum {string}
+                 */
+                presence: "present" | "gone" | "unknown";
                 /** @description Replicas by health. */
                 healthCounts: {
                     Green: number;
@@ -3378,6 +3405,11 @@ export interface components {
             status: {
                 /** @enum {string} */
                 health: "Green" | "Yellow" | "Red" | "Unknown";
+                /**
+                 * @description `gone` when the last page of its pipeline no longer names it; `unknown` while no page or push shows whether it is there.
+                 * @enum {string}
+                 */
+                presence: "present" | "gone" | "unknown";
                 /** @description Replicas by health. */
                 healthCounts: {
                     Green: number;

@@ -1,4 +1,15 @@
-import { ago, amount, count, DELIVERY, ENGINE, HEALTH, SEVERITY_TONE, serverNow, span } from './words.js';
+import {
+  ago,
+  amount,
+  count,
+  DELIVERY,
+  ENGINE,
+  GONE,
+  HEALTH,
+  SEVERITY_TONE,
+  serverNow,
+  span,
+} from './words.js';
 
 /**
  * What each table says. `wide` columns take the room that is left, `short` and `number` ones as much as they need;
@@ -37,7 +48,7 @@ const componentColumns = [
     full: true,
     cell: (item, { openIncidents }) => [
       ...alarmsOn(item, openIncidents),
-      mark(HEALTH[item.status.health]),
+      mark(item.status.presence === 'gone' ? GONE : HEALTH[item.status.health]),
       small(item.status.error?.message),
     ],
   },

@@ -7,6 +7,9 @@ export const HEALTH = {
   Unknown: ['idle', 'Unknown'],
 };
 
+/** In place of its health: the last page no longer names it. */
+export const GONE = ['idle', 'Gone'];
+
 export const DELIVERY = {
   waiting: ['warn', 'Waiting'],
   sent: ['good', 'Sent'],

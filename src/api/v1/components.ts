@@ -25,6 +25,11 @@ const count = z.int().min(0);
 
 const status = z.object({
   health: z.enum(['Green', 'Yellow', 'Red', 'Unknown']),
+  presence: z
+    .enum(['present', 'gone', 'unknown'])
+    .describe(
+      '`gone` when the last page of its pipeline no longer names it; `unknown` while no page or push shows whether it is there.',
+    ),
   healthCounts: z
     .object({ Green: count, Yellow: count, Red: count, Unknown: count })
     .describe('Replicas by health.'),
@@ -70,6 +75,7 @@ const outputStatusShape: Shape = { name: 'OutputStatus', schema: componentStatus
 /** In Cribl's form: times in epoch ms, healthCounts by colour. */
 const wireStatus = ({ status: now }: DescribedComponent): z.output<typeof status> => ({
   health: now.health,
+  presence: now.presence,
   healthCounts: now.healthCounts,
   timestamp: now.timestamp ?? 0,
   metrics: now.metrics,
@@ -187,7 +193,8 @@ function settingsRoutes({ noun, shape, verbs, example }: ComponentKindRoutes): R
       id: `${noun}s.remove`,
       method: 'DELETE',
       path: `${path}/:id`,
-      summary: `Remove the declaration of an ${noun}`,
+      summary: `Remove the declaration of an ${noun}, and what is known of one that is gone`,
+      description: `Its open incidents close. One that no file declares can only be removed when it is gone.`,
       verb: verbs.remove,
       errors: WRITE_ERRORS,
       example: added,

@@ -16,6 +16,7 @@ import { createEngine, type Engine, type EngineOptions } from '../../notificatio
 import type { ReceiveEvents } from '../../notifications/external-events.ts';
 import { failingTargets } from '../../notifications/incidents/target-health.ts';
 import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeats-file.ts';
+import type { Component } from '../../pipelines/components/component.ts';
 import { createMinuteRecorder, type MinuteRecorder } from '../../pipelines/history/recorder.ts';
 import type { ComponentKind } from '../../pipelines/metric.ts';
 import { createMonitor, type Monitor } from '../../pipelines/monitor.ts';
@@ -68,6 +69,8 @@ export interface Leader extends LeaderTask {
   apply(now: Configuration): void;
   readonly requeue: Retry;
   readonly heldBecause: Dispatcher['waitReason'];
+  /** Forgets an input or output that is gone, and closes its incidents. Throws `conflict` when it may be there. */
+  removeComponent(component: Component): Promise<void>;
 }
 
 export async function startLeader(options: LeaderOptions, term: LeaderTerm): Promise<Leader> {
@@ -161,6 +164,11 @@ class WorkspaceLeader implements Leader {
 
   receive(...events: Parameters<ReceiveEvents>): ReturnType<ReceiveEvents> {
     return this.#engine.receive(...events);
+  }
+
+  async removeComponent(component: Component): Promise<void> {
+    this.monitor.remove(component);
+    await this.#engine.componentRemoved(component);
   }
 
   heldBecause(target: string): string | undefined {

@@ -15,6 +15,7 @@ const componentsCommand = (name: 'inputs' | 'outputs', finish: Finish): Command 
         { name: 'id', of: one => one.id },
         { name: 'type', of: one => one.type },
         { name: 'health', of: one => one.status.health },
+        { name: 'presence', of: one => one.status.presence },
         { name: 'pipeline', of: one => one.headgate.pipeline },
         { name: 'group', of: one => one.group },
         { name: 'last data', of: one => one.headgate.lastDataAt },
@@ -27,6 +28,7 @@ const componentsCommand = (name: 'inputs' | 'outputs', finish: Finish): Command 
       list: ({ [name]: components }, { group, ...filters }) =>
         group === undefined ? components.list(filters) : components.listInGroup({ group, ...filters }),
       get: ({ [name]: components }, id) => components.get({ id }),
+      remove: ({ [name]: components }, id) => components.remove({ id }),
     },
     finish,
   );

@@ -40,7 +40,10 @@ interface SubjectState {
   readonly read: (table: SubjectTable) => readonly Subject[];
 }
 
-interface ActiveComponentRule extends ActiveRule, SubjectState, FloodRule {}
+interface ActiveComponentRule extends ActiveRule, SubjectState, FloodRule {
+  /** Why the incidents of components that a person removed must close, by subject, until they are. */
+  readonly removed: Map<string, string>;
+}
 
 export interface ComponentRulesOptions {
   readonly clock: Clock;
@@ -79,7 +82,7 @@ export class ComponentRules implements RuleSource<ComponentRule> {
   activate(notification: Notification, rule: ComponentRule, now: number): ActiveRule {
     const before = this.#rules.get(notification.id);
     const active: ActiveComponentRule = {
-      ...(before ?? { ...createSubjectState(rule, now), queued: new Set() }),
+      ...(before ?? { ...createSubjectState(rule, now), queued: new Set(), removed: new Map() }),
       ...activeRuleFields(notification, before),
       inhibits: false,
       inhibitionGraceMs: rule.inhibitionGraceMs,
@@ -98,6 +101,18 @@ export class ComponentRules implements RuleSource<ComponentRule> {
 
   retains(component: Component): boolean {
     return this.#retained(component);
+  }
+
+  async componentRemoved(component: Component): Promise<void> {
+    this.#table.refresh();
+    const closing: Promise<unknown>[] = [];
+    for (const active of this.#rules.values())
+      for (const key of keysOf(active, component, active.read(this.#table).length === 0)) {
+        if (!active.incidents.has(key)) continue;
+        active.removed.set(key, `the ${component.kind} was removed`);
+        closing.push(this.#closeWhenWritten(active, key));
+      }
+    await Promise.all(closing);
   }
 
   async stop(): Promise<void> {
@@ -121,6 +136,7 @@ export class ComponentRules implements RuleSource<ComponentRule> {
     });
     this.#floods.notify(active, changes);
     this.#closeUnconfigured(active);
+    this.#closeRemoved(active);
   }
 
   /** Among inputs and outputs together, a name that was never seen may be either: then it is not taken for disabled. */
@@ -135,6 +151,20 @@ export class ComponentRules implements RuleSource<ComponentRule> {
     if (!active.incidents.has(key)) return;
     const kind = active.rule.kind === 'either' ? kindAmongEither(key) : active.rule.kind;
     this.#options.evaluator.close(active, key, `the ${kind} was disabled`);
+  }
+
+  /** An alarm that is on its way to the disk comes first. */
+  async #closeWhenWritten(active: ActiveComponentRule, key: string): Promise<void> {
+    await active.writing.get(key);
+    this.#closeRemoved(active);
+    await active.writing.get(key);
+  }
+
+  /** Again and again until each is closed, as the disk may refuse. */
+  #closeRemoved(active: ActiveComponentRule): void {
+    for (const [key, reason] of active.removed)
+      if (active.incidents.has(key)) this.#options.evaluator.close(active, key, reason);
+      else if (!active.writing.has(key)) active.removed.delete(key);
   }
 
   /** Closes the incidents of a pipeline that was removed from the configuration: no reading will ever end them. */
@@ -155,6 +185,15 @@ export class ComponentRules implements RuleSource<ComponentRule> {
     this.#isConfigured.set(id, isConfigured);
     return isConfigured;
   }
+}
+
+/** Subjects that incidents of the rule on the component have; `isOnly` when no other component has the rule's name. */
+function keysOf({ rule }: ActiveComponentRule, component: Component, isOnly: boolean): readonly string[] {
+  const { conf, kind } = rule;
+  if (!createComponentMatcher(conf, kind)(component)) return [];
+  const subject = subjectOf(component);
+  const { key } = kind === 'either' ? subjectAmongEither(subject) : subject;
+  return isOnly && isExact(conf) ? [key, declaredKey(conf)] : [key];
 }
 
 const whyEnded = (pipeline: string): string => `pipeline ${pipeline} was removed from the configuration`;

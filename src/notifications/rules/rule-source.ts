@@ -31,6 +31,8 @@ export interface RuleSource<Rule extends AlertingRule> {
   receive?(pipeline: string, events: readonly ExternalEvent[]): Promise<void>;
   /** True for a component that must not be forgotten, as an incident on it is open or a notification names it exactly. */
   retains?(component: Component): boolean;
+  /** Closes the incidents of a component that a person removed. Resolves when it was tried. */
+  componentRemoved?(component: Component): Promise<void>;
   start?(): Promise<void>;
   /** Takes and changes nothing more at once; resolves when what is under way has ended. */
   stop?(): Promise<void>;

@@ -204,7 +204,9 @@ function readingText(meaning: Meaning): string {
     case 'counter':
       return `its increase is ${scale < 0 ? 'taken off' : 'added'}${meaning.isFallback ? ', where nothing else counts it' : ''}`;
     case 'delta':
-      return 'its value is added';
+      return meaning.windowMs === undefined
+        ? 'its value is added'
+        : `its value is of ${meaning.windowMs / 60_000} minutes, and its share of the time is added`;
     case 'level':
       return `its change is ${scale < 0 ? 'taken off' : 'added'}`;
     case 'grew':

@@ -4294,7 +4294,7 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "nifi" | "cribl";
                 /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
@@ -4380,7 +4380,7 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "nifi" | "cribl";
                 /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
@@ -4417,7 +4417,7 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "logstash" | "fluentd";
+                engine: "logstash" | "fluentd" | "filebeat";
                 /** @description Names the pipeline. */
                 id: string;
                 /**
@@ -5074,7 +5074,7 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "nifi" | "cribl";
                 /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
@@ -5160,7 +5160,7 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "cribl";
+                engine: "vector" | "otelcol" | "fluent-bit" | "fluentd-prometheus" | "telegraf" | "redpanda-connect" | "prometheus" | "alloy" | "syslog-ng" | "kafka-connect" | "nifi" | "cribl";
                 /** @description What the names of the engine's series begin with, where its own configuration changes that (vector, otelcol, cribl); '' for nothing. */
                 namespace?: string;
                 /** @description Names the pipeline. */
@@ -5197,7 +5197,7 @@ export interface components {
                  * @description The program whose metrics are read.
                  * @enum {string}
                  */
-                engine: "logstash" | "fluentd";
+                engine: "logstash" | "fluentd" | "filebeat";
                 /** @description Names the pipeline. */
                 id: string;
                 /**

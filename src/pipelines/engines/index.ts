@@ -1,11 +1,13 @@
 import { alloy } from './alloy.ts';
 import { cribl } from './cribl.ts';
 import { type CustomRule, customProfile } from './custom.ts';
+import { filebeat } from './filebeat.ts';
 import { fluentBit } from './fluent-bit.ts';
 import { fluentd } from './fluentd.ts';
 import { fluentdPrometheus } from './fluentd-prometheus.ts';
 import { kafkaConnect } from './kafka-connect.ts';
 import { logstash } from './logstash.ts';
+import { nifi } from './nifi.ts';
 import { otelcol } from './otelcol.ts';
 import { type EngineProfile, inNamespace } from './profile.ts';
 import { prometheus } from './prometheus.ts';
@@ -26,11 +28,12 @@ const TEXT_PROFILES = [
   alloy,
   syslogNg,
   kafkaConnect,
+  nifi,
   cribl,
 ];
 
 /** Engines with a page of JSON of their own, which they never send by themselves. */
-const JSON_PROFILES = [logstash, fluentd];
+const JSON_PROFILES = [logstash, fluentd, filebeat];
 
 export const TEXT_ENGINES = TEXT_PROFILES.map(({ engine }) => engine);
 export const JSON_ENGINES = JSON_PROFILES.map(({ engine }) => engine);

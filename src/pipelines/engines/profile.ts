@@ -18,6 +18,11 @@ interface CounterMeaning<Reads extends 'counter' | 'delta' | 'level'> {
   readonly scale: number;
   /** It counts only in a component that no other series counts this metric of. */
   readonly isFallback: boolean;
+  /**
+   * Only of increases: each is that of the last so many ms, whatever came since the reading before, which gets its share
+   * of it. Undefined where an increase is what came since.
+   */
+  readonly windowMs: number | undefined;
 }
 
 interface GaugeMeaning<Reads extends 'gauge' | 'grew' | 'ratio'> {
@@ -48,12 +53,13 @@ export type Meaning =
 
 export const counter = (
   metric: Counter,
-  options: { scale?: number; reads?: 'delta' | 'level'; isFallback?: boolean } = {},
+  options: { scale?: number; reads?: 'delta' | 'level'; isFallback?: boolean; windowMs?: number } = {},
 ): Meaning => ({
   metric,
   reads: options.reads ?? 'counter',
   scale: options.scale ?? 1,
   isFallback: options.isFallback ?? false,
+  windowMs: options.windowMs,
 });
 
 export const gauge = (
@@ -68,6 +74,10 @@ export const gauge = (
   scale: options.scale ?? 1,
   offset: options.offset ?? 0,
 });
+
+/** True for a value that stands for nothing yet: it is shown for every part of an engine, most of which move nothing. */
+export const isIdle = (meaning: Meaning, value: number): boolean =>
+  meaning.reads === 'delta' && meaning.windowMs !== undefined && value === 0;
 
 /** Maps a series, by its name and labels, to a metric of a component. */
 export interface ProfileRule {

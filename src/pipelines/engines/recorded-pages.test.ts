@@ -121,3 +121,88 @@ describe('kafka-connect', () => {
     expect(bench.status('orders-db').metrics.up).toBe(1);
   });
 });
+
+describe('nifi', () => {
+  it.each(['nifi-1.23-reporting-task.txt', 'nifi-2.4-flow-metrics.txt'])(
+    'reads %s: each reading has its share of what five minutes brought',
+    async file => {
+      const bench = await readTwice('nifi', sample(file), sample(file));
+      await bench.scrape(sample(file));
+      expect(names(bench)).toEqual(['input Processor:ListenTCP app', 'output Processor:PublishKafka main']);
+      expect(bench.status('ListenTCP app')).toMatchObject({
+        health: 'Yellow',
+        metrics: { in_events: 20, in_bytes: 4000, blocked: 1 },
+      });
+      expect(bench.status('PublishKafka main')).toMatchObject({
+        health: 'Yellow',
+        error: 'its queue is at least 80% full',
+        metrics: { out_events: 10, out_bytes: 2000, queue_size: 85, queue_capacity: 100 },
+      });
+    },
+  );
+
+  it('lists a processor once it has moved something, and is silent when five minutes brought nothing', async () => {
+    const page = sample('nifi-2.4-flow-metrics.txt');
+    const idle = page.replace(/^(nifi_amount[^ ]*.*) [\d.]+$/gm, '$1 0.0');
+    const bench = await readTwice('nifi', idle, page);
+    await bench.scrape(page);
+    const found = bench.status('ListenTCP app').metrics.in_events;
+    await bench.scrape(idle);
+    await bench.scrape(idle);
+    expect(found).toBe(10);
+    expect(bench.status('ListenTCP app').metrics.in_events).toBe(10);
+    expect(bench.monitor.components.silentMs(bench.find('ListenTCP app'))).toBeGreaterThan(20_000);
+  });
+});
+
+describe('filebeat', () => {
+  const fromStart = (page: string): string =>
+    page.replace(/("(?:total|acked|failed|dropped|dead_letter|bytes)"): \d+/g, '$1: 0');
+
+  it('reads the statistics of 7.17, which know no size of the queue', async () => {
+    const page = sample('filebeat-7.17-stats.json');
+    const bench = await readTwice('filebeat', fromStart(page), page);
+    expect(names(bench)).toEqual(['input beat:filebeat', 'output logstash:logstash']);
+    expect(bench.status('filebeat').metrics).toMatchObject({ in_events: 20_753, errors: 0, dropped: 0 });
+    expect(bench.status('logstash')).toMatchObject({
+      health: 'Green',
+      metrics: { out_events: 20_734, out_bytes: 24_899_446, errors: 0, queue_capacity: 4096 },
+    });
+  });
+
+  it('reads the statistics of 9.1, with its queue, and shows an output Red whose events are all sent again', async () => {
+    const page = sample('filebeat-9.1-stats.json');
+    const bench = await readTwice('filebeat', fromStart(page), page);
+    expect(bench.status('elasticsearch')).toMatchObject({
+      health: 'Yellow',
+      metrics: { out_events: 20_000, errors: 730, dropped: 5, queue_size: 17, queue_capacity: 3200 },
+    });
+    await bench.scrape(page.replace('"failed": 730', '"failed": 780').replace('24899446', '24999446'));
+    expect(bench.status('elasticsearch')).toMatchObject({
+      health: 'Red',
+      error: 'its requests fail, and nothing was delivered',
+    });
+  });
+
+  it('begins anew with another process', async () => {
+    const page = sample('filebeat-9.1-stats.json');
+    const bench = await readTwice(
+      'filebeat',
+      page,
+      page.replace('9684cd3e', '0000cd3e').replaceAll('20753', '25000'),
+    );
+    expect(bench.status('filebeat').metrics.in_events).toBe(25_000);
+  });
+
+  it('lists the inputs that count something where the page is that of inputs', async () => {
+    const page = sample('filebeat-9.1-inputs.json');
+    const bench = await readTwice(
+      'filebeat',
+      page,
+      page.replace('520,\n  "files', '560,\n  "files').replace('45', '50'),
+    );
+    expect(names(bench)).toEqual(['input filestream:app-logs', 'input udp:netflow-in']);
+    expect(bench.status('app-logs').metrics).toEqual({ in_events: 40, in_bytes: 0, errors: 0 });
+    expect(bench.status('netflow-in').metrics).toEqual({ in_events: 5, in_bytes: 0 });
+  });
+});

@@ -77,9 +77,16 @@ export function addIncrease(
     const at = COUNTER_AT[meaning.metric];
     if (meaning.reads === 'delta') accumulator.hasInterval = true;
     const into = meaning.isFallback ? fallbacks : sums;
-    into[at] = (into[at] ?? 0) + meaning.scale * increase;
+    into[at] = (into[at] ?? 0) + meaning.scale * increase * shareOf(replica, meaning.windowMs, monotonic);
     if (!meaning.isFallback) replica.counted |= 1 << at;
   }
+}
+
+/** The share of an increase that came since the reading before; before the second reading nothing did. */
+function shareOf({ committedAt }: Replica, windowMs: number | undefined, monotonic: number): number {
+  if (windowMs === undefined) return 1;
+  const ms = monotonic - committedAt;
+  return ms > 0 ? Math.min(1, ms / windowMs) : 0;
 }
 
 /** Known only when the whole reading is: a fallback may stand before the series it stands in for. */

@@ -3,7 +3,7 @@ import type { CardinalityLimit } from '../components/limits.ts';
 import { bitOf, type ComponentRegistry } from '../components/registry.ts';
 import { createReplica, dropReplica } from '../components/replica.ts';
 import type { ComponentState, Instance, Replica } from '../components/state.ts';
-import type { Meaning, SeriesMapping } from '../engines/profile.ts';
+import { isIdle, type Meaning, type SeriesMapping } from '../engines/profile.ts';
 import type { SeriesStore } from '../series/series-store.ts';
 import { accumulatorOf, addIfAnew, addIncrease, addValue, commitReplica } from './accumulator.ts';
 import { nextAlternation } from './alternation.ts';
@@ -175,7 +175,7 @@ class DeltaIngester implements Ingester {
     let isRefused = false;
     let result: AppendResult = 'taken';
     for (const { meaning, ...identity } of mappings) {
-      if (value < 0 && meaning.reads !== 'gauge') return 'taken';
+      if ((value < 0 && meaning.reads !== 'gauge') || isIdle(meaning, value)) return 'taken';
       const state = this.#componentOf(source, identity);
       if (state === undefined) {
         isRefused = true;

@@ -22,6 +22,7 @@ const vectorLine = (count: number | string, time: string): string =>
 const filler = Array.from({ length: 30 }, (_, at) => `vector_buffer_events{buffer_id="b${at}"} 1\n`).join('');
 
 const logstash = JSON.parse(sample('logstash-8-node-stats.json'));
+const beat = JSON.parse(sample('filebeat-9.1-stats.json'));
 const fluentd = JSON.parse(sample('fluentd-1.19-monitor_agent-plugins.json'));
 
 /** JSON with a text in the place of one number. */
@@ -74,6 +75,18 @@ const FORMATS: readonly Format[] = [
     input: 'in_tcp_app',
     knowsCut: true,
   },
+  {
+    name: 'the JSON of a Beat',
+    engine: 'filebeat',
+    headers: {},
+    at(count) {
+      const { libbeat } = beat;
+      const pipeline = { ...libbeat.pipeline, events: { total: 'HERE' } };
+      return withNumber({ beat: beat.beat, libbeat: { ...libbeat, pipeline } }, count);
+    },
+    input: 'filebeat',
+    knowsCut: true,
+  },
 ];
 
 describe.each(FORMATS.map(format => [format.name, format] as const))('a page of %s', (_, format) => {
@@ -102,7 +115,9 @@ describe.each(FORMATS.map(format => [format.name, format] as const))('a page of 
     await bench.scrape(answer(body));
     expect(stateOf(bench)).toMatchObject({
       state: 'unreachable',
-      error: expect.stringMatching(/not (Prometheus text|Logstash's|the page of Fluentd's)|cut short/),
+      error: expect.stringMatching(
+        /not (Prometheus text|Logstash's|the page of Fluentd's|a Beat's)|cut short/,
+      ),
     });
     expect(bench.metered).toEqual(['unread edge format']);
     await bench.scrape(answer(format.at(1007)));

@@ -185,6 +185,8 @@ export function commitReplica(replica: Replica, now: number, monotonic: number, 
 const SHORTEST_INTERVAL_MS = 1000;
 /** A reading that took so many times as long to come as they do as a rule comes after a gap. */
 const GAP = 1.5;
+/** How fast the time between readings as a rule follows them, up and down. */
+const LONGER = 1.2;
 const SHORTER = 0.9;
 
 /** The gap that a reading ends; undefined when it comes as they do as a rule. */
@@ -193,7 +195,7 @@ function gapBefore(replica: Replica, monotonic: number): ReadingGap | undefined 
   const ms = monotonic - from;
   if (!(ms >= SHORTEST_INTERVAL_MS)) return undefined;
   const isGap = ms > GAP * usualMs;
-  replica.usualMs = isGap ? GAP * usualMs : Math.max(ms, SHORTER * usualMs || 0);
+  replica.usualMs = isGap ? LONGER * usualMs : Math.max(ms, SHORTER * usualMs || 0);
   return isGap ? { from, to: monotonic, usualMs } : undefined;
 }
 

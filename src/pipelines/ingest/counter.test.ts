@@ -80,6 +80,7 @@ describe('a counter in pushes', () => {
     expect(play([100, 0, 1], [10_100, 9500, 2], [10_100, 9500, 2])).toBe(true);
     expect(play([100, 0, 1], [10_100, 9500, 2], [40_100, 39_500, 5])).toBe(true);
     expect(changeInPush(last, { value: 9, time: 100, start: NONE }, true)).toBe('began anew');
+    expect(changeInPush(last, { value: 110, time: 400, start: 100 }, true)).toBe('went on');
   });
 });
 

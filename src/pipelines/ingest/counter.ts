@@ -30,13 +30,14 @@ export function changeOnPage(last: number, value: number, wasAbsent: boolean): C
  * and by the new clock the push is of now.
  */
 export function changeInPush(last: StampedValue, pushed: StampedValue, isPresent: boolean): CounterChange {
-  if (pushed.value >= last.value) return isOfEarlierProcess(last, pushed) ? 'nothing new' : 'went on';
+  if (pushed.value >= last.value)
+    return isOfEarlierProcess(last, pushed) && !isPresent ? 'nothing new' : 'went on';
   const isDatedBefore = pushed.time <= last.time;
   return !isDatedBefore || isPresent || pushed.start > last.start ? 'began anew' : 'nothing new';
 }
 
 /** A late push of a process that ended before the present one began. */
-const isOfEarlierProcess = (last: StampedValue, pushed: StampedValue): boolean =>
+export const isOfEarlierProcess = (last: StampedValue, pushed: StampedValue): boolean =>
   pushed.start < last.start && pushed.time <= last.start;
 
 /** What a counter counted between two readings. */

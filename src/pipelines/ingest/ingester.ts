@@ -14,6 +14,7 @@ import {
   firstIncrease,
   goesOn,
   increaseOf,
+  isOfEarlierProcess,
   isUnknownStart,
   nextSenderClock,
   type StampedValue,
@@ -123,8 +124,10 @@ class DeltaIngester implements Ingester {
       for (const replica of source.touched)
         commitReplica(replica, source.begunAt, source.begunMonotonic, true);
     else this.#commitInstances(source, isWhole);
-    source.readAt = source.begunAt;
-    source.readMonotonic = source.begunMonotonic;
+    if (source.touched.length > 0) {
+      source.readAt = source.begunAt;
+      source.readMonotonic = source.begunMonotonic;
+    }
     source.touched = [];
     markRead(source, isWhole);
   }
@@ -377,7 +380,7 @@ class DeltaIngester implements Ingester {
   #changeInPush(instance: Instance, last: StampedValue, pushed: StampedValue): CounterChange {
     const { value, time } = pushed;
     const isOlder = time < last.time;
-    if (isOlder && value < last.value)
+    if (isOlder && (value < last.value || isOfEarlierProcess(last, pushed)))
       instance.senderClock = nextSenderClock(instance.senderClock, {
         time,
         monotonic: instance.source.begunMonotonic,

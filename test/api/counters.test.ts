@@ -1,0 +1,193 @@
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { listenLocally } from '../acceptance/listen-locally.ts';
+import { until } from '../helpers/until.ts';
+import { type ApiServer, JSON_BODY, startApiServer } from './api-server.ts';
+
+/** A page as its nth request gets it; undefined answers 500. */
+type Script = (request: number) => string | undefined;
+
+const events = (count: number, stamp = ''): string =>
+  `vector_component_received_events_total{component_id="app",component_kind="source",component_type="syslog"} ${count}${stamp}\n`;
+
+const START_SEC = 1_767_225_012;
+
+/** Pages of what was reported in public, read every second; after its last page each stands still. */
+const SCRIPTS = {
+  moved_start(request) {
+    const counts = [5_000_250, 5_000_300, 5_000_340, 5_000_400, 5_000_700];
+    const count = counts[Math.min(request, counts.length - 1)] ?? 0;
+    return `${events(count)}process_start_time_seconds ${START_SEC + (request % 2) * 100}\n`;
+  },
+  no_battery(request) {
+    const now = Date.now();
+    if (request < 3) return events(50_100 + request * 10, ` ${now}`);
+    const booted = Math.min(request - 2, 2);
+    return events(booted * 20, ` ${now - 3_600_000 + booted * 1000}`);
+  },
+  outage: request => (request >= 6 && request < 13 ? undefined : events(request * 100)),
+  several: request => events((request % 2 === 0 ? 9_000_000 : 4_000_000) + Math.floor(request / 2) * 10),
+} satisfies Record<string, Script>;
+
+const TOKEN = 'token-of-the-collectors';
+const requests = new Map<string, number>();
+let server: ApiServer;
+let page: Awaited<ReturnType<typeof listenLocally>>;
+
+beforeAll(async () => {
+  page = await listenLocally(
+    createServer((request, response) => {
+      const id = (request.url ?? '').slice(1);
+      const at = requests.get(id) ?? 0;
+      requests.set(id, at + 1);
+      const text = Object.entries(SCRIPTS).find(([name]) => name === id)?.[1](at);
+      response.writeHead(text === undefined ? 500 : 200, { 'content-type': 'text/plain' }).end(text);
+    }),
+  );
+  server = await startApiServer({
+    settings: {
+      pipelines: [
+        ...Object.keys(SCRIPTS).map(id => ({
+          id,
+          engine: 'vector',
+          url: `${page.url}/${id}`,
+          interval: '1s',
+        })),
+        { id: 'collectors', engine: 'otelcol', push: true, token: TOKEN },
+      ],
+    },
+    notifications: {
+      notifications: [
+        {
+          id: 'flood',
+          condition: 'high-volume',
+          conf: { name: 'syslog:*', timeWindow: '4s', dataVolume: '600 events' },
+        },
+      ],
+    },
+  });
+});
+
+afterAll(async () => {
+  await server.stop();
+  await page.end();
+});
+
+async function items(path: string): Promise<Record<string, unknown>[]> {
+  const { text } = await server.call('GET', `/api/v1${path}`);
+  return JSON.parse(text).items;
+}
+
+async function counted(pipeline: string, engineId: string): Promise<number | undefined> {
+  const found = (await items('/system/inputs')).find(
+    item =>
+      JSON.stringify(item.headgate).includes(`"${pipeline}"`) &&
+      JSON.stringify(item).includes(`"${engineId}"`),
+  );
+  return (found as { status?: { metrics: { in_events?: number } } } | undefined)?.status?.metrics.in_events;
+}
+
+const wasRead = (id: keyof typeof SCRIPTS, times: number): Promise<void> =>
+  until(() => (requests.get(id) ?? 0) > times, `${times} requests for ${id}`);
+
+it('counts a process whose start time moves and whose counter goes on', async () => {
+  await wasRead('moved_start', 6);
+  expect(await counted('moved_start', 'app')).toBe(450);
+});
+
+it('counts a host that booted without a clock, from its first page on', async () => {
+  await wasRead('no_battery', 5);
+  expect(await counted('no_battery', 'app')).toBe(20 + 40);
+});
+
+it('raises no false alarm of volume when a page can be read again, and counts all of it', async () => {
+  await wasRead('outage', 16);
+  expect(await counted('outage', 'app')).toBeGreaterThanOrEqual(1500);
+  const flooded = (await items('/incidents')).map(({ subject }) => subject);
+  // The values of the other process count as those of a restart until they are seen through.
+  expect(flooded).toContain('several/syslog:app');
+  expect(flooded).not.toContain('outage/syslog:app');
+});
+
+it('says that several processes answer at one address, and counts nothing of them', async () => {
+  await wasRead('several', 8);
+  const engine = (await items('/system/engines')).find(({ id }) => id === 'several');
+  expect(JSON.stringify(engine)).toMatch(
+    /the counters of instance 127\.0\.0\.1:\d+ go back to where they were/,
+  );
+  expect(await counted('several', 'app')).toBeLessThan(9_000_100);
+});
+
+interface SentPoint {
+  readonly value: number;
+  readonly time: number;
+  readonly start?: number;
+}
+
+async function pushed(
+  receiver: string,
+  aggregationTemporality: number,
+  ...points: SentPoint[]
+): Promise<unknown> {
+  const ns = (second: number): string => String(BigInt(START_SEC + second) * 1_000_000_000n);
+  const body = {
+    resourceMetrics: [
+      {
+        resource: { attributes: [{ key: 'service.instance.id', value: { stringValue: 'i-1' } }] },
+        scopeMetrics: [
+          {
+            metrics: [
+              {
+                name: 'otelcol_receiver_accepted_log_records',
+                sum: {
+                  aggregationTemporality,
+                  isMonotonic: true,
+                  dataPoints: points.map(({ value, time, start }) => ({
+                    attributes: [{ key: 'receiver', value: { stringValue: receiver } }],
+                    asInt: String(value),
+                    timeUnixNano: ns(time),
+                    ...(start !== undefined && { startTimeUnixNano: ns(start) }),
+                  })),
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  };
+  const { text } = await server.call('POST', '/ingest/otlp/v1/metrics', {
+    headers: [['authorization', `Bearer ${TOKEN}`], JSON_BODY],
+    body: JSON.stringify(body),
+  });
+  return JSON.parse(text);
+}
+
+it('counts totals on, when a collector in between is deployed anew and gives them another start', async () => {
+  const CUMULATIVE = 2;
+  for (let at = 0; at <= 3; at++)
+    await pushed('otlp/steady', CUMULATIVE, { value: 7_000_000 + at * 10, time: at, start: -100 });
+  await pushed('otlp/steady', CUMULATIVE, { value: 7_000_040, time: 4, start: 4 });
+  for (let at = 5; at <= 7; at++)
+    await pushed('otlp/steady', CUMULATIVE, { value: 7_000_000 + at * 10, time: at, start: 4 });
+  expect(await counted('collectors', 'otlp/steady')).toBe(70);
+  for (let at = 0; at <= 2; at++)
+    await pushed('otlp/unknown', CUMULATIVE, { value: 500 + at * 10, time: at, start: at });
+  expect(await counted('collectors', 'otlp/unknown')).toBe(20);
+});
+
+it('counts increases in whatever order they come, and reports those that overlap, in the answer and at /metrics', async () => {
+  const DELTA = 1;
+  for (const start of [0, 2, 1, 3])
+    expect(await pushed('otlp/queue', DELTA, { value: 10, start, time: start + 1 })).toEqual({});
+  expect(await counted('collectors', 'otlp/queue')).toBe(40);
+  expect(await pushed('otlp/queue', DELTA, { value: 10, start: 1, time: 2 })).toEqual({});
+  expect(await pushed('otlp/queue', DELTA, { value: 10, start: 2, time: 6 })).toEqual({
+    partialSuccess: { rejectedDataPoints: '1', errorMessage: expect.stringContaining('overlap') },
+  });
+  expect(await counted('collectors', 'otlp/queue')).toBe(40);
+  const { text } = await server.call('GET', '/metrics');
+  expect(text).toContain(
+    'headgate_pipeline_increases_rejected_total{pipeline="collectors",reason="overlapping"} 1',
+  );
+});

@@ -49,6 +49,7 @@ const house: WorkspaceContext = {
   requeue: untouched,
   removeComponent: untouched,
   heldBecause: untouched,
+  evaluationAgeMs: untouched,
   get secrets() {
     return untouched();
   },
@@ -70,7 +71,9 @@ const countActor = (role: Role): Actor => ({ kind: 'user', id: 'u1', name: 'some
 
 /** The refusal of somebody without any permission names the one that is missing. */
 async function permissionOf(route: (typeof routes)[number]): Promise<string> {
-  const refusal = await route.run({ actor: countActor('user'), context: house, origin }, {}).catch(reasonOf);
+  const refusal = await route
+    .run({ actor: countActor('user'), context: house, origin, countChange: untouched }, {})
+    .catch(reasonOf);
   return /permission '([^']+)'/.exec(String(refusal))?.[1] ?? 'any token';
 }
 
@@ -174,7 +177,7 @@ test('events.md describes every field of an event, and no other', async () => {
 test('the example of errors.md is what a wrong query is answered', async () => {
   const route = routes.find(({ path }) => path === '/incidents');
   const error: unknown = await route
-    ?.run({ actor: countActor('admin'), context: house, origin }, { limit: '0' })
+    ?.run({ actor: countActor('admin'), context: house, origin, countChange: untouched }, { limit: '0' })
     .catch(one => one);
   if (!(error instanceof AppError)) throw new Error(`not refused: ${reasonOf(error)}`);
   const { code, message, problems: errors } = error;

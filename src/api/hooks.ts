@@ -27,16 +27,17 @@ export function bearerToken(request: FastifyRequest): Secret | undefined {
 /** Values in a body of the API, of which there is one in each request for one thing. */
 const MOST_VALUES = 50_000;
 
-/** How bodies of JSON are read. */
-interface JsonBodyOptions extends JsonOptions {
+interface BodyOptions {
   /** Bytes of a body that comes packed with gzip; none may when left out. */
   readonly mostUnpacked?: number;
+  /** Hears of the bytes of each body, unpacked, before they are parsed. */
+  readonly onBody?: (request: FastifyRequest, bytes: number) => void;
 }
 
 /** Reads JSON strictly; a Content-Type of JSON with no body at all is accepted. */
 export function readJsonBodies(
   scope: FastifyInstance,
-  { mostUnpacked, ...options }: JsonBodyOptions = { mostValues: MOST_VALUES },
+  { onBody = () => {}, mostUnpacked, mostValues = MOST_VALUES, numbers }: JsonOptions & BodyOptions = {},
 ): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
@@ -44,8 +45,10 @@ export function readJsonBodies(
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       assertUtf8(request);
-      const text = decodeUtf8(await decodeContent(request, body, mostUnpacked));
-      return text === '' ? undefined : inSlices(parseJsonInSlices(text, options));
+      const decoded = await decodeContent(request, body, mostUnpacked);
+      onBody(request, decoded.length);
+      const text = decodeUtf8(decoded);
+      return text === '' ? undefined : inSlices(parseJsonInSlices(text, { mostValues, numbers }));
     },
   );
 }
@@ -53,7 +56,7 @@ export function readJsonBodies(
 /** Hands over text. An invalid byte, as in old names of files, is replaced and does not lose the lines around it. */
 export function readTextBodies(
   scope: FastifyInstance,
-  { mostUnpacked }: { readonly mostUnpacked: number },
+  { onBody = () => {}, mostUnpacked }: BodyOptions = {},
 ): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
@@ -61,7 +64,9 @@ export function readTextBodies(
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       assertUtf8(request);
-      return (await decodeContent(request, body, mostUnpacked)).toString();
+      const decoded = await decodeContent(request, body, mostUnpacked);
+      onBody(request, decoded.length);
+      return decoded.toString();
     },
   );
 }

@@ -30,7 +30,9 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
   const publicPaths = new Set(publicOperations.map(row => API_PREFIX + row.path));
   const rows = servedRoutes.filter(row => !(isHosted && row.isOfInstallation));
   const actors = new WeakMap<FastifyRequest, Actor>();
-  readJsonBodies(scope);
+  readJsonBodies(scope, {
+    onBody: (request, bytes) => tenantOf(request).limits.chargeRequest(bytes),
+  });
 
   async function actorOf(request: FastifyRequest): Promise<Actor> {
     const { authenticate, context } = tenantOf(request);
@@ -55,6 +57,7 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
     if (!request.is404 && publicPaths.has(request.routeOptions.url ?? '')) return;
     const actor = await actorOf(request);
     options.limits.countActor(actor.id);
+    tenantOf(request).limits.countRequest();
     actors.set(request, actor);
   });
   forwardToLeader(scope, options.forwarding);
@@ -73,9 +76,11 @@ export async function addManagement(scope: FastifyInstance, options: ManagementO
       handler: async (request, reply) => {
         const actor = actors.get(request);
         if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
+        const { context, limits } = tenantOf(request);
         const call = {
           actor,
-          context: tenantOf(request).context,
+          context,
+          countChange: () => limits.countChange(),
           origin: { address: request.ip, requestId: request.id },
           group: groupOf(request),
         };

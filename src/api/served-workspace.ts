@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { WorkspaceLimits } from '../auth/limits/workspace-limits.ts';
 import type { Authenticate } from '../auth/sessions/authenticate.ts';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { ReceiveEvents } from '../notifications/external-events.ts';
@@ -11,6 +12,8 @@ export interface ServedWorkspace {
   readonly context: WorkspaceContext;
   /** Identifies the caller. Throws `not-found` for a caller without access to the workspace. */
   readonly authenticate: Authenticate;
+  /** Divides what all workspaces of the installation share. */
+  readonly limits: WorkspaceLimits;
   /** Throws `unavailable` in a process that does not lead. */
   readonly monitor: () => Monitor;
   /** Counts a refused push of a pipeline. */

@@ -27,6 +27,10 @@ export interface Meters {
   dropped(row: Pick<DeliveryRow, 'target'>): void;
   /** Counts that deliveries begin to wait for the quota of the workspace. */
   readonly quotaReached: () => void;
+  /** Counts a request, push or stream that was refused for a quota, by its name in `hosted.quotas`. */
+  readonly quotaRefused: (quota: string) => void;
+  /** Counts that evaluation goes on later, for the quota of the workspace. */
+  readonly evaluationCarriedOver: () => void;
   /** Counts an expression or template that failed. */
   readonly expressionFailed: () => void;
   /** Counts an event of a notification that is on disk. */
@@ -52,6 +56,16 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     help: 'Expressions and places of templates that could not be evaluated: the place is empty, the log names the setting.',
     labels: [],
   });
+  const quotaRefusals = metrics.counter({
+    name: 'headgate_quota_refused_total',
+    help: 'Requests, pushes and event streams that were refused, as their workspace had reached a quota of hosted.quotas.',
+    labels: ['quota'],
+  });
+  const carriedOver = metrics.counter({
+    name: 'headgate_evaluations_carried_over_total',
+    help: 'Times that evaluating the notifications went on later, as it had taken what hosted.quotas.evaluationMsPerSecond allows.',
+    labels: [],
+  });
   const removedRows = metrics.counter({
     name: 'headgate_retention_removed_total',
     help: 'Rows that were removed because they are over for longer than retention says.',
@@ -61,6 +75,8 @@ export function createMeters(metrics: Metrics, clock: Pick<Clock, 'now'>): Meter
     ...deliveryMeters,
     ...createPipelineMeters(metrics),
     eventWritten: ({ condition, status }) => transitions({ condition, status }),
+    evaluationCarriedOver: () => carriedOver({}),
+    quotaRefused: quota => quotaRefusals({ quota }),
     expressionFailed: () => expressionFailures({}),
     removed: (kind, rows) => removedRows({ kind }, rows),
   };

@@ -60,12 +60,13 @@ export interface WorkspaceOutgoingOptions {
   readonly egressProxy: HostedSettings['egressProxy'];
   /** Where people reach the workspace. */
   readonly externalUrl: string;
+  readonly mostLogFolders: number;
   readonly clock: Clock;
 }
 
 /** Throws as above. */
 export function workspaceOutgoing(options: WorkspaceOutgoingOptions): WorkspaceOutgoing {
-  const { policy, egressProxy, externalUrl, clock } = options;
+  const { policy, egressProxy, externalUrl, mostLogFolders, clock } = options;
   const egress =
     egressProxy && createEgress(parseProxy('hosted.egressProxy', egressProxy.reveal()), resolveBySystem);
   const { certificates, http } = observedClient({ ...policy, egress, clock });
@@ -73,7 +74,7 @@ export function workspaceOutgoing(options: WorkspaceOutgoingOptions): WorkspaceO
     reach: 'workspace',
     http,
     dial: createDial({ ...policy, egress }),
-    sender: { hostname: new URL(externalUrl).hostname, isProcess: false },
+    sender: { hostname: new URL(externalUrl).hostname, isProcess: false, mostLogFolders },
     certificateEnd: origin => certificates.get(origin),
     async close() {
       await http.close();

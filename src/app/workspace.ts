@@ -1,15 +1,17 @@
 import { join } from 'node:path';
 import type { ServedWorkspace } from '../api/served-workspace.ts';
+import { createSoleWorkspaceLimits, createWorkspaceLimits } from '../auth/limits/workspace-limits.ts';
 import type { Authenticate } from '../auth/sessions/authenticate.ts';
 import { WHOLE_EVENT_FIELDS } from '../conditions/index.ts';
 import type { Configuration } from '../config/configuration.ts';
+import type { Quotas } from '../config/quotas.ts';
 import { createTestSend } from '../delivery/test-send.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Components } from '../pipelines/components/component.ts';
 import type { WorkspaceContext } from '../resources/context.ts';
 import type { ExpirySource } from './expiries.ts';
 import { leaderUrl, NO_COMPONENTS, NO_MINUTES, notLeading } from './leader/follower.ts';
-import { type Leader, type RunningQuotas, startLeader } from './leader/leader.ts';
+import { type Leader, startLeader } from './leader/leader.ts';
 import {
   createLeaderElection,
   type LeaderElection,
@@ -34,7 +36,7 @@ export type WorkspaceOptions = Confined & {
   readonly expiries: ExpirySource;
   readonly authenticate: Authenticate;
   /** Undefined where nothing bounds the workspace. */
-  readonly quotas?: RunningQuotas;
+  readonly quotas?: Quotas;
   /** The same in every workspace of the installation. */
   readonly common: Pick<WorkspaceContext, 'users' | 'keys'>;
 };
@@ -68,7 +70,7 @@ class ElectingWorkspace implements RunningWorkspace {
   #leader: Leader | undefined;
 
   constructor(options: WorkspaceOptions & { readonly shared: SharedServices }) {
-    const { shared, node, authenticate, meters, workspaceConfiguration } = options;
+    const { shared, node, authenticate, meters, workspaceConfiguration, quotas } = options;
     const { storage, isShared, clock, logger } = shared;
     const lease = `engine:${workspaceConfiguration.workspace}`;
     this.#options = options;
@@ -81,6 +83,10 @@ class ElectingWorkspace implements RunningWorkspace {
     this.served = {
       context: this.#context(),
       authenticate,
+      limits:
+        quotas === undefined
+          ? createSoleWorkspaceLimits()
+          : createWorkspaceLimits({ quotas, clock, logger, onRefused: meters.quotaRefused }),
       ingestRefused: meters.ingestRefused,
       monitor: () => this.#leaderOrThrow().monitor,
       receiveEvents: async (pipeline, events) => this.#leaderOrThrow().receive(pipeline, events),
@@ -189,6 +195,7 @@ class ElectingWorkspace implements RunningWorkspace {
       testSend: this.#testSend(),
       heldBecause: target => this.#leader?.heldBecause(target),
       removeComponent: async component => this.#leaderOrThrow().removeComponent(component),
+      evaluationAgeMs: () => this.#leader?.incompleteMs(),
       requeue: async (filter, now) => this.#leaderOrThrow().requeue(filter, now),
       transaction: work => storage.transaction(tx => work(tx.in(workspace))),
       subscribe: listener =>

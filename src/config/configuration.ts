@@ -18,6 +18,10 @@ export type FileTexts = Readonly<Partial<Record<FileName, string>>>;
 
 export const configurationFiles = (folder: string): string[] => FILES.map(name => join(folder, name));
 
+/** Characters of all texts together. */
+export const charactersOf = (texts: FileTexts): number =>
+  FILES.reduce((sum, name) => sum + (texts[name]?.length ?? 0), 0);
+
 /** A whole configuration, frozen where it is plain. */
 export interface Configuration {
   readonly settings: Settings;

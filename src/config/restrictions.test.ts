@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { findTargetType } from '../targets/index.ts';
-import { confined, workspacePolicy } from './restrictions.ts';
+import { confined, UNLIMITED_QUOTAS, workspacePolicy } from './restrictions.ts';
 
 const RESTRICTIONS = {
   delivery: { privateAddresses: 'refuse', allowedAddresses: [] },
   externalUrl: 'https://main-acme.example.com',
-  quotas: { pipelines: 1, targets: 1, notifications: 1 },
+  quotas: { ...UNLIMITED_QUOTAS, targets: 1 },
 } as const;
 
 const configured = (settings: { readonly type: string }) => {

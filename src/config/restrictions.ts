@@ -2,6 +2,7 @@ import type { AddressPolicy } from '../lib/http/guard.ts';
 import type { ConfiguredTarget, ProcessUse, Target } from '../targets/target.ts';
 import { isMap } from './plain.ts';
 import { formatPath } from './problems.ts';
+import type { Quotas } from './quotas.ts';
 import type { Path } from './yaml/places.ts';
 
 /**
@@ -13,12 +14,17 @@ export const workspacePolicy = ({ allowedAddresses }: AddressPolicy): AddressPol
   allowedAddresses,
 });
 
+/** What the configuration of a workspace may have only so many of, with the words for it. */
+const COUNTED = {
+  pipelines: 'pipelines',
+  targets: 'targets',
+  notifications: 'notifications',
+  logFolders: 'folders of logs',
+  configurationCharacters: 'characters',
+} as const satisfies Partial<Record<keyof Quotas, string>>;
+
 /** How much of each the configuration of a workspace may have. */
-export interface WorkspaceQuotas {
-  readonly pipelines: number;
-  readonly targets: number;
-  readonly notifications: number;
-}
+export type WorkspaceQuotas = Readonly<Record<keyof typeof COUNTED, number>>;
 
 /**
  * Restrictions that the operator of an installation sets for its workspaces. A configuration under them has no files:
@@ -38,6 +44,8 @@ export const UNLIMITED_QUOTAS: WorkspaceQuotas = {
   pipelines: Number.POSITIVE_INFINITY,
   targets: Number.POSITIVE_INFINITY,
   notifications: Number.POSITIVE_INFINITY,
+  logFolders: Number.POSITIVE_INFINITY,
+  configurationCharacters: Number.POSITIVE_INFINITY,
 };
 
 /** Settings of headgate.yml that a workspace decides itself. */
@@ -88,6 +96,10 @@ export function confined(target: ConfiguredTarget, restrictions: WorkspaceRestri
   return use === undefined ? target : { ...target, switchedOff: `${formatPath(use.path)}: ${use.message}` };
 }
 
+/** Folders of logs that targets write in, each counted once. */
+export const countLogFolders = (targets: readonly Target[]): number =>
+  new Set(targets.flatMap(({ logFolders = [] }) => logFolders)).size;
+
 /** Why there are too many of something; undefined while there are not. */
 export function overQuota(
   terms: WorkspaceRestrictions | undefined,
@@ -96,5 +108,5 @@ export function overQuota(
 ): string | undefined {
   if (terms === undefined || count <= Math.max(terms.quotas[what], terms.present?.[what] ?? 0))
     return undefined;
-  return `${count} ${what} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask the operator of this service for more`;
+  return `${count} ${COUNTED[what]} are more than the ${terms.quotas[what]} that a workspace may have (hosted.quotas.${what}); remove some, or ask the operator of this service for more`;
 }

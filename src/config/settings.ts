@@ -5,8 +5,9 @@ import { parseRange } from '../lib/addresses.ts';
 import type { Problem } from '../lib/errors.ts';
 import { rate } from '../lib/rate.ts';
 import { duration, httpUrl, identifier, proxyUrl, secretText, secretUrl, storeUrl } from '../lib/schemas.ts';
-import { MOST_COMPONENTS, pipelineSchema } from '../pipelines/settings.ts';
+import { pipelineSchema } from '../pipelines/settings.ts';
 import { type ConfigProblem, formatPath } from './problems.ts';
+import { quotasSchema } from './quotas.ts';
 import type { ValueOrigin } from './schema-problems.ts';
 import { valueAt } from './schema-walk.ts';
 import type { Path } from './yaml/places.ts';
@@ -132,30 +133,7 @@ export const hostedSchema = z.strictObject({
     .describe(
       'The forward proxy, http or https, that everything workspaces send or read goes through. It gets `CONNECT` with addresses that were looked up and judged here, never with names. Best written as `${env:NAME}`. Without it workspaces connect directly; HTTPS_PROXY is not theirs. Needs a restart.',
     ),
-  quotas: z
-    .strictObject({
-      pipelines: z.int().min(1).max(10_000).default(100).describe('Pipelines.'),
-      targets: z.int().min(1).max(10_000).default(200).describe('Targets.'),
-      notifications: z.int().min(1).max(100_000).default(1000).describe('Notifications.'),
-      components: z
-        .int()
-        .min(1)
-        .max(MOST_COMPONENTS)
-        .default(10_000)
-        .describe(
-          'Inputs and outputs over all its pipelines, whatever their `maxComponents`; further ones are refused, those that are there stay.',
-        ),
-      deliveriesPerMinute: z
-        .int()
-        .min(1)
-        .max(1_000_000)
-        .default(6000)
-        .describe(
-          'Deliveries that are begun in any 60 seconds over all its targets, each attempt of each one counted; further ones wait their turn. Counted by the process that sends for the workspace, anew after a restart.',
-        ),
-    })
-    .prefault({})
-    .describe('How much of each a workspace may have. Needs a restart.'),
+  quotas: quotasSchema.prefault({}).describe('How much of each a workspace may have. Needs a restart.'),
   tokenRateLimit: z
     .strictObject({
       perSecond: z

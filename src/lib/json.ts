@@ -18,7 +18,7 @@ export interface JsonOptions {
    * `exact`, which counts where omitted, keeps a number that `isExactNumber` refuses as the text of its digits. `nearest`
    * is for measurements and tokens, where a number must be one.
    */
-  readonly numbers?: 'exact' | 'nearest';
+  readonly numbers?: 'exact' | 'nearest' | undefined;
 }
 
 /**

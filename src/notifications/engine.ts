@@ -7,6 +7,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ObservedClock } from '../lib/observed-clock.ts';
 import { createRepeat, type Repeat, startToStart } from '../lib/repeat.ts';
+import { inSlices } from '../lib/slices.ts';
 import type { Component, Components } from '../pipelines/components/component.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { IncidentRow } from '../storage/stores/incidents.ts';
@@ -21,6 +22,7 @@ import { createTargetHealth, type TargetHealth } from './incidents/target-health
 import { InhibitingIncidents } from './inhibition/inhibition.ts';
 import { type Notification, TARGET_HEALTH } from './notification.ts';
 import { Evaluator } from './rules/evaluation.ts';
+import { type EvaluationQuota, EvaluationRounds } from './rules/evaluation-rounds.ts';
 import type { ActiveRule, RuleSource } from './rules/rule-source.ts';
 import { activateRule, createRuleSources, type RuleSourcesOptions } from './rules/sources.ts';
 
@@ -49,6 +51,8 @@ export interface EngineOptions
   readonly expressionFailed?: () => void;
   /** The value of `cribl_host`. */
   readonly instanceName: () => string;
+  /** Left out, evaluation takes as long as it takes. */
+  readonly evaluationQuota?: EvaluationQuota | undefined;
   /** Id of the target that is notified of failing targets. */
   readonly operationalTarget: () => string | undefined;
 }
@@ -77,8 +81,10 @@ export interface Engine {
   retains(component: Component): boolean;
   /** Closes the incidents of a component that a person removed; those that cannot be written close later. */
   componentRemoved(component: Component): Promise<void>;
-  /** When everything was last evaluated, on the observed clock. */
+  /** When evaluation last began or went on, on the observed clock. */
   evaluatedAt(): number;
+  /** For how long, in milliseconds, not every notification has been evaluated. */
+  incompleteMs(): number;
   /** Evaluates nothing more and waits for what is on its way to the disk. */
   stop(): Promise<void>;
 }
@@ -88,8 +94,6 @@ export const createEngine = (options: EngineOptions): Engine => new Notification
 class NotificationEngine implements Engine {
   readonly #options: EngineOptions;
   readonly #rules = new Map<string, ActiveRule>();
-  /** The active rules, those first that inhibit others. */
-  #inOrder: readonly ActiveRule[] = [];
   readonly #targets = new Map<string, Target>();
   /** Ids of the configured targets, without removed ones. */
   #configured: ReadonlySet<string> = new Set();
@@ -101,6 +105,7 @@ class NotificationEngine implements Engine {
   readonly #targetHealth: TargetHealth;
   readonly #evaluator: Evaluator;
   readonly #observedTime: ObservedTime;
+  readonly #rounds: EvaluationRounds;
   readonly #evaluating: Repeat;
   #evaluatedAt: number;
 
@@ -120,6 +125,7 @@ class NotificationEngine implements Engine {
     this.#incidents = incidents;
     this.#evaluator = evaluator;
     this.#observedTime = observedTime;
+    this.#rounds = new EvaluationRounds({ ...options, quota: options.evaluationQuota });
     this.#sources = createRuleSources({ ...options, expressionWarnings, incidents, evaluator });
     this.#closing = new ClosingRules({ ...options, incidents });
     this.#targetHealth = createTargetHealth({
@@ -152,7 +158,7 @@ class NotificationEngine implements Engine {
         this.#rules.set(notification.id, activateRule(this.#sources, notification, now));
     const rules = [...this.#rules.values()];
     const inhibiting = rules.filter(({ inhibits }) => inhibits);
-    this.#inOrder = [...inhibiting, ...rules.filter(({ inhibits }) => !inhibits)];
+    this.#rounds.configure([...inhibiting, ...rules.filter(({ inhibits }) => !inhibits)]);
     this.#evaluator.keep(this.#rules);
     for (const source of this.#allSources()) source.configured?.();
     this.#inhibiting.configure(inhibiting);
@@ -188,6 +194,10 @@ class NotificationEngine implements Engine {
     return this.#evaluatedAt;
   }
 
+  incompleteMs(): number {
+    return this.#rounds.incompleteMs();
+  }
+
   async stop(): Promise<void> {
     const stopping = this.#allSources().map(source => source.stop?.());
     await this.#evaluating.stop();
@@ -197,9 +207,11 @@ class NotificationEngine implements Engine {
     await this.#groups.stop();
   }
 
-  /** Evaluates all rules, also when one cannot be evaluated. Throws the first failure. */
-  #evaluate(): void {
-    const now = this.#options.observedClock.monotonic();
+  /**
+   * Evaluates all rules, also when one cannot be evaluated; what its quota does not allow goes on at the next time.
+   * Throws the first failure.
+   */
+  async #evaluate(): Promise<void> {
     const failed: unknown[] = [];
     const attempt = (work: () => void): void => {
       try {
@@ -211,8 +223,9 @@ class NotificationEngine implements Engine {
     this.#closing.close(attempt);
     attempt(() => this.#targetHealth.evaluate());
     for (const source of this.#allSources()) attempt(() => source.refresh?.());
-    for (const rule of this.#inOrder) attempt(() => rule.evaluate(now));
-    this.#evaluatedAt = now;
+    this.#evaluatedAt = this.#options.observedClock.monotonic();
+    const rounds = inSlices(this.#rounds.run(attempt));
+    if (rounds !== undefined) await rounds;
     if (failed.length > 0) throw failed[0];
   }
 

@@ -1,8 +1,9 @@
 import type { HttpClient } from '../lib/http/client.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ObservedClock } from '../lib/observed-clock.ts';
-import type { LimitedResource } from './components/limits.ts';
+import type { CardinalityQuotas, LimitedResource } from './components/limits.ts';
 import type { ComponentRegistry } from './components/registry.ts';
+import type { MatchingLimit } from './engines/profile.ts';
 import type { Ingester, RejectedIncrease } from './ingest/ingester.ts';
 import type { ScrapeFailure } from './scrape/scrape-loop.ts';
 import type { SeriesStore } from './series/series-store.ts';
@@ -30,5 +31,7 @@ export interface PipelineContext {
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
   /** Components that all of them may have together; undefined where there is no bound. */
-  readonly componentQuota: number | undefined;
+  readonly quotas: CardinalityQuotas | undefined;
+  /** Undefined where rules of users may take any time. */
+  readonly matching: MatchingLimit | undefined;
 }

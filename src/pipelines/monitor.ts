@@ -40,11 +40,10 @@ export interface MonitorOptions {
   /** Files that settings refer to. */
   readonly files: OperatorFiles;
   readonly meter: PipelineMeter;
-  /**
-   * Components that all pipelines may have together; those that are there stay, however many. Left out, there is no
-   * bound.
-   */
-  readonly componentQuota?: number | undefined;
+  /** What all pipelines may have together; what is there stays, however much. Left out, there is no bound. */
+  readonly quotas?: PipelineContext['quotas'];
+  /** Left out, rules of users may take any time. */
+  readonly matching?: PipelineContext['matching'];
   /** 0 to 1; spreads first readings. */
   readonly random?: () => number;
 }
@@ -114,7 +113,7 @@ class PipelineMonitor implements Monitor {
   #upkeep: readonly Repeat[] = [];
 
   constructor(options: MonitorOptions) {
-    const { http, clock, files, meter, componentQuota } = options;
+    const { http, clock, files, meter, quotas, matching } = options;
     const logger = options.logger.child({ component: 'pipelines' });
     const registry = createComponentRegistry(clock, MOST_COMPONENTS);
     const store = createSeriesStore(MOST_SERIES);
@@ -128,7 +127,8 @@ class PipelineMonitor implements Monitor {
       ingester: createIngester({ clock, registry, store }),
       files,
       meter,
-      componentQuota,
+      quotas,
+      matching,
     };
     this.#snapshots = createSnapshots({ path: join(options.dataFolder, SNAPSHOT_FILE), logger });
     const pipelines = this.#pipelines;

@@ -123,7 +123,7 @@ class RunningPipeline implements Pipeline {
     this.#readers = readers;
     this.pushes = pushes;
     this.#limit = createCardinalityLimit({
-      limits: { ...settings, componentQuota: context.componentQuota },
+      limits: { ...settings, quotas: context.quotas },
       clock: context.clock,
       logger,
       refused: what => context.meter.refused(settings.id, what),
@@ -138,7 +138,7 @@ class RunningPipeline implements Pipeline {
       partial: settings.push === true,
     };
     this.#status = createScrapeStatus(context.clock);
-    this.#valueOf = createPointReader(settings);
+    this.#valueOf = createPointReader(settings, context.matching);
     this.#logger = logger;
     this.#rsyslog = rsyslogReadingOf(settings);
     this.#recognition = new PushRecognition({

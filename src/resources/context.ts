@@ -64,6 +64,8 @@ export interface WorkspaceContext {
   readonly removeComponent: (component: Component) => Promise<void>;
   /** Why deliveries of a target that are due wait, as far as this process sends; undefined when they do not wait. */
   readonly heldBecause: (target: string) => string | undefined;
+  /** For how long, in milliseconds, not every notification has been evaluated; undefined in a process that does not lead. */
+  readonly evaluationAgeMs: () => number | undefined;
   readonly clock: Pick<Clock, 'now'>;
   /** Calls back for each change that is committed from now on, here and in other processes. Returns the call that ends it. */
   readonly subscribe: (listener: (change: CommittedChange) => void) => () => void;
@@ -75,6 +77,8 @@ export interface Call {
   readonly context: WorkspaceContext;
   /** Where the call comes from. */
   readonly origin: CallOrigin;
+  /** Counts a change or check that is allowed, before it is made. Throws `rate-limited`. */
+  readonly countChange: () => void;
   /** The one group the call is about; undefined for all of them. */
   readonly group?: string | undefined;
 }

@@ -50,6 +50,7 @@ function context(requeue: WorkspaceContext['requeue']): WorkspaceContext {
     removeComponent: notUsed,
     clock,
     heldBecause: notUsed,
+    evaluationAgeMs: notUsed,
     subscribe: notUsed,
   };
 }
@@ -69,7 +70,10 @@ it('refuses one that waits in its group', async () => {
   await test.storage.commit({ ...operation, deliveries });
   const waiting = context(async () => ({ requeued: 0, overtaken: 0 }));
   await expect(
-    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, context: waiting }, { id: deliveryOf(operation) }),
+    retryDelivery.run(
+      { actor: ACTOR, origin: ORIGIN, countChange: notUsed, context: waiting },
+      { id: deliveryOf(operation) },
+    ),
   ).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('waits in its group') });
 });
 
@@ -82,7 +86,7 @@ it('does not say of a delivery that it waits when it arrived while that was aske
     return { requeued: 0, overtaken: 0 };
   });
   await expect(
-    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, context: late }, { id }),
+    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, countChange: notUsed, context: late }, { id }),
   ).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('has arrived'),
@@ -96,7 +100,7 @@ it('says why an alarm was skipped, which no retry sends', async () => {
   await test.storage.commit(settle(id, { state: 'skipped', attempts: 0, lastError: 'logging off' }));
   const settled = context(async () => ({ requeued: 0, overtaken: 0 }));
   await expect(
-    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, context: settled }, { id }),
+    retryDelivery.run({ actor: ACTOR, origin: ORIGIN, countChange: notUsed, context: settled }, { id }),
   ).rejects.toMatchObject({
     code: 'conflict',
     message: `delivery '${id}' was skipped (logging off); nothing of it is sent`,

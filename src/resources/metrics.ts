@@ -12,7 +12,7 @@ import {
 } from '../pipelines/history/minute-codec.ts';
 import { HOUR_MS, minutesId } from '../pipelines/history/recorder.ts';
 import { type ComponentKind, isCounter, METRICS } from '../pipelines/metric.ts';
-import { patternFault } from '../pipelines/metric-pattern.ts';
+import { compilePattern, patternFault } from '../pipelines/metric-pattern.ts';
 import type { WorkspaceStorage } from '../storage/storage.ts';
 import { componentSourcesOf, knownComponents } from './components.ts';
 import type { Call } from './context.ts';
@@ -116,7 +116,7 @@ function nameFilter(given: string | readonly string[] | undefined): (name: strin
   const patterns = (typeof given === 'string' ? [given] : given).map(text => {
     const fault = patternFault(text);
     if (fault !== undefined) throw invalidField('metricNameFilter', fault);
-    return new RegExp(text, 'u');
+    return compilePattern(text);
   });
   return name => patterns.some(one => one.test(name));
 }

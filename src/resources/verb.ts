@@ -27,7 +27,8 @@ interface Invocation<Call> {
 
 /**
  * Authorises, parses, acts, and audits changes and refusals. Throws `forbidden` before it looks at the input,
- * `not-found` for a group without pipelines, `invalid-request` with the first 20 problems.
+ * `not-found` for a group without pipelines, `rate-limited` for a change too many, `invalid-request` with the first 20
+ * problems.
  */
 export const invoke = <Input, Output>(
   verb: Pick<Verb<Input, Output>, 'permission' | 'isOpenBeforePasswordChange' | 'run'> & {
@@ -35,10 +36,11 @@ export const invoke = <Input, Output>(
   },
   invocation: Invocation<Call>,
 ): Promise<Output> =>
-  runVerb(verb, invocation, ({ actor, group, context }) => {
+  runVerb(verb, invocation, ({ actor, group, context, countChange }) => {
     if (verb.permission !== 'any actor') authorise(actor, verb.permission);
     else if (verb.isOpenBeforePasswordChange !== true) assertNoPasswordChangeDue(actor);
     if (group !== undefined && !groupsOf(context.configuration()).has(group)) throw notFound('group', group);
+    if (invocation.called.method !== 'GET') countChange();
   });
 
 /** Runs a verb of a workspace or of an organization: `assertAllowed` throws before the input is looked at. */

@@ -1,3 +1,4 @@
+import { normalize } from 'node:path';
 import * as z from 'zod';
 import type { HeadgateEvent, Severity } from '../events/event.ts';
 import { systemFieldPatterns } from '../events/system-fields.ts';
@@ -25,6 +26,8 @@ export interface Sender {
   readonly hostname: string;
   /** True when targets may use what identifies the process or its machine: keys, profiles, roles, variables. */
   readonly isProcess: boolean;
+  /** How many folders below the log folder may hold logs; left out, any number. */
+  readonly mostLogFolders?: number;
 }
 
 /** The tools of a target while it sends. */
@@ -176,6 +179,8 @@ export interface Target {
   readonly referredTexts?: readonly string[];
   /** Why it sends nothing although it is configured, with the remedy. */
   readonly switchedOff?: string;
+  /** Files or folders that it writes below the log folder. */
+  readonly logFolders?: readonly string[];
   readonly concurrency: number;
   /** Id of its fallback target, which exists. */
   readonly fallback: string | undefined;
@@ -245,6 +250,7 @@ export function defineTarget<Settings extends CommonSettings>(
         ...(definition.bulletinSeverity && { bulletinSeverity: definition.bulletinSeverity(settings) }),
         bulletinText: (event, warnings) => definition.bulletinText?.(event, settings, warnings),
         processUses,
+        logFolders: logFoldersOf(definition, settings),
       };
     },
   };
@@ -265,6 +271,15 @@ const processUsesOf = <Settings extends CommonSettings>(
     .filter(({ value }) => value !== undefined && value !== '')
     .map(({ path }) => ({ path, message: 'names a file, and there are no files of yours here' })),
 ];
+
+const logFoldersOf = <Settings extends CommonSettings>(
+  { files }: TargetDefinition<Settings>,
+  settings: Settings,
+): string[] =>
+  files
+    .filter(({ isConfined }) => isConfined === true)
+    .flatMap(({ path }) => settingsAt(settings, path))
+    .flatMap(({ value }) => (typeof value === 'string' ? [normalize(value)] : []));
 
 /** Nothing is sent in the name of a process that is not the sender, wherever the settings came from. */
 function refusedUse([use]: readonly ProcessUse[], { sender }: SendContext): Outcome | undefined {

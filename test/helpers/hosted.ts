@@ -44,7 +44,7 @@ export interface HostedCall {
 
 /** Sends a request as a client that was told another address than the host's: fetch would not let it name the host. */
 export function ask(url: string, { host, method = 'GET', token, body, headers = {} }: HostedCall = {}) {
-  const text = body === undefined ? undefined : JSON.stringify(body);
+  const text = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const sent = {
     ...(host !== undefined && { host }),
     ...(token !== undefined && { authorization: `Bearer ${token}` }),

@@ -43,7 +43,7 @@ export const startBench = (...pipelines: object[]): Promise<Bench> => startBench
 
 /** The same with other parts, such as files or a log. */
 export async function startBenchWith(
-  other: Partial<Pick<MonitorOptions, 'files' | 'logger' | 'meter' | 'componentQuota'>>,
+  other: Partial<Pick<MonitorOptions, 'files' | 'logger' | 'meter' | 'quotas'>>,
   ...pipelines: object[]
 ): Promise<Bench> {
   const metered: string[] = [];

@@ -4855,15 +4855,60 @@ export interface components {
                      */
                     notifications: number;
                     /**
+                     * @description Folders that its targets of type `notifications_log` write in, each with up to 25 MB. Where a new one would be one too many, the one that was written longest ago is removed.
+                     * @default 20
+                     */
+                    logFolders: number;
+                    /**
+                     * @description Characters of all texts of its configuration together.
+                     * @default 1048576
+                     */
+                    configurationCharacters: number;
+                    /**
                      * @description Inputs and outputs over all its pipelines, whatever their `maxComponents`; further ones are refused, those that are there stay.
                      * @default 10000
                      */
                     components: number;
                     /**
+                     * @description Series over all its pipelines, whatever their `maxSeries`; further ones are refused, those that are there stay.
+                     * @default 200000
+                     */
+                    series: number;
+                    /**
                      * @description Deliveries that are begun in any 60 seconds over all its targets, each attempt of each one counted; further ones wait their turn. Counted by the process that sends for the workspace, anew after a restart.
                      * @default 6000
                      */
                     deliveriesPerMinute: number;
+                    /**
+                     * @description Milliseconds of processor time a second that evaluating its notifications may take. What is over is evaluated later, and the log names the notification that takes most.
+                     * @default 50
+                     */
+                    evaluationMsPerSecond: number;
+                    /**
+                     * @description Event streams that are open at a time; a further one is answered 429.
+                     * @default 20
+                     */
+                    streams: number;
+                    /**
+                     * @description Requests of the API a second by all its users together, and twice as many after a pause; a body counts as one more for each 50,000 bytes. Further ones are answered 429.
+                     * @default 100
+                     */
+                    requestsPerSecond: number;
+                    /**
+                     * @description Requests of the API a minute that change or check something, by all its users together and as many at once after a pause; further ones are answered 429.
+                     * @default 60
+                     */
+                    changesPerMinute: number;
+                    /**
+                     * @description Pushes a second over all its pipelines, each posted event of one counted, and twice as many after a pause. A push is taken whole; the next ones are answered 429 until that is made up for.
+                     * @default 50
+                     */
+                    pushesPerSecond: number;
+                    /**
+                     * @description Bytes a second of what is pushed, unpacked, over all its pipelines, and ten times as many after a pause. A push is taken whole; the next ones are answered 429 until that is made up for.
+                     * @default 1000000
+                     */
+                    pushedBytesPerSecond: number;
                 };
                 /**
                  * @description Limits of token requests for each client id. Wrong secrets are slowed down by api.loginBackOff besides, for each client id and address: nobody can hold up a client of others elsewhere.
@@ -5524,8 +5569,17 @@ export interface components {
                     pipelines?: number | null;
                     targets?: number | null;
                     notifications?: number | null;
+                    logFolders?: number | null;
+                    configurationCharacters?: number | null;
                     components?: number | null;
+                    series?: number | null;
                     deliveriesPerMinute?: number | null;
+                    evaluationMsPerSecond?: number | null;
+                    streams?: number | null;
+                    requestsPerSecond?: number | null;
+                    changesPerMinute?: number | null;
+                    pushesPerSecond?: number | null;
+                    pushedBytesPerSecond?: number | null;
                 } | null;
                 tokenRateLimit?: {
                     perSecond?: number | null;

@@ -9,7 +9,13 @@ import { asAppError } from '../errors.ts';
 import { bearerToken, type Forwarding, forwardToLeader, readJsonBodies, readTextBodies } from '../hooks.ts';
 import type { Operation } from '../operation.ts';
 import { ingestEndpointOf, type ServedWorkspace, type WorkspaceOf } from '../served-workspace.ts';
-import { addPointRoutes, MOST_BYTES, otlpOperation, remoteWriteOperation } from './points.ts';
+import {
+  addPointRoutes,
+  type ChargeBody,
+  MOST_BYTES,
+  otlpOperation,
+  remoteWriteOperation,
+} from './points.ts';
 
 export const INGEST_PREFIX = '/ingest';
 
@@ -176,24 +182,37 @@ export async function addIngest(
   forwardToLeader(scope, forwarding);
   // Before the body is read, so that no unknown sender makes us parse megabytes.
   scope.addHook('onRequest', async request => {
-    if (!request.is404) assertKnownSender(request);
+    if (request.is404) return;
+    assertKnownSender(request);
+    tenantOf(request).limits.countPush();
   });
+  const onBody: ChargeBody = (request, bytes) => tenantOf(request).limits.chargePush({ bytes });
+  const bodies = { mostUnpacked: MOST_BYTES, onBody };
   await scope.register(async json => {
-    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES, mostUnpacked: MOST_BYTES, numbers: 'nearest' });
+    readJsonBodies(json, { ...bodies, mostValues: MOST_PUSHED_VALUES, numbers: 'nearest' });
     json.post(below(samplesOperation), OPTIONS, async request =>
       ingestSamples(ingestEndpointOf(tenantOf(request)), bearerToken(request), request.body),
     );
   });
   await scope.register(async json => {
-    readJsonBodies(json, { mostValues: MOST_PUSHED_VALUES, mostUnpacked: MOST_BYTES });
+    readJsonBodies(json, { ...bodies, mostValues: MOST_PUSHED_VALUES });
     json.post(below(eventsOperation), OPTIONS, async request => {
       const tenant = tenantOf(request);
-      return ingestEvents(ingestEndpointOf(tenant), tenant.receiveEvents, bearerToken(request), request.body);
+      const { limits } = tenant;
+      return ingestEvents(
+        ingestEndpointOf(tenant),
+        (pipeline, events) => {
+          limits.chargePush({ events: events.length });
+          return tenant.receiveEvents(pipeline, events);
+        },
+        bearerToken(request),
+        request.body,
+      );
     });
   });
-  await scope.register(points => addPointRoutes(points, { tenantOf, below, config: OPTIONS.config }));
+  await scope.register(points => addPointRoutes(points, { tenantOf, below, onBody, config: OPTIONS.config }));
   await scope.register(async text => {
-    readTextBodies(text, { mostUnpacked: MOST_BYTES });
+    readTextBodies(text, bodies);
     text.post<{ Querystring: { instance?: string | string[] } }>(
       below(impstatsOperation),
       OPTIONS,

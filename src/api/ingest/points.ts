@@ -113,8 +113,13 @@ export const otlpOperation: Operation = {
   },
 };
 
+/** Charges bytes that a request brought to its workspace. */
+export type ChargeBody = (request: FastifyRequest, bytes: number) => void;
+
 interface PointsOptions {
   readonly tenantOf: WorkspaceOf;
+  /** Called with the bytes of each body, unpacked. */
+  readonly onBody: ChargeBody;
   /** The path below the scope. */
   readonly below: (operation: Operation) => string;
   readonly config: { readonly isLive: true };
@@ -125,7 +130,7 @@ type PointsRequest = FastifyRequest<{ Querystring: { instance?: string | string[
 /** Senders of Prometheus and OpenTelemetry push here. */
 export async function addPointRoutes(
   scope: FastifyInstance,
-  { tenantOf, below, config }: PointsOptions,
+  { tenantOf, below, onBody, config }: PointsOptions,
 ): Promise<void> {
   const options = { bodyLimit: MOST_BYTES, config };
   const take = async (request: PointsRequest, read: ReadPoints): Promise<IngestedPoints> => {
@@ -144,12 +149,14 @@ export async function addPointRoutes(
       );
     const body = bodyOf(request);
     const unpacked = body.length === 0 ? body : unpackSnappy(body, MOST_BYTES);
+    onBody(request, unpacked.length);
     return take(request, point => readWriteRequest(unpacked, point));
   });
 
   scope.post(below(otlpOperation), options, async (request: PointsRequest, reply) => {
     const isProtobuf = (request.headers['content-type'] ?? '').toLowerCase().startsWith(PROTOBUF);
     const body = await decodeContent(request, bodyOf(request), MOST_BYTES);
+    onBody(request, body.length);
     if (isProtobuf) {
       const { rejected } = await take(request, point => readOtlpProtobuf(body, point));
       return reply.type(PROTOBUF).send(protobufAnswer(rejected));

@@ -12,6 +12,7 @@ const REMOVED = '(removed)';
 /** Everything is read at a scrape. */
 export function describeWorkspace(metrics: Metrics, context: WorkspaceContext): void {
   describePipelines(metrics, context);
+  describeEvaluation(metrics, context);
   metrics.gauge(
     { name: 'headgate_incidents_open', help: 'Incidents that are open.', labels: ['condition'] },
     async set => {
@@ -74,6 +75,20 @@ function describePipelines(metrics: Metrics, context: WorkspaceContext): void {
       labels: [],
     },
     set => set({}, context.minutes.recordedCount()),
+  );
+}
+
+function describeEvaluation(metrics: Metrics, context: WorkspaceContext): void {
+  metrics.gauge(
+    {
+      name: 'headgate_evaluation_age_seconds',
+      help: 'For how long not every notification has been evaluated, in the process that leads: about half a second, and more while evaluation is late.',
+      labels: [],
+    },
+    set => {
+      const age = context.evaluationAgeMs();
+      if (age !== undefined) set({}, age / 1000);
+    },
   );
 }
 

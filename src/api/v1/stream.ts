@@ -35,7 +35,6 @@ export const streamOperation: Operation = {
 
 /** Between two looks for new and gone inputs and outputs. */
 const POLL_MS = 1000;
-const MOST_STREAMS = 200;
 
 export interface StreamOptions {
   readonly tenantOf: WorkspaceOf;
@@ -69,13 +68,23 @@ export function addStream(scope: FastifyInstance, { tenantOf, clock, actorOf }: 
 
   scope.get(streamOperation.path, { config: { isLive: true } }, async (request, reply) => {
     const actor = actorOf(request);
-    const { context } = tenantOf(request);
+    const { context, limits } = tenantOf(request);
     if (actor === undefined) throw new AppError('unauthenticated', 'A token is needed');
     assertMayListen(actor, request);
-    if (open.size >= MOST_STREAMS)
-      throw new AppError('unavailable', `${MOST_STREAMS} streams are open already`, { retryAfterSeconds: 5 });
-    const feed = (stream: EventStream) => feedHints(stream, { context, clock, open });
-    openEventStream({ operation: streamOperation, request, reply, tenantOf, clock, feed });
+    const leave = limits.openStream();
+    const feed = (stream: EventStream) => {
+      const endHints = feedHints(stream, { context, clock, open });
+      return () => {
+        endHints();
+        leave();
+      };
+    };
+    try {
+      openEventStream({ operation: streamOperation, request, reply, tenantOf, clock, feed });
+    } catch (error) {
+      leave();
+      throw error;
+    }
     return reply;
   });
 }

@@ -183,6 +183,7 @@ async function startTenant(
   const outgoing = workspaceOutgoing({
     policy: { ...policy, isOwnPort },
     ...{ egressProxy: hosted.egressProxy, externalUrl, clock },
+    mostLogFolders: hosted.quotas.logFolders,
   });
   teardown.add('outgoing connections', outgoing.close);
   const workspaceConfiguration = await openDocumentConfiguration(shared, { workspace, tenant });

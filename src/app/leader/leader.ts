@@ -4,6 +4,7 @@ import type { Expiry } from '../../conditions/expiration.ts';
 import { WHOLE_EVENT_FIELDS } from '../../conditions/index.ts';
 import type { Configuration, Declared } from '../../config/configuration.ts';
 import { createOperatorFiles, NO_OPERATOR_FILES } from '../../config/operator-files.ts';
+import type { Quotas } from '../../config/quotas.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../delivery/dispatcher.ts';
 import { createResultBus, type ResultBus } from '../../delivery/results.ts';
 import { createRetry, type Retry } from '../../delivery/retry.ts';
@@ -17,6 +18,7 @@ import type { ReceiveEvents } from '../../notifications/external-events.ts';
 import { failingTargets } from '../../notifications/incidents/target-health.ts';
 import { HEARTBEATS_FILE } from '../../notifications/rules/heartbeats-file.ts';
 import type { Component } from '../../pipelines/components/component.ts';
+import { createMatchingLimit } from '../../pipelines/engines/matching-limit.ts';
 import { createMinuteRecorder, type MinuteRecorder } from '../../pipelines/history/recorder.ts';
 import type { ComponentKind } from '../../pipelines/metric.ts';
 import { createMonitor, type Monitor } from '../../pipelines/monitor.ts';
@@ -49,14 +51,7 @@ export interface LeaderOptions {
   readonly expiries: () => readonly Expiry[];
   readonly meters: Meters;
   /** Undefined where nothing bounds the workspace. */
-  readonly quotas: RunningQuotas | undefined;
-}
-
-/** Bounds of a workspace. */
-export interface RunningQuotas {
-  /** Inputs and outputs over all pipelines. */
-  readonly components: number;
-  readonly deliveriesPerMinute: number;
+  readonly quotas: Quotas | undefined;
 }
 
 /** The work that only one process does for a workspace: it reads pipelines, evaluates, sends and removes what is old. */
@@ -71,6 +66,8 @@ export interface Leader extends LeaderTask {
   readonly heldBecause: Dispatcher['waitReason'];
   /** Forgets an input or output that is gone, and closes its incidents. Throws `conflict` when it may be there. */
   removeComponent(component: Component): Promise<void>;
+  /** For how long, in milliseconds, not every notification has been evaluated. */
+  incompleteMs(): number;
 }
 
 export async function startLeader(options: LeaderOptions, term: LeaderTerm): Promise<Leader> {
@@ -175,6 +172,10 @@ class WorkspaceLeader implements Leader {
     return this.#dispatcher.waitReason(target);
   }
 
+  incompleteMs(): number {
+    return this.#engine.incompleteMs();
+  }
+
   async stop(inTime: boolean): Promise<void> {
     this.#stopsInTime = inTime;
     await this.#teardown.run();
@@ -218,7 +219,14 @@ function monitorOf(options: WorkspaceLeaderOptions): Monitor {
     ...{ http: outgoing.http, clock: observedClock, logger, dataFolder, random },
     files: folder === undefined ? NO_OPERATOR_FILES : createOperatorFiles({ folder, clock }),
     meter: meters.pipelines,
-    componentQuota: quotas?.components,
+    quotas,
+    matching:
+      quotas &&
+      createMatchingLimit({
+        msPerSecond: quotas.evaluationMsPerSecond,
+        onReached: meters.evaluationCarriedOver,
+        ...{ clock, logger },
+      }),
   });
 }
 
@@ -258,6 +266,7 @@ function evaluationOptions({
   configuration,
   expiries,
   meters,
+  quotas,
 }: WorkspaceLeaderOptions) {
   return {
     ...{ workspace, storage, clock, observedClock, ids, expiries },
@@ -267,6 +276,10 @@ function evaluationOptions({
     instanceName: () => configuration().settings.instance.name,
     operationalTarget: () => configuration().settings.delivery.operationalTarget,
     heartbeatsFile: join(dataFolder, HEARTBEATS_FILE),
+    evaluationQuota: quotas && {
+      msPerSecond: quotas.evaluationMsPerSecond,
+      onCarriedOver: meters.evaluationCarriedOver,
+    },
   } satisfies Partial<EngineOptions>;
 }
 

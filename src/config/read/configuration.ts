@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import type { Notification } from '../../notifications/notification.ts';
 import type { Target } from '../../targets/target.ts';
 import {
+  charactersOf,
   configurationFiles,
   type Declared,
   FILES,
@@ -16,7 +17,8 @@ import {
 import { describeReadError } from '../file-text.ts';
 import type { Overridden } from '../overrides.ts';
 import { isMap, type PlainMap } from '../plain.ts';
-import { type ConfigProblem, type Finding, firstProblems } from '../problems.ts';
+import { type ConfigProblem, type Finding, finding, firstProblems } from '../problems.ts';
+import { overQuota } from '../restrictions.ts';
 import type { ValueOrigin } from '../schema-problems.ts';
 import type { Settings } from '../settings.ts';
 import { type ConfigDocument, type ConfigItem, readConfigDocument } from '../yaml/document.ts';
@@ -86,6 +88,7 @@ export function readConfiguration(sources: Sources): ReadConfiguration {
   const refusals = [...reading.refusals, ...rest.refusals];
   const isError = (name: FileName): boolean => sources.refusing?.includes(name) === true;
   const problems = [
+    ...tooManyCharacters(sources, texts),
     ...parts.flatMap(part => part.problems),
     ...(isError(SETTINGS_FILE) ? reading.refusals : []),
     ...(isError(NOTIFICATIONS_FILE) ? rest.refusals : []),
@@ -133,6 +136,15 @@ function readDocuments({ folder, texts }: Sources): Readonly<Record<FileName, Co
     [INPUTS_FILE]: read(INPUTS_FILE),
     [OUTPUTS_FILE]: read(OUTPUTS_FILE),
   };
+}
+
+/** The problem stands at the longest text. */
+function tooManyCharacters({ folder, restrictions }: Sources, texts: FileTexts): Finding[] {
+  const message = overQuota(restrictions, 'configurationCharacters', charactersOf(texts));
+  if (message === undefined) return [];
+  const lengths = FILES.map(name => texts[name]?.length ?? 0);
+  const file = configurationFiles(folder)[lengths.indexOf(Math.max(...lengths))] ?? folder;
+  return [finding(() => ({ file, line: 1, column: 1, path: '' }), message)];
 }
 
 function textsOf(documents: Readonly<Record<FileName, ConfigDocument>>): FileTexts {

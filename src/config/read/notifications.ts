@@ -7,7 +7,7 @@ import { PairLimit } from '../check/pair-limit.ts';
 import { type TargetGraph, targetGraph } from '../check/target-graph.ts';
 import { operationalProblem } from '../check/target-references.ts';
 import { type Finding, finding, type ItemFinding } from '../problems.ts';
-import { overQuota } from '../restrictions.ts';
+import { countLogFolders, overQuota } from '../restrictions.ts';
 import { fileOrigin, type ValueOrigin } from '../schema-problems.ts';
 import type { ReferenceSources } from '../secrets/references.ts';
 import { type ConfigDocument, type ConfigItem, readItems, unknownSections } from '../yaml/document.ts';
@@ -48,9 +48,13 @@ export function readNotifications(
   const graph = targetGraph(targets.items);
   const origin = fileOrigin({ ...document, base: [] });
   const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
-  const overQuotaOf = (what: 'targets' | 'notifications', count: number): Finding[] => {
+  const overQuotaOf = (
+    what: 'targets' | 'notifications' | 'logFolders',
+    count: number,
+    section: string = what,
+  ): Finding[] => {
     const message = overQuota(sources.restrictions, what, count);
-    return message === undefined ? [] : [finding(() => origin.place([what]), message)];
+    return message === undefined ? [] : [finding(() => origin.place([section]), message)];
   };
   const pairs = new PairLimit();
   // While the list of targets is unreadable nothing can be said of what they are.
@@ -79,6 +83,11 @@ export function readNotifications(
       ...notifications.problems,
       ...overQuotaOf('targets', targets.items.length),
       ...overQuotaOf('notifications', notifications.items.length),
+      ...overQuotaOf(
+        'logFolders',
+        countLogFolders(readTargets.flatMap(({ target }) => target ?? [])),
+        'targets',
+      ),
       ...crossed.problems.map(placed),
       ...(targets.readable ? operationalProblems(context, graph) : []),
       ...readings.flatMap(({ problems }) => problems),

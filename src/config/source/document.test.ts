@@ -7,6 +7,7 @@ import { openKeyRing } from '../../lib/keyring.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { createCheckThread } from '../check-thread.ts';
 import { type ConfigurationHolder, createConfigurationHolder } from '../holder.ts';
+import { UNLIMITED_QUOTAS } from '../restrictions.ts';
 import { createSealedDocumentStore, documentSource } from './document.ts';
 
 const WORKSPACE = 'main-acme';
@@ -14,7 +15,7 @@ const TERMS = {
   delivery: { privateAddresses: 'refuse', allowedAddresses: [] },
   externalUrl: 'https://main-acme.example.com',
 } as const;
-const QUOTAS = { pipelines: 1, targets: 2, notifications: 1 };
+const QUOTAS = { ...UNLIMITED_QUOTAS, pipelines: 1, targets: 2, notifications: 1 };
 const ALERT = {
   id: 'silent',
   condition: 'no-data',

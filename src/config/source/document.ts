@@ -5,9 +5,14 @@ import type { KeyRing } from '../../lib/keyring.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createRepeat } from '../../lib/repeat.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { FILES, type FileName, type FileTexts } from '../configuration.ts';
+import { charactersOf, FILES, type FileName, type FileTexts } from '../configuration.ts';
 import type { Sources } from '../read/configuration.ts';
-import { UNLIMITED_QUOTAS, type WorkspaceQuotas, type WorkspaceRestrictions } from '../restrictions.ts';
+import {
+  countLogFolders,
+  UNLIMITED_QUOTAS,
+  type WorkspaceQuotas,
+  type WorkspaceRestrictions,
+} from '../restrictions.ts';
 import { storeSecrets } from '../secrets/store.ts';
 import type { ConfigurationSource } from './source.ts';
 
@@ -48,6 +53,8 @@ export function documentSource(options: DocumentSourceOptions): ConfigurationSou
         pipelines: settings.pipelines.length,
         targets: targets.length,
         notifications: notifications.length,
+        logFolders: countLogFolders(targets),
+        configurationCharacters: charactersOf(read.texts),
       }),
     async hasChanged() {
       const present = await documents.read();

@@ -23,7 +23,13 @@ import {
   subjectReader,
 } from '../subjects.ts';
 import type { Evaluator } from './evaluation.ts';
-import { type ActiveRule, activeRuleFields, type RuleSource } from './rule-source.ts';
+import {
+  type ActiveRule,
+  activeRuleFields,
+  EVALUATIONS_AT_ONCE,
+  type Evaluation,
+  type RuleSource,
+} from './rule-source.ts';
 
 /** The subjects of a rule, with the times of their states. */
 interface SubjectState {
@@ -120,23 +126,41 @@ export class ComponentRules implements RuleSource<ComponentRule> {
     await this.#floods.idle();
   }
 
-  #evaluate(active: ActiveComponentRule, now: number): void {
-    const { components, evaluator } = this.#options;
+  /** Notifies the changes of all subjects together, as many at once are a flood. */
+  *#evaluate(active: ActiveComponentRule, now: number): Evaluation {
     const changes: EvaluatedChange[] = [];
-    subjectsOf(active, this.#table, now).forEach((subject, at) => {
-      const { key } = subject;
-      if (this.#isDisabled(active, subject)) this.#recordDisabled(active, key, now);
-      else if (now >= (active.okUntil[at] ?? 0) && !active.queued.has(key) && isEnabled(active, key, now)) {
-        const change = evaluator.evaluateSubject(active, subject, now, open =>
-          active.rule.evaluate({ subject, components, open }),
-        );
-        active.okUntil[at] = typeof change === 'number' ? change : now;
-        if (typeof change !== 'number') changes.push(change);
-      }
-    });
-    this.#floods.notify(active, changes);
+    const subjects = subjectsOf(active, this.#table, now);
+    const { okUntil } = active;
+    let evaluated = 0;
+    for (let at = 0; at < subjects.length; at++) {
+      const subject = subjects[at];
+      if (subject === undefined || this.#isIdle(active, subject, now) || now < (okUntil[at] ?? 0)) continue;
+      if (++evaluated % EVALUATIONS_AT_ONCE === 0) yield;
+      const change = this.#evaluateSubject(active, subject, now);
+      okUntil[at] = typeof change === 'number' ? change : now;
+      if (typeof change !== 'number') changes.push(change);
+    }
+    this.#floods.notify(
+      active,
+      changes.filter(change => isStillDue(active, change)),
+    );
     this.#closeUnconfigured(active);
     this.#closeRemoved(active);
+  }
+
+  #evaluateSubject(active: ActiveComponentRule, subject: Subject, now: number): EvaluatedChange | number {
+    const { components, evaluator } = this.#options;
+    if (active.queued.has(subject.key) || !isEnabled(active, subject.key, now)) return now;
+    return evaluator.evaluateSubject(active, subject, now, open =>
+      active.rule.evaluate({ subject, components, open }),
+    );
+  }
+
+  /** True for a subject that is disabled, which is noted. */
+  #isIdle(active: ActiveComponentRule, subject: Subject, now: number): boolean {
+    const isDisabled = this.#isDisabled(active, subject);
+    if (isDisabled) this.#recordDisabled(active, subject.key, now);
+    return isDisabled;
   }
 
   /** Among inputs and outputs together, a name that was never seen may be either: then it is not taken for disabled. */
@@ -207,6 +231,10 @@ export const createSubjectState = (rule: ComponentRule, now: number): SubjectSta
   okUntil: new Float64Array(0),
   read: subjectReader(rule.conf, rule.kind),
 });
+
+/** False for what other work has settled between two slices of an evaluation. */
+const isStillDue = (active: ActiveComponentRule, { subject: { key }, decision }: EvaluatedChange): boolean =>
+  active.incidents.has(key) === (decision !== 'open') && !active.writing.has(key) && !active.queued.has(key);
 
 /** False for a whole window after a subject was disabled: its data of that time is no evidence. */
 function isEnabled(active: ActiveComponentRule, key: string, now: number): boolean {

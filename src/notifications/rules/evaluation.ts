@@ -12,6 +12,7 @@ import type { ChangeSubject } from '../incidents/transition.ts';
 import type { Notification } from '../notification.ts';
 import type { OpenIncident, RuleState } from '../rule-state.ts';
 import { ConditionTracker, describeWithEnd } from './condition-tracker.ts';
+import { EVALUATIONS_AT_ONCE, type Evaluation } from './rule-source.ts';
 
 export interface DecisionInput {
   readonly verdict: Verdict['state'];
@@ -134,15 +135,17 @@ export class Evaluator {
    * Evaluates all subjects of a rule and notifies each change by itself. Incidents of others close with the reason that
    * `whyEnded` gives.
    */
-  evaluateSubjects(
+  *evaluateSubjects(
     rule: EvaluatedState,
     subjects: readonly EvaluatedSubject[],
     now: number,
     whyEnded: (key: string) => string,
-  ): void {
+  ): Evaluation {
     const present = new Set(subjects.map(({ subject }) => subject.key));
     for (const key of rule.pendingSince.keys()) if (!present.has(key)) rule.pendingSince.delete(key);
+    let evaluated = 0;
     for (const { subject, evaluate } of subjects) {
+      if (++evaluated % EVALUATIONS_AT_ONCE === 0) yield;
       const change = this.evaluateSubject(rule, subject, now, evaluate);
       if (typeof change === 'number') continue;
       void this.#incidents.notify(rule, stateChangeOf(change));

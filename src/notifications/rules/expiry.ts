@@ -3,7 +3,13 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Notification } from '../notification.ts';
 import { createNameMatcher } from '../subjects.ts';
 import type { EvaluatedState, EvaluatedSubject, Evaluator } from './evaluation.ts';
-import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
+import {
+  type ActiveRule,
+  activeRuleFields,
+  type Evaluation,
+  NO_INHIBITION,
+  type RuleSource,
+} from './rule-source.ts';
 
 interface ActiveExpiryRule extends ActiveRule, EvaluatedState {
   readonly rule: ExpiryRule;
@@ -47,11 +53,11 @@ export class ExpiryRules implements RuleSource<ExpiryRule> {
     this.#expiries = undefined;
   }
 
-  #evaluate(active: ActiveExpiryRule, now: number): void {
+  #evaluate(active: ActiveExpiryRule, now: number): Evaluation {
     const { clock, expiries = () => [], evaluator } = this.#options;
     this.#expiries ??= expiries();
     const subjects = subjectsOf(active, this.#expiries, clock.now());
-    evaluator.evaluateSubjects(active, subjects, now, key => whyEnded(active, key));
+    return evaluator.evaluateSubjects(active, subjects, now, key => whyEnded(active, key));
   }
 }
 

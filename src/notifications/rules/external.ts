@@ -15,7 +15,14 @@ import { type Incidents, isConflict } from '../incidents/incidents.ts';
 import { lastEvent } from '../incidents/last-event.ts';
 import type { Notification } from '../notification.ts';
 import type { OpenIncident } from '../rule-state.ts';
-import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
+import {
+  type ActiveRule,
+  activeRuleFields,
+  EVALUATIONS_AT_ONCE,
+  type Evaluation,
+  NO_INHIBITION,
+  type RuleSource,
+} from './rule-source.ts';
 
 /** Number of ids that are remembered: one that changed nothing is in no table. */
 const MAX_RECENT_IDS = 100_000;
@@ -215,11 +222,13 @@ export class ExternalRules implements RuleSource<ExternalRule> {
   }
 
   /** Notifies open incidents again whose `repeatInterval` is over. */
-  #remind(active: ActiveExternalRule): void {
+  *#remind(active: ActiveExternalRule): Evaluation {
     const { repeatMs } = active.notification;
     if (repeatMs === null) return;
     const now = this.#options.clock.monotonic();
+    let evaluated = 0;
     for (const [key, incident] of active.incidents) {
+      if (++evaluated % EVALUATIONS_AT_ONCE === 0) yield;
       if (now - incident.notifiedAt < repeatMs || active.writing.has(key) || active.reminding.has(key))
         continue;
       active.reminding.add(key);

@@ -12,7 +12,14 @@ import type { Notification } from '../notification.ts';
 import { compileGlob, isExact } from '../subjects.ts';
 import type { EvaluatedState, Evaluator } from './evaluation.ts';
 import { readHeartbeats, writeHeartbeats } from './heartbeats-file.ts';
-import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
+import {
+  type ActiveRule,
+  activeRuleFields,
+  EVALUATIONS_AT_ONCE,
+  type Evaluation,
+  NO_INHIBITION,
+  type RuleSource,
+} from './rule-source.ts';
 
 /**
  * What is posted while the process does not run for longer is lost, where no sender tries so long; what was posted
@@ -138,9 +145,12 @@ export class HeartbeatRules implements RuleSource<HeartbeatRule> {
     await this.#save();
   }
 
-  #evaluate(active: ActiveHeartbeatRule, now: number): void {
-    for (const key of new Set([...active.expected, ...active.incidents.keys()]))
+  *#evaluate(active: ActiveHeartbeatRule, now: number): Evaluation {
+    let evaluated = 0;
+    for (const key of new Set([...active.expected, ...active.incidents.keys()])) {
+      if (++evaluated % EVALUATIONS_AT_ONCE === 0) yield;
       if (!active.writing.has(key)) void this.#evaluateKey(active, key, now, undefined);
+    }
   }
 
   /** Notifies a change, if any; resolves to the reason when it cannot be written. */

@@ -4,7 +4,13 @@ import type { Components, PipelineState } from '../../pipelines/components/compo
 import type { Notification } from '../notification.ts';
 import { createNameMatcher, isInGroup } from '../subjects.ts';
 import type { EvaluatedState, EvaluatedSubject, Evaluator } from './evaluation.ts';
-import { type ActiveRule, activeRuleFields, NO_INHIBITION, type RuleSource } from './rule-source.ts';
+import {
+  type ActiveRule,
+  activeRuleFields,
+  type Evaluation,
+  NO_INHIBITION,
+  type RuleSource,
+} from './rule-source.ts';
 
 interface ActivePipelineRule extends ActiveRule, EvaluatedState {
   readonly rule: PipelineRule;
@@ -48,11 +54,11 @@ export class PipelineRules implements RuleSource<PipelineRule> {
     this.#pipelines = undefined;
   }
 
-  #evaluate(active: ActivePipelineRule, now: number): void {
+  #evaluate(active: ActivePipelineRule, now: number): Evaluation {
     const { clock, components, evaluator } = this.#options;
     this.#pipelines ??= components.pipelines();
     const subjects = subjectsOf(active, this.#pipelines, clock.now());
-    evaluator.evaluateSubjects(active, subjects, now, key => this.#whyEnded(key));
+    return evaluator.evaluateSubjects(active, subjects, now, key => this.#whyEnded(key));
   }
 
   #whyEnded(key: string): string {

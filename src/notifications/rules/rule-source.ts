@@ -1,17 +1,24 @@
 import type { AlertingRule } from '../../conditions/index.ts';
+import type { Slices } from '../../lib/slices.ts';
 import type { Component } from '../../pipelines/components/component.ts';
 import type { ExternalEvent } from '../external-events.ts';
 import type { GroupSettings } from '../grouping/group.ts';
 import type { Notification } from '../notification.ts';
 import type { RuleState } from '../rule-state.ts';
 
+/** Evaluations that are done in one go: an expression may take a millisecond. */
+export const EVALUATIONS_AT_ONCE = 16;
+
+/** An evaluation of a rule, so many at a time. */
+export type Evaluation = Slices;
+
 /** A notification that is active, with its open incidents. */
 export interface ActiveRule extends RuleState, GroupSettings {
   readonly notification: Notification;
   /** True where its incidents inhibit alarms of other rules, so that it is evaluated before them. */
   readonly inhibits: boolean;
-  /** Evaluates all its subjects; `now` is on the observed clock. */
-  evaluate(now: number): void;
+  /** Evaluates all its subjects, a few at a time; `now` is on the observed clock. */
+  evaluate(now: number): Evaluation;
   /** Deactivates a rule that is removed, disabled or changed. Its incidents close elsewhere. */
   deactivate(): void;
 }

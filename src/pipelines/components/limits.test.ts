@@ -110,7 +110,11 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
   const errorOf = (bench: Bench, id: string) => bench.monitor.components.pipeline(id)?.error;
 
   it('refuses further ones over all pipelines, says so where it happens, and goes on with those it has', async () => {
-    const bench = await startBenchWith({ componentQuota: 2 }, vectorAt('edge'), vectorAt('core'));
+    const bench = await startBenchWith(
+      { quotas: { components: 2, series: 100 } },
+      vectorAt('edge'),
+      vectorAt('core'),
+    );
     bench.pages.serve(URL_OF('core'), line('db', 1));
     await bench.scrape(line('app', 1));
     await bench.scrape(line('app', 5) + line('web', 1));
@@ -126,7 +130,7 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
 
   it('names the quota where the bound of the pipeline is higher, and that bound where it is lower', async () => {
     const high = { ...vectorAt('edge'), maxComponents: 100_000 };
-    const bench = await startBenchWith({ componentQuota: 2 }, high, {
+    const bench = await startBenchWith({ quotas: { components: 2, series: 100 } }, high, {
       ...vectorAt('core'),
       maxComponents: 1,
     });
@@ -138,7 +142,11 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
   });
 
   it('takes another one when one is gone', async () => {
-    const bench = await startBenchWith({ componentQuota: 1 }, vectorAt('edge'), vectorAt('core'));
+    const bench = await startBenchWith(
+      { quotas: { components: 1, series: 100 } },
+      vectorAt('edge'),
+      vectorAt('core'),
+    );
     await bench.scrape(line('app', 1));
     await bench.scrape(line('db', 1), 'core');
     expect(ids(bench)).toEqual(['app']);
@@ -148,10 +156,10 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
   });
 
   it('keeps what it has when the quota is lower after a restart', async () => {
-    const facts: { componentQuota: number } = { componentQuota: 2 };
+    const facts = { quotas: { components: 2, series: 100 } };
     const bench = await startBenchWith(facts, vectorAt('edge'));
     await bench.scrape(line('app', 1) + line('web', 1));
-    facts.componentQuota = 1;
+    facts.quotas.components = 1;
     await bench.restart();
     await bench.scrape(line('app', 5) + line('web', 3) + line('db', 1));
     expect(ids(bench)).toEqual(['app', 'web']);
@@ -161,7 +169,7 @@ describe('a workspace with as many inputs and outputs as its quota', () => {
 
   it('answers a push with how many were kept', async () => {
     const own = { id: 'own', engine: 'custom', push: true, token: 'custom token' };
-    const bench = await startBenchWith({ componentQuota: 2 }, own);
+    const bench = await startBenchWith({ quotas: { components: 2, series: 100 } }, own);
     const push = (...sent: string[]) =>
       bench.monitor.ingestSamples('own', {
         samples: sent.map(id => ({ kind: 'input', id, metric: 'in_events', value: 1 })),

@@ -7,9 +7,11 @@ export type LimitedResource = 'components' | 'series';
 interface Limits {
   readonly maxComponents: number;
   readonly maxSeries: number;
-  /** Components that all pipelines of the workspace may have together; undefined where there is no bound. */
-  readonly componentQuota?: number | undefined;
+  /** What all pipelines of the workspace may have together; undefined where there is no bound. */
+  readonly quotas?: CardinalityQuotas | undefined;
 }
+
+export type CardinalityQuotas = Readonly<Record<LimitedResource, number>>;
 
 /** The limit that was reached: that of the pipeline, of its workspace, or of the process. */
 type Scope = 'pipeline' | 'workspace' | 'everywhere';
@@ -44,12 +46,18 @@ const NOTICES = {
 
 const PROCESS_NOTICE = 'more than all pipelines together may have is refused; read fewer of them here';
 
-const overQuota = ({ componentQuota }: Limits): string =>
-  `inputs and outputs beyond the ${componentQuota} that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask the operator of this service for more`;
+const QUOTA_NOTICES = {
+  components: most =>
+    `inputs and outputs beyond the ${most} that a workspace may have over all its pipelines (hosted.quotas.components) are refused; read fewer of them, give them fewer ids, or ask the operator of this service for more`,
+  series: most =>
+    `series beyond the ${most} that a workspace may have over all its pipelines (hosted.quotas.series) are refused; read fewer of them, drop labels with many values at the engine, or ask the operator of this service for more`,
+} as const satisfies Record<LimitedResource, (most: number) => string>;
 
 function noticeOf(what: LimitedResource, scope: Scope, limits: Limits): string {
   if (scope === 'pipeline') return NOTICES[what](limits);
-  return scope === 'workspace' ? overQuota(limits) : PROCESS_NOTICE;
+  return scope === 'workspace' && limits.quotas !== undefined
+    ? QUOTA_NOTICES[what](limits.quotas[what])
+    : PROCESS_NOTICE;
 }
 
 interface RefusalCount {
@@ -60,12 +68,12 @@ interface RefusalCount {
 }
 
 export function createCardinalityLimit({ limits, clock, logger, refused }: Options): CardinalityLimit {
-  const { maxComponents, maxSeries, componentQuota } = limits;
+  const { maxComponents, maxSeries, quotas } = limits;
   const refusals = new Map<LimitedResource, RefusalCount>();
   return {
     maxComponents,
     maxSeries,
-    componentQuota,
+    quotas,
     seriesCount: 0,
     recordRefusal(what, scope) {
       refused(what);

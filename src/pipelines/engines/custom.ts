@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { COMPONENT_KINDS, FOLDS, isCounter, METRICS } from '../metric.ts';
-import { patternFault } from '../metric-pattern.ts';
+import { compilePattern, patternFault } from '../metric-pattern.ts';
 import { counter, type EngineProfile, gauge, type ProfileRule } from './profile.ts';
 
 const labelName = z.string().min(1).max(200);
@@ -42,11 +42,12 @@ export type CustomRule = z.output<typeof customRuleSchema>;
 export const customProfile = (rules: readonly CustomRule[]): EngineProfile => ({
   engine: 'custom',
   rules: rules.map(ruleOf),
+  isOfUser: true,
 });
 
 function ruleOf(settings: CustomRule): ProfileRule {
   return {
-    match: new RegExp(settings.match, 'u'),
+    match: compilePattern(settings.match),
     kind: settings.kind,
     id: settings.id,
     meaning: isCounter(settings.metric)

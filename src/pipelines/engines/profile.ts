@@ -1,6 +1,6 @@
 import { copyText } from '../../lib/text.ts';
 import type { ComponentKind, Counter, Gauge } from '../metric.ts';
-import { LONGEST_NAME } from '../metric-pattern.ts';
+import { LONGEST_NAME, type NamePattern } from '../metric-pattern.ts';
 import type { JsonReader } from '../parsers/json-page.ts';
 
 /**
@@ -81,7 +81,7 @@ export const isIdle = (meaning: Meaning, value: number): boolean =>
 
 /** Maps a series, by its name and labels, to a metric of a component. */
 export interface ProfileRule {
-  readonly match: RegExp;
+  readonly match: NamePattern;
   /** Labels and the values they must have, or patterns that these must match. */
   readonly where?: Readonly<Record<string, string | RegExp>>;
   readonly kind: ComponentKind;
@@ -100,6 +100,8 @@ export interface ProfileRule {
 export interface EngineProfile<Name extends string = string> {
   readonly engine: Name;
   readonly rules: readonly ProfileRule[];
+  /** Its rules are a user's own: matching them is a part of the time that the user may take. */
+  readonly isOfUser?: true;
   /** The type inside an id, for engines whose ids hold it. */
   readonly typeOf?: (id: string) => string | undefined;
   /** An id without its type, for engines that write both in one label. */
@@ -146,20 +148,31 @@ export interface SeriesMapping {
   readonly meaning: Meaning;
 }
 
+/** Bounds the time in which names are matched with rules of users. */
+export interface MatchingLimit {
+  /** Undefined where there is no time left: then it is not done. */
+  run<Result>(work: () => Result): Result | undefined;
+}
+
 /** Names whose rules are remembered; with more of them, rules are searched for each series. */
 const MAX_NAMES = 10_000;
 
 /**
  * Finds the rules that may apply to a series of a name, and remembers them: the same names come again and again. Long
- * names match nothing, as patterns were checked for short ones.
+ * names match nothing. While matching a user's own rules has taken its time, names that are new match nothing yet.
  */
-export function ruleLookup(profile: EngineProfile): (name: string) => readonly ProfileRule[] {
+export function ruleLookup(
+  profile: EngineProfile,
+  matching?: MatchingLimit,
+): (name: string) => readonly ProfileRule[] {
   const remembered = new Map<string, readonly ProfileRule[]>();
   return name => {
     if (name.length > LONGEST_NAME) return [];
     const known = remembered.get(name);
     if (known !== undefined) return known;
-    const rules = profile.rules.filter(rule => rule.match.test(name));
+    const find = () => profile.rules.filter(rule => rule.match.test(name));
+    const rules = profile.isOfUser === true && matching !== undefined ? matching.run(find) : find();
+    if (rules === undefined) return [];
     if (remembered.size < MAX_NAMES) remembered.set(copyText(name), rules);
     return rules;
   };

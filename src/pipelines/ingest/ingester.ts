@@ -208,7 +208,8 @@ class DeltaIngester implements Ingester {
     return result;
   }
 
-  #exceededSeriesScope({ seriesCount, maxSeries }: CardinalityLimit): 'pipeline' | 'everywhere' | undefined {
+  #exceededSeriesScope({ seriesCount, quotas, maxSeries }: CardinalityLimit) {
+    if (quotas !== undefined && this.#store.count >= quotas.series) return 'workspace';
     if (seriesCount >= maxSeries) return 'pipeline';
     return this.#store.count >= this.#store.limit ? 'everywhere' : undefined;
   }
@@ -230,9 +231,9 @@ class DeltaIngester implements Ingester {
   /** The workspace first: where it is full, a pipeline with a higher bound gets no more either. */
   #exceededComponentScope(
     pipeline: string,
-    { componentQuota, maxComponents }: CardinalityLimit,
+    { quotas, maxComponents }: CardinalityLimit,
   ): 'pipeline' | 'workspace' | undefined {
-    if (componentQuota !== undefined && this.#registry.size >= componentQuota) return 'workspace';
+    if (quotas !== undefined && this.#registry.size >= quotas.components) return 'workspace';
     return this.#registry.countIn(pipeline) >= maxComponents ? 'pipeline' : undefined;
   }
 

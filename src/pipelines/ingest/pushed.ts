@@ -3,6 +3,7 @@ import { profileOf } from '../engines/index.ts';
 import {
   counter,
   gauge,
+  type MatchingLimit,
   type Meaning,
   mapSeries,
   type ProfileRule,
@@ -64,10 +65,10 @@ const INSTANCE_LABELS = ['instance', 'host', 'hostname'] as const;
 /** The value of a point by the profile of its pipeline's engine; undefined of a point of no input or output. */
 type PointReader = (point: Point) => PushedValue | undefined;
 
-export function createPointReader(settings: PipelineSettings): PointReader {
+export function createPointReader(settings: PipelineSettings, matching?: MatchingLimit): PointReader {
   if (settings.engine === 'rsyslog') return () => undefined;
   const profile = profileOf(settings);
-  const rulesOf = ruleLookup(profile);
+  const rulesOf = ruleLookup(profile, matching);
 
   /** OpenTelemetry writes names with dots, and without the `_total` that Prometheus gives its counters. */
   const rulesFor = (name: string): readonly ProfileRule[] => {

@@ -249,10 +249,11 @@ function trustFault({ tls }: PullSettings, { files }: PipelineContext): string[]
 }
 
 /** Makes a reader for each url, as readers remember the page before; what is the same for all is made once. */
-function readerFactory(settings: PullSettings, { ingester, registry }: PipelineContext): () => PageReader {
+function readerFactory(settings: PullSettings, context: PipelineContext): () => PageReader {
+  const { ingester, registry, matching } = context;
   const profile = profileOf(settings);
   const hasComponents = (): boolean => registry.countIn(settings.id) > 0;
-  const reading = { profile, rulesOf: ruleLookup(profile), ingester, hasComponents };
+  const reading = { profile, rulesOf: ruleLookup(profile, matching), ingester, hasComponents };
   const { createReader } = profile;
   return createReader === undefined
     ? () => createTextPageReader(reading)

@@ -6,18 +6,20 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { anyEvent } from '../../../test/helpers/any-event.ts';
 import { noDial } from '../../../test/helpers/no-http.ts';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http/client.ts';
 import type { Outcome } from '../outcome.ts';
+import type { SendContext } from '../target.ts';
 import { appendLines, notificationsLog } from './notifications-log.ts';
 
 let folder = '';
@@ -46,18 +48,20 @@ const http: HttpClient = {
   close: async () => {},
 };
 
-function send(settings: Readonly<Record<string, unknown>> = {}, events = [event]): Promise<Outcome> {
-  const target = notificationsLog.configure({ id: 'log', type: 'notifications_log', ...settings });
-  return target.send(events, {
-    deliveryId: 'd1',
-    http,
-    dial: noDial,
-    secretOf: () => undefined,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    logFolder: folder,
-  });
-}
+const contextOf = (logFolder: string): SendContext => ({
+  deliveryId: 'd1',
+  http,
+  dial: noDial,
+  secretOf: () => undefined,
+  clock: systemClock,
+  signal: new AbortController().signal,
+  logFolder,
+});
+
+const send = (settings: Readonly<Record<string, unknown>> = {}, events = [event]): Promise<Outcome> =>
+  notificationsLog
+    .configure({ id: 'log', type: 'notifications_log', ...settings })
+    .send(events, contextOf(folder));
 
 const lines = (...path: string[]): unknown[] =>
   readFileSync(join(folder, ...path), 'utf8')
@@ -177,4 +181,30 @@ test('any event is one line of JSON', async () => {
     ]);
   });
   await fc.assert(property, { numRuns: 60 });
+});
+
+describe('where only so many folders may hold logs', () => {
+  const written = async (logsDir: string, at: number): Promise<void> => {
+    const target = notificationsLog.configure({ id: 'log', type: 'notifications_log', logsDir });
+    const sender = { hostname: 'here', isProcess: false, mostLogFolders: 2 };
+    await target.send([event], { ...contextOf(folder), sender });
+    utimesSync(join(folder, logsDir, 'notifications.log'), at, at);
+  };
+  const present = (): string[] =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter(path => path.endsWith('notifications.log'))
+      .sort();
+
+  test('a new one takes the place of the one that was written longest ago, with its older files', async () => {
+    await written('a', 100);
+    writeFileSync(join(folder, 'a', 'notifications.log.1'), 'older\n');
+    await written('deep/b', 200);
+    await written('a', 300);
+    expect(present()).toEqual(['a/notifications.log', 'deep/b/notifications.log']);
+    await written('c', 400);
+    expect(present()).toEqual(['a/notifications.log', 'c/notifications.log']);
+    await written('d', 500);
+    expect(present()).toEqual(['c/notifications.log', 'd/notifications.log']);
+    expect(readdirSync(folder).sort()).toEqual(['c', 'd']);
+  });
 });

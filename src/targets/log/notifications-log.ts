@@ -1,9 +1,10 @@
-import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import * as z from 'zod';
 import type { HeadgateEvent } from '../../events/event.ts';
 import { SYSTEM_FIELDS } from '../../events/system-fields.ts';
 import { codeOf } from '../../lib/errors.ts';
+import { createLru } from '../../lib/lru.ts';
 import { createMutex, type Mutex } from '../../lib/mutex.ts';
 import { commonSettings, defineTarget } from '../target.ts';
 
@@ -47,6 +48,8 @@ export const notificationsLog = defineTarget({
     if (!settings.logNotifications) return { kind: 'refused', reason: LOGGING_OFF, isAboutMessage: true };
     const path = join(context.logFolder, settings.logsDir, FILE_NAME);
     try {
+      const { logFolder, sender } = context;
+      if (sender?.mostLogFolders !== undefined) await makeRoom(logFolder, path, sender.mostLogFolders);
       await appendLines(path, events.map(line).join(''), ROTATION);
       return { kind: 'sent' };
     } catch (error) {
@@ -69,6 +72,41 @@ function line(event: HeadgateEvent): string {
     severity: event.severity,
     ...Object.fromEntries(attached),
   })}\n`;
+}
+
+/** By log folder, so that two deliveries do not make room at once. */
+const roomMakers = createLru<string, Mutex>(1000);
+
+/** Removes logs of the folders that were written longest ago, until there is room for one more. */
+async function makeRoom(logFolder: string, path: string, most: number): Promise<void> {
+  const mutex = roomMakers.get(logFolder) ?? createMutex();
+  roomMakers.set(logFolder, mutex);
+  await mutex.run(async () => {
+    if ((await sizeOf(path)) > 0) return;
+    const entries = await readdir(logFolder, { recursive: true, withFileTypes: true }).catch(() => []);
+    const logs = entries.filter(entry => entry.isFile() && entry.name === FILE_NAME);
+    const dated = await Promise.all(
+      logs.map(async ({ parentPath }) => ({
+        folder: parentPath,
+        at: (await stat(join(parentPath, FILE_NAME))).mtimeMs,
+      })),
+    );
+    const oldest = dated.sort((one, other) => one.at - other.at);
+    for (const { folder } of oldest.slice(0, Math.max(0, oldest.length - most + 1)))
+      await removeLogs(folder, logFolder);
+  });
+}
+
+/** Removes the logs of a folder, and it and those around it where they are empty then. */
+async function removeLogs(folder: string, logFolder: string): Promise<void> {
+  for (let number = 0; number < ROTATION.maxFiles; number++)
+    await rm(join(folder, number === 0 ? FILE_NAME : `${FILE_NAME}.${number}`), { force: true });
+  try {
+    for (let emptied = folder; relative(logFolder, emptied) !== ''; emptied = dirname(emptied))
+      await rmdir(emptied);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+  }
 }
 
 /** Renames a file that would grow over `maxBytes` to `<name>.1`, that to `.2`; `maxFiles` counts them all. */

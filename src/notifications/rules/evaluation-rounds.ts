@@ -1,0 +1,129 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Slices } from '../../lib/slices.ts';
+import { SpendingLimit } from '../../lib/spending-limit.ts';
+import type { ActiveRule } from './rule-source.ts';
+
+/** After so long in one go others of the process have their turn. */
+const SLICE_MS = 10;
+/** After a pause evaluation may take what it could have taken in so many seconds. */
+const SAVED_SECONDS = 2;
+const LOG_INTERVAL_MS = 10 * 60_000;
+
+/** The part of the processor's time that a workspace may evaluate in. */
+export interface EvaluationQuota {
+  readonly msPerSecond: number;
+  /** Called each time that a round has to go on later. */
+  readonly onCarriedOver: () => void;
+}
+
+interface EvaluationRoundsOptions {
+  /** Measures what evaluation takes. */
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** The time that rules are evaluated at. */
+  readonly observedClock: Pick<Clock, 'monotonic'>;
+  readonly logger: Logger;
+  /** Left out, a round takes as long as it takes. */
+  readonly quota?: EvaluationQuota | undefined;
+}
+
+/**
+ * Evaluates all active rules in their order, in slices, as far as the quota lasts. A round that is not through goes on
+ * where it was when it is run again.
+ */
+export class EvaluationRounds {
+  readonly #options: EvaluationRoundsOptions;
+  readonly #limit: SpendingLimit | undefined;
+  #rules: readonly ActiveRule[] = [];
+  /** The rule that is evaluated next, or of which `#work` is a part. */
+  #at = 0;
+  #work: Slices | undefined;
+  /** What each rule has taken in this round, in milliseconds, by the id of its notification. */
+  readonly #costs = new Map<string, number>();
+  #begunAt: number;
+  /** When the last round that is through began. */
+  #completeSince: number;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: EvaluationRoundsOptions) {
+    const { clock, quota } = options;
+    this.#options = options;
+    this.#begunAt = clock.monotonic();
+    this.#completeSince = this.#begunAt;
+    this.#limit =
+      quota &&
+      new SpendingLimit({ perSecond: quota.msPerSecond, most: quota.msPerSecond * SAVED_SECONDS, clock });
+  }
+
+  /** Takes over other rules. A round goes on with the rule that it was at, from that rule's beginning. */
+  configure(rules: readonly ActiveRule[]): void {
+    const current = this.#rules[this.#at]?.notification.id;
+    const found = rules.findIndex(({ notification }) => notification.id === current);
+    this.#rules = rules;
+    this.#at = Math.max(0, found);
+    this.#work = undefined;
+  }
+
+  /** `attempt` does a part of the work and catches what it throws. */
+  *run(attempt: (work: () => void) => void): Slices {
+    const { clock } = this.#options;
+    let sliceEnd = clock.monotonic() + SLICE_MS;
+    if (this.#at === 0 && this.#work === undefined) this.#begin();
+    for (let rule = this.#rules[this.#at]; rule !== undefined; rule = this.#rules[this.#at]) {
+      if (this.#limit !== undefined && this.#limit.waitMs() > 0) return this.#carryOver();
+      const end = this.#evaluatePart(rule, attempt);
+      if (end < sliceEnd) continue;
+      yield;
+      sliceEnd = clock.monotonic() + SLICE_MS;
+    }
+    this.#at = 0;
+    this.#completeSince = this.#begunAt;
+  }
+
+  /** For how long, in milliseconds, not every rule has been evaluated. */
+  incompleteMs(): number {
+    return this.#options.clock.monotonic() - this.#completeSince;
+  }
+
+  #begin(): void {
+    this.#costs.clear();
+    this.#begunAt = this.#options.clock.monotonic();
+  }
+
+  /** Answers when it was done. A rule that fails is through. */
+  #evaluatePart(rule: ActiveRule, attempt: (work: () => void) => void): number {
+    const { clock, observedClock } = this.#options;
+    const begun = clock.monotonic();
+    let isThrough = true;
+    attempt(() => {
+      this.#work ??= rule.evaluate(observedClock.monotonic());
+      isThrough = this.#work.next().done === true;
+    });
+    if (isThrough) {
+      this.#work = undefined;
+      this.#at++;
+    }
+    const end = clock.monotonic();
+    this.#limit?.spend(end - begun);
+    const { id } = rule.notification;
+    this.#costs.set(id, (this.#costs.get(id) ?? 0) + end - begun);
+    return end;
+  }
+
+  #carryOver(): void {
+    const { clock, logger, quota } = this.#options;
+    quota?.onCarriedOver();
+    const now = clock.monotonic();
+    if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
+    this.#loggedAt = now;
+    const [heaviest] = [...this.#costs].sort(([, one], [, other]) => other - one);
+    logger.warn(
+      {
+        reason: `evaluating takes more than the ${quota?.msPerSecond} ms a second that it may (hosted.quotas.evaluationMsPerSecond)`,
+        notification: heaviest?.[0],
+        milliseconds: Math.round(heaviest?.[1] ?? 0),
+      },
+      'notifications of the workspace are evaluated late; the one that takes most is named',
+    );
+  }
+}

@@ -198,13 +198,9 @@ export async function addIngest(
     readJsonBodies(json, { ...bodies, mostValues: MOST_PUSHED_VALUES });
     json.post(below(eventsOperation), OPTIONS, async request => {
       const tenant = tenantOf(request);
-      const { limits } = tenant;
       return ingestEvents(
         ingestEndpointOf(tenant),
-        (pipeline, events) => {
-          limits.chargePush({ events: events.length });
-          return tenant.receiveEvents(pipeline, events);
-        },
+        receiveCharged(tenant),
         bearerToken(request),
         request.body,
       );
@@ -229,6 +225,14 @@ export async function addIngest(
     );
   });
 }
+
+/** Each event of a push is charged. */
+const receiveCharged =
+  ({ limits, receiveEvents }: ServedWorkspace): ServedWorkspace['receiveEvents'] =>
+  (pipeline, events) => {
+    limits.chargePush({ events: events.length });
+    return receiveEvents(pipeline, events);
+  };
 
 /** The scope has the first part of the path as its prefix. */
 const below = ({ path }: Operation): string => path.replace(INGEST_PREFIX, '');

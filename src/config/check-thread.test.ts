@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { cpuMsOf } from '../../test/helpers/cpu-time.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createCheckThread } from './check-thread.ts';
+import { createCheckThread, runInThread } from './check-thread.ts';
 import { UNLIMITED_QUOTAS } from './restrictions.ts';
 import { processorTimeOf } from './thread-time.ts';
 import { performJob, type WorkerJob } from './worker-job.ts';
@@ -69,6 +69,17 @@ it('loads what workspaces have stored one at a time, and without a bound', async
     thread.load(small).then(() => order.push('small')),
   ]);
   expect(order).toEqual(['large', 'small']);
+});
+
+it('lets the files of the operator wait for no check', async () => {
+  const thread = createCheckThread(systemClock);
+  const order: string[] = [];
+  await Promise.all([
+    thread.run('acme', LONG).then(() => order.push('check')),
+    runInThread(small).then(() => order.push('reload')),
+  ]);
+  expect(order).toEqual(['reload', 'check']);
+  await thread.stop();
 });
 
 it('ends a job that takes too much processor time with an error, and goes on with the next', async () => {

@@ -5,7 +5,7 @@ import { rateLimited } from '../../lib/rate-limited.ts';
 import { SpendingLimit } from '../../lib/spending-limit.ts';
 
 /** How often the users and pipelines of a workspace may ask for something. Names are those of `hosted.quotas`. */
-export interface RequestQuotas {
+interface RequestQuotas {
   readonly streams: number;
   readonly requestsPerSecond: number;
   readonly changesPerMinute: number;

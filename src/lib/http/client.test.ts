@@ -131,6 +131,17 @@ test('an answer that says gzip and is not fails with that reason', async () => {
   await expect(client().request(get(`http://127.0.0.1:${port}/`))).rejects.toEqual(failure('other', 'gzip'));
 });
 
+test('a gzip answer that ends early fails, wherever it ends', async () => {
+  const whole = gzipSync('in_total 5\n'.repeat(50));
+  const { port } = await serve((request, response) => {
+    response.setHeader('content-encoding', 'gzip');
+    response.end(whole.subarray(0, Number(request.url?.slice(1))));
+  });
+  const http = client();
+  for (const length of [1, 9, 12, whole.length - 8, whole.length - 1])
+    await expect(http.request(get(`http://127.0.0.1:${port}/${length}`))).rejects.toEqual(failure('other'));
+});
+
 test('requests share the given number of connections to an origin', async () => {
   const held: (() => void)[] = [];
   let connections = 0;

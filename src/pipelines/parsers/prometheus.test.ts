@@ -88,6 +88,64 @@ describe('readPrometheus', () => {
     expect(read('# HELP a b\n# TYPE a counter\n').error).toBeUndefined();
   });
 
+  it.each([
+    ['a line feed', 'x\\ny', 'x\ny'],
+    ['a quote', 'x\\"y', 'x"y'],
+    ['a backslash', 'x\\\\y', 'x\\y'],
+    ['a backslash before an n', 'x\\\\ny', 'x\\ny'],
+    ['a backslash at its end', 'x\\\\', 'x\\'],
+    ['an escape that there is none of', 'x\\ty', 'x\\ty'],
+    ['a closing brace and a comma', 'x"},y="'.replaceAll('"', '\\"'), 'x"},y="'],
+    ['text of another script', 'Größe 日本語 🚰', 'Größe 日本語 🚰'],
+  ])('reads a label with %s', (_, written, text) => {
+    expect(one(`a{b="${written}",c="d"} 1`)?.labels).toEqual(
+      new Map([
+        ['b', text],
+        ['c', 'd'],
+      ]),
+    );
+  });
+
+  it('reads OpenMetrics with units, exemplars and times of creation, each line for itself', () => {
+    const { lines, bad, error } = read(
+      [
+        '# TYPE in_bytes counter',
+        '# UNIT in_bytes bytes',
+        '# HELP in_bytes what came \\"in\\"',
+        'in_bytes_total{a="b"} 17.0 1795824483.123 # {trace_id="x # y"} 0.67 1795824482.1',
+        'in_bytes_created{a="b"} 1.7e9',
+        '# TYPE seconds histogram',
+        'seconds_bucket{le="0.1"} 8 # {} 0.054',
+        'seconds_bucket{le="+Inf"} 17 # {trace_id="z"} 9.8 1795824482.1',
+        'seconds_count 17',
+        'seconds_sum 324789.3',
+        'info{version="1"} 1',
+        '# EOF',
+        '',
+      ].join('\n'),
+      true,
+    );
+    expect([bad, error]).toEqual([0, undefined]);
+    expect(lines.map(({ name, value }) => [name, value])).toEqual([
+      ['in_bytes_total', 17],
+      ['in_bytes_created', 1_700_000_000],
+      ['seconds_bucket', 8],
+      ['seconds_bucket', 17],
+      ['seconds_count', 17],
+      ['seconds_sum', 324_789.3],
+      ['info', 1],
+    ]);
+    expect(lines[0]?.time).toBe(1_795_824_483_123);
+  });
+
+  it('skips native histograms, whose value is no number, and reads on', () => {
+    const native =
+      'seconds{a="b"} {count:17,sum:324789.3,schema:3,zero_threshold:1e-4,zero_count:0,positive_spans:[0:2],positive_buckets:[5,7]}';
+    const { lines, bad, error } = read(`${native}\ngood 1\nseconds {count:1}\n`);
+    expect(lines.map(({ name }) => name)).toEqual(['good']);
+    expect([bad, error]).toEqual([2, undefined]);
+  });
+
   it('refuses OpenMetrics text that was cut', () => {
     expect(read('a_total 1\nb_total 2', true)).toMatchObject({ samples: 0, error: /cut short/ });
     expect(read('a_total 1\n# EOF', true)).toMatchObject({ samples: 1, error: undefined });

@@ -165,6 +165,16 @@ describe.each(FORMATS.map(format => [format.name, format] as const))('a page of 
   );
 
   if (format.engine === 'vector')
+    it('with a series twice counts it once, and with a time of creation no event', async () => {
+      const bench = await start();
+      const more = `${vectorLine(5000, '')}${vectorLine('1.7e9', '').replace('_total', '_created')}`;
+      const at = (count: number): string => format.at(count).replace(filler, more + filler);
+      await bench.scrape(answer(at(1004)));
+      await bench.scrape(answer(at(1011)));
+      expect([count(bench), stateOf(bench)?.state]).toEqual([11, 'reachable']);
+    });
+
+  if (format.engine === 'vector')
     it('with times far in the past and in the future goes on when they are right again', async () => {
       const bench = await start();
       for (const [at, time] of ['0', '1', '99999999999999', '-5', '1e300'].entries())

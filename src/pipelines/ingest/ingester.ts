@@ -114,7 +114,7 @@ class DeltaIngester implements Ingester {
 
   appendKnown(source: ScrapeSource, firstEntry: number, value: number, time: number): void {
     for (let entry = firstEntry; entry >= 0; entry = this.#store.nextOf(entry))
-      if (this.#isNews(source, entry, value)) this.#readOnPage(source, entry, value, time);
+      this.#readOnPage(source, entry, value, time);
   }
 
   commit(source: ScrapeSource, isWhole: boolean): void {
@@ -310,25 +310,33 @@ class DeltaIngester implements Ingester {
     if (change === 'nothing new') this.#store.save(entry, last.value, last.time, replica.instance.readings);
   }
 
-  /** True when the value may be compared: a page's second of two equal series, and what is no count, are there and count nothing. */
-  #isNews(source: ScrapeSource, entry: number, value: number): boolean {
+  /**
+   * The replica whose value may be compared. Undefined for a series of no use; a page's second of two equal series, and
+   * what is no count, are there and count nothing.
+   */
+  #comparable(
+    source: ScrapeSource,
+    entry: number,
+    meaning: Meaning | undefined,
+    value: number,
+  ): Replica | undefined {
     const store = this.#store;
     store.setAge(entry, 0);
     const replica = store.replicaOf(entry);
-    if (replica === undefined) return false;
+    if (replica === undefined || meaning === undefined) return undefined;
     const { instance } = replica;
     this.#enter(source, instance);
     this.#touch(replica);
-    if (!source.partial && store.readingOf(entry) === instance.readings) return false;
-    if (Number.isFinite(value) && (value >= 0 || store.meaningOf(entry)?.reads === 'gauge')) return true;
+    if (!source.partial && store.readingOf(entry) === instance.readings) return undefined;
+    if (Number.isFinite(value) && (value >= 0 || meaning.reads === 'gauge')) return replica;
     store.markSeen(entry, instance.readings);
-    return false;
+    return undefined;
   }
 
   #readOnPage(source: ScrapeSource, entry: number, value: number, time: number): void {
     const store = this.#store;
-    const replica = store.replicaOf(entry);
     const meaning = store.meaningOf(entry);
+    const replica = this.#comparable(source, entry, meaning, value);
     if (replica === undefined || meaning === undefined) return;
     const { instance } = replica;
     if (meaning.reads === 'gauge') addValue(replica, meaning, value);
@@ -349,15 +357,14 @@ class DeltaIngester implements Ingester {
   #appendPushed(source: ScrapeSource, firstEntry: number, pushed: StampedValue): AppendResult {
     let result: AppendResult = 'taken';
     for (let entry = firstEntry; entry >= 0; entry = this.#store.nextOf(entry))
-      if (this.#isNews(source, entry, pushed.value))
-        result = worseOf(result, this.#readInPush(source, entry, pushed));
+      result = worseOf(result, this.#readInPush(source, entry, pushed));
     return result;
   }
 
   #readInPush(source: ScrapeSource, entry: number, pushed: StampedValue): AppendResult {
     const store = this.#store;
-    const replica = store.replicaOf(entry);
     const meaning = store.meaningOf(entry);
+    const replica = this.#comparable(source, entry, meaning, pushed.value);
     if (replica === undefined || meaning === undefined) return 'taken';
     if (meaning.reads === 'delta') return this.#addPushedIncrease(source, entry, replica, meaning, pushed);
     const { instance } = replica;
@@ -369,7 +376,8 @@ class DeltaIngester implements Ingester {
       addIncrease(replica, meaning, isNew ? value - last.value : 0, source.begunMonotonic);
     else {
       const change = this.#changeInPush(instance, last, pushed);
-      if (isNew) this.#follow(instance, entry, last.value, value);
+      if (isNew && (value < last.value || instance.alternation?.entry === entry))
+        this.#follow(instance, entry, last.value, value);
       this.#addGrowth(replica, meaning, last.value, value, change);
       isNew ||= change === 'began anew' || (change === 'went on' && value > last.value);
     }

@@ -286,7 +286,7 @@ describe('the settings', () => {
   };
 
   it.each([
-    [{ flapWindow: '10m' }, 'flapWindow', /^needs flapThreshold, such as 4/],
+    [{ flapWindow: '10m' }, 'flapWindow', /^needs flapThreshold, the number of changes/],
     [{ flapThreshold: 1 }, 'flapThreshold', /./],
     [{ keepFiringFor: 'soon' }, 'keepFiringFor', /./],
     [
@@ -300,6 +300,14 @@ describe('the settings', () => {
       issues: [{ path: [name], message: expect.stringMatching(message) }],
     });
   });
+});
+
+it('keeps the settings as they are written, and leaves those out that nobody set', () => {
+  const written = { keepFiringFor: '1h30m', flapThreshold: 4, flapWindow: '90m' };
+  expect(JSON.parse(JSON.stringify(silent(written).settings))).toMatchObject(written);
+  const plain = JSON.parse(JSON.stringify(silent().settings));
+  expect(plain).toMatchObject({ keepFiringFor: '0s' });
+  expect(plain).not.toHaveProperty('flapWindow');
 });
 
 /** What may happen to an input and to the process that observes it. */

@@ -236,7 +236,7 @@ function assertEnds(settings: NotificationSettings, { noKeeping }: AlertingRule)
   if (flapThreshold === undefined && flapWindow !== undefined)
     problems.push([
       'flapWindow',
-      'needs flapThreshold, such as 4: how many changes within it are not flapping yet',
+      'needs flapThreshold, the number of changes within it that are still notified, such as 4',
     ]);
   if (problems.length > 0)
     throw new z.ZodError(

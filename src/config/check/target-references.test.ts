@@ -171,7 +171,20 @@ describe('recipients of mail', () => {
   });
 });
 
+test('a window in which changes are counted needs the number of changes', () => {
+  expect(errors([], { flapWindow: '30m' })).toEqual([
+    "needs flapThreshold, the number of changes within it that are still notified, such as 4; found '30m' (notifications[0].flapWindow)",
+  ]);
+});
+
 describe('variables of a message', () => {
+  test('include what a flapping alarm has', () => {
+    const bell = { id: 'b', type: 'bulletin_message', text: '${flapping} ${changes} ${flaping}' };
+    expect(errors([bell], { targets: ['b'], flapThreshold: 4, flapWindow: '30m' })).toEqual([
+      "unknown variable 'flaping'; did you mean 'flapping'? (targets[0].text)",
+    ]);
+  });
+
   test('are what events have or metadata adds', () => {
     const bell = { id: 'b', type: 'bulletin_message', text: '${sevrity} ${env} ${cribl_host}' };
     const metadata = [{ name: 'env', value: "'x'" }];

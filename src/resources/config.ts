@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { grantsOf } from '../auth/actor.ts';
-import { FILES } from '../config/configuration.ts';
+import { FILES, NOTIFICATIONS_FILE } from '../config/configuration.ts';
 import { applySecretRulesToTexts } from '../config/secrets/texts.ts';
+import { unmatchedPatterns } from './unmatched-patterns.ts';
 import { defineVerb } from './verb.ts';
 
 /** Texts of files by name; files that are not named count as they are active. */
@@ -15,14 +16,22 @@ const fileTextsSchema = z.partialRecord(z.enum(FILES), z.string(), {
 export const getConfigStatus = defineVerb({
   permission: 'read:notifications',
   input: z.object({}),
-  run: ({ context }) => context.configurationStatus(),
+  run({ context }) {
+    const status = context.configurationStatus();
+    const text = context.configurationTexts()[NOTIFICATIONS_FILE] ?? '';
+    return { ...status, warnings: [...status.warnings, ...unmatchedPatterns(context, text)] };
+  },
 });
 
 /** Says of a text that is being edited what `headgate check` would say of the file. Changes nothing. */
 export const checkConfig = defineVerb({
   permission: 'read:notifications',
   input: z.object({ body: z.strictObject({ files: fileTextsSchema }) }),
-  run: ({ context }, { body }) => context.checkTexts(body.files),
+  async run({ context }, { body }) {
+    const found = await context.checkTexts(body.files);
+    const text = body.files[NOTIFICATIONS_FILE] ?? context.configurationTexts()[NOTIFICATIONS_FILE] ?? '';
+    return { ...found, warnings: [...found.warnings, ...unmatchedPatterns(context, text)] };
+  },
 });
 
 /** The texts of the active configuration, by the names of their files; secrets that stand in them are masked. */

@@ -15,6 +15,7 @@ import {
   updateItem,
 } from './item-writes.ts';
 import { listPageOf, pageQuery } from './paging.ts';
+import { unmatchedPattern } from './unmatched-patterns.ts';
 import { defineVerb } from './verb.ts';
 
 const notificationResource: ResourceDefinition = {
@@ -44,7 +45,13 @@ export const listNotifications = defineVerb({
     const all = context.configuration().notifications;
     const wanted = group === undefined ? all : all.filter(notification => notification.group === group);
     const page = listPageOf(query, wanted);
-    return { ...page, items: page.items.map(({ settings }) => settings) };
+    return {
+      ...page,
+      items: page.items.map(notification => {
+        const warning = unmatchedPattern(context, notification);
+        return { ...notification.settings, ...(warning !== undefined && { headgate: { warning } }) };
+      }),
+    };
   },
 });
 

@@ -3008,6 +3008,10 @@ export interface components {
                  */
                 timezone: string;
             }[];
+            /** @description In lists: why it never alerts, where its pattern matches nothing that was seen. */
+            headgate?: {
+                warning: string;
+            };
         };
         NotificationChange: {
             id?: string | null;

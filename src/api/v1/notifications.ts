@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { type Notification, notificationSchema } from '../../notifications/notification.ts';
 import { etagOf } from '../../resources/etag.ts';
 import {
@@ -12,10 +13,20 @@ import type { Shape } from '../operation.ts';
 import { type Route, route, WRITE_ERRORS } from '../route.ts';
 
 /** As in a file, with every default. */
-const notificationShape: Shape = {
+const sentShape: Shape = {
   name: 'Notification',
   sentAs: 'NotificationSettings',
   schema: notificationSchema,
+};
+
+const notificationShape: Shape = {
+  name: 'Notification',
+  schema: notificationSchema.extend({
+    headgate: z
+      .object({ warning: z.string() })
+      .optional()
+      .describe('In lists: why it never alerts, where its pattern matches nothing that was seen.'),
+  }),
 };
 
 const wireNotification = (settings: Notification['settings']): object => settings;
@@ -45,7 +56,7 @@ export const notificationRoutes: readonly Route[] = [
     path: PATH,
     summary: 'Add a notification',
     verb: createNotification,
-    takes: { shape: notificationShape },
+    takes: { shape: sentShape },
     errors: WRITE_ERRORS,
     example: {
       body: {
@@ -70,7 +81,7 @@ export const notificationRoutes: readonly Route[] = [
     method: 'PATCH',
     summary: 'Change a notification; another condition or conf closes its open incidents',
     verb: updateNotification,
-    takes: { shape: notificationShape, kind: 'part' },
+    takes: { shape: sentShape, kind: 'part' },
     errors: WRITE_ERRORS,
     example: { params: { id: 'shop_silent' }, body: { severity: 'error', repeatInterval: '1h' } },
   }),

@@ -17,6 +17,7 @@ export const notificationsCommand = (finish: Finish): Command =>
         { name: 'targets', of: one => one.targets.join(', ') },
         { name: 'severity', of: one => one.severity },
         { name: 'disabled', of: one => (one.disabled ? 'disabled' : '') },
+        { name: 'warning', of: one => one.headgate?.warning },
       ],
       filters: [new Option('--group <group>', 'only of that group')],
       list: ({ notifications }, { group }) =>

@@ -123,7 +123,7 @@ function shorten(text: string): string {
 const LONGEST_SUGGESTION = 64;
 const SHORTEST_START = 3;
 /** Pairs of letters that are compared for one suggestion; names beyond that are not looked at. */
-const MOST_COMPARED = 200_000;
+const MOST_COMPARED = 50_000;
 
 /** The candidate a person most likely meant by `text`, or undefined when none is near. */
 export function suggest(text: string, candidates: Iterable<string>): string | undefined {

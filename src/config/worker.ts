@@ -13,7 +13,7 @@ import { mayHoldAliases, mostValuesIn } from './yaml/structure.ts';
 
 /** More than this holds a process up for longer than a request should wait: some 50 ms, whatever the texts hold. */
 const LARGE_CHARACTERS = 64 * 1024;
-const LARGE_VALUES = 1000;
+const LARGE_VALUES = 500;
 
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 

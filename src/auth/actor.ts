@@ -57,8 +57,12 @@ export function assertNoPasswordChangeDue({ id, mustChangePassword }: Actor, aut
     authUrl === undefined
       ? `PATCH /api/v1/system/users/${id}/info with password and currentPassword`
       : `POST ${authUrl}/session with username, password and newPassword`;
-  throw new AppError('password-change-required', `The password must be changed first: ${remedy}`);
+  throw passwordChangeRequired(remedy);
 }
+
+/** `remedy` is a request that is open to the caller: method, address as it is reached there, and what to send. */
+export const passwordChangeRequired = (remedy: string): AppError =>
+  new AppError('password-change-required', `The password must be changed first: ${remedy}`);
 
 /** Throws `forbidden`, naming the permission, unless role and token grant it, and as `assertNoPasswordChangeDue`. */
 export function authorise(actor: Actor, permission: Permission): void {

@@ -32,6 +32,7 @@ test('a target that writes a file in the own folder of the workspace runs', () =
 test('workspaces reach no private address, whatever the installation may reach, but what is opened by name', () => {
   expect(workspacePolicy({ privateAddresses: 'allow', allowedAddresses: ['10.1.0.0/16'] })).toEqual({
     privateAddresses: 'refuse',
+    remedy: expect.stringContaining('ask the operator'),
     allowedAddresses: ['10.1.0.0/16'],
   });
 });

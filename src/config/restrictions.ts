@@ -12,6 +12,7 @@ import type { Path } from './yaml/places.ts';
 export const workspacePolicy = ({ allowedAddresses }: AddressPolicy): AddressPolicy => ({
   privateAddresses: 'refuse',
   allowedAddresses,
+  remedy: 'ask the operator of this service to open it by delivery.allowedAddresses if it is meant',
 });
 
 /** What the configuration of a workspace may have only so many of, with the words for it. */

@@ -220,7 +220,10 @@ export const pipelineSchema = z
       );
   });
 
-export type PipelineSettings = z.output<typeof pipelineSchema>;
+export type PipelineSettings = z.output<typeof pipelineSchema> & {
+  /** Why it is not read, whatever its settings are; no file can say so. */
+  readonly switchedOff?: string;
+};
 export type PushSettings = Extract<PipelineSettings, { push: true }>;
 export type PullSettings = Exclude<PipelineSettings, { push: true }>;
 /** Those whose series have names and labels, to be read by a profile. */

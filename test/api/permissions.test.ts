@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_PREFIX, servedRoutes } from '../../src/api/v1/index.ts';
 import { type Permission, permissionsOf, ROLES } from '../../src/auth/permissions.ts';
+import { isRouteOf, namedIn } from '../helpers/password-change.ts';
 import { addedUser, callerWith, GOOD_PASSWORD, loginAt } from '../helpers/users.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 
@@ -53,5 +54,9 @@ it.each(servedRoutes.filter(({ id }) => !OPEN_BEFORE.includes(id)).map(one => [o
     const { token } = (await loginAt(server, 'sweep-forced', GOOD_PASSWORD)).body;
     const answer = await callerWith(server, token)(method, pathOf(path), method === 'GET' ? undefined : {});
     expect([answer.status, answer.body.code]).toEqual([403, 'password-change-required']);
+    const remedy = namedIn(answer.body.message);
+    expect(servedRoutes.filter(isRouteOf(remedy)).map(({ id }) => id)).toEqual(['profile.update']);
+    const followed = await callerWith(server, token)(remedy.method, remedy.path.slice(API_PREFIX.length), {});
+    expect(followed.status).toBe(200);
   },
 );

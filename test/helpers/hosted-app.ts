@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../src/app/app.ts';
 import type { NewOrganization } from '../../src/auth/organizations/organizations.ts';
+import { type OpenStore, withStore } from '../../src/cli/store.ts';
 import { createCredentialInStore, createOrganizationInStore } from '../../src/cli/store-identity.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { monotonicIds } from '../../src/lib/ids.ts';
@@ -23,6 +24,8 @@ interface HostedAppOptions {
   readonly organizations?: readonly NewOrganization[];
   /** What workspaces send through. */
   readonly egressProxy?: string;
+  /** Works on the store before the installation starts. */
+  readonly prepare?: (store: OpenStore) => Promise<void>;
 }
 
 export type HostedApp = Awaited<ReturnType<typeof startHostedApp>>;
@@ -36,6 +39,7 @@ export async function startHostedApp({
   settings = {},
   organizations = ORGANIZATIONS,
   egressProxy,
+  prepare,
 }: HostedAppOptions) {
   const root = mkdtempSync(join(tmpdir(), 'headgate-hosted-'));
   const folders = { config: join(root, 'config'), data: join(root, 'data') };
@@ -61,6 +65,7 @@ export async function startHostedApp({
     const { credential, secret } = await createCredentialInStore(folders, organization.id, fields);
     owners.set(organization.id, { clientId: credential.clientId, clientSecret: secret.reveal() });
   }
+  if (prepare !== undefined) await withStore({ ...folders, mayCreate: false }, prepare);
   const app = await startApp({
     ...{ configFolder: folders.config, dataFolder: folders.data, environment: {} },
     flags: { 'api.port': String(port) },

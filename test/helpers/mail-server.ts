@@ -10,6 +10,8 @@ interface ReceivedMail {
   readonly raw: string;
   readonly user: string | undefined;
   readonly isEncrypted: boolean;
+  /** The name that the client asked for in TLS. */
+  readonly serverName: unknown;
   /** What the client called itself. */
   readonly hello: string | undefined;
 }
@@ -81,6 +83,7 @@ export async function mailServer(script: Script = {}) {
           raw: Buffer.concat(chunks).toString('latin1'),
           user: typeof user === 'string' ? user : undefined,
           isEncrypted: session.secure,
+          serverName: Reflect.get(session, 'servername'),
           hello: session.hostNameAppearsAs || undefined,
         };
         const error = answer(script.data?.(mail));

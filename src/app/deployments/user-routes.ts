@@ -1,4 +1,5 @@
 import type { UserRoutesOptions } from '../../api/login-service/user-routes.ts';
+import { passwordChangeRequired } from '../../auth/actor.ts';
 import type { OrganizationAudits } from '../../auth/audit.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { createCredentials } from '../../auth/organizations/credentials.ts';
@@ -9,7 +10,7 @@ import { issueLoginCode } from '../../auth/sso/login-service-sign-on.ts';
 import { organizationKey } from '../../auth/tenant-name.ts';
 import type { IssuedSecrets } from '../../auth/tokens/issued-secrets.ts';
 import type { HostedSettings } from '../../config/settings.ts';
-import { AppError, notFound } from '../../lib/errors.ts';
+import { notFound } from '../../lib/errors.ts';
 import type { SharedServices } from '../workspace-configuration.ts';
 
 /** Routes for members of organizations at the login service. */
@@ -51,7 +52,9 @@ export function userRoutesOf({
     },
     async redirectToWorkspace({ user }, workspace, state) {
       if (user.force_password_change === 1)
-        throw new AppError('password-change-required', 'The password must be changed first');
+        throw passwordChangeRequired(
+          `POST ${hosted.authUrl}/session/password with currentPassword and password`,
+        );
       const accountId = await access.accountIn(workspace, user.id);
       const account = accountId === undefined ? undefined : await storage.users.byId(accountId);
       if (account === undefined) throw notFound('workspace', workspace);

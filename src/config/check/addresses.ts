@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { AddressGuard } from '../../lib/http/guard.ts';
+import { type AddressGuard, type AddressPolicy, createAddressGuard } from '../../lib/http/guard.ts';
 import { Secret } from '../../lib/secret.ts';
 import { findTargetType } from '../../targets/index.ts';
 import type { CommonSettings } from '../../targets/target.ts';
@@ -41,7 +41,8 @@ export function encryptedOrigin(value: unknown): string | undefined {
 }
 
 /** Addresses of pipelines and of the identity provider that nothing will connect to, as above. */
-export function forbiddenSettings({ auth, pipelines }: Settings, guard: AddressGuard): ItemFinding[] {
+export function forbiddenSettings({ auth, pipelines }: Settings, policy: AddressPolicy): ItemFinding[] {
+  const guard = createAddressGuard(policy);
   const asked = [
     { path: ['auth', 'openid', 'issuer'], value: auth.openid?.issuer },
     ...pipelines.map((pipeline, index) => ({

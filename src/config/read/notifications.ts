@@ -61,7 +61,7 @@ export function readNotifications(
   const crossed = targets.readable
     ? crossCheck({ targets: targets.items, notifications: notifications.items, graph, pairs })
     : { problems: [], warnings: [] };
-  const guard = createAddressGuard(settings?.delivery ?? ANY_ADDRESS);
+  const guard = createAddressGuard(sources.restrictions?.delivery ?? settings?.delivery ?? ANY_ADDRESS);
   const readTargets = targets.items.map(item => targetIn(document, item, sources, guard));
   const checks = new PipelineChecks(pipelines, pairs);
   const readNotices = notifications.items.map(item =>

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { groupFieldProblem } from '../../auth/sso/groups.ts';
 import { isLoopback } from '../../lib/addresses.ts';
-import { createAddressGuard } from '../../lib/http/guard.ts';
 import { type PipelineSettings, pipelineSchema } from '../../pipelines/settings.ts';
 import { forbiddenSettings } from '../check/addresses.ts';
 import {
@@ -14,7 +13,7 @@ import {
 import { elsewhere, type Finding, finding, formatPath, type ItemFinding } from '../problems.ts';
 import { foreignSettings, overQuota, type WorkspaceRestrictions, withRestrictions } from '../restrictions.ts';
 import { fileOrigin, problemsOf, type ValueOrigin } from '../schema-problems.ts';
-import { childOf, filePaths, layers, type Schema, valueAt } from '../schema-walk.ts';
+import { childOf, layers, type Schema, valueAt } from '../schema-walk.ts';
 import {
   clearTextSecrets,
   type ReferenceSources,
@@ -24,6 +23,7 @@ import {
 import { type Settings, settingsSchema } from '../settings.ts';
 import type { ConfigDocument } from '../yaml/document.ts';
 import type { Path } from '../yaml/places.ts';
+import { type ConfinedPipelines, confinePipelines, isAboutPipeline } from './confined-pipelines.ts';
 
 export interface SettingsReading {
   /** Undefined when something is wrong with them. */
@@ -51,17 +51,25 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
   const resolved = resolveReferences(document.value, { ...sources, schema, templates: [] });
   const overrides = readOverrides(schema, environment, flags);
   const chosen = withoutNulls(schema, applyOverrides(resolved.value, overrides));
-  const value = restrictions === undefined ? chosen : withRestrictions(chosen, restrictions);
+  const confined = restrictions && confinePipelines(chosen, resolved.problems);
+  const value =
+    restrictions === undefined || confined === undefined
+      ? chosen
+      : withRestrictions(confined.value, restrictions);
   const origin = fileOrigin({ ...document, base: [], references: resolved.references, overrides });
   const parsed = schema.safeParse(value);
   const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
-  const unresolved = [...resolved.problems.map(placed), ...neededForStore(document.value, origin)];
+  const unresolved = [
+    ...resolved.problems.filter(problem => confined === undefined || !isAboutPipeline(problem)).map(placed),
+    ...neededForStore(document.value, origin),
+  ];
   const unknown = resolved.unknown.map(placed);
   const refused = parsed.success ? [] : problemsOf(parsed.error, { schema, value, origin });
   const otherwise = elsewhere(refused, [...unresolved, ...unknown]);
-  const pipelines = parsed.success ? parsed.data.pipelines : readablePipelines(value);
+  const settings = parsed.success ? withSwitchedOff(parsed.data, confined) : undefined;
+  const pipelines = settings?.pipelines ?? readablePipelines(value);
   return {
-    settings: parsed.success ? parsed.data : undefined,
+    settings,
     pipelines,
     origin,
     overridden: overrides.map(({ path, name }) => ({ path, name })),
@@ -82,9 +90,21 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
       ...(parsed.success ? unlikelyGroups(parsed.data, origin) : []),
       ...clearTextSecrets(schema, document.value, resolved.references).map(path => clearText(origin, path)),
     ],
-    refusals: parsed.success ? forbidden(parsed.data, origin) : [],
+    refusals: [
+      ...(parsed.success ? forbidden(parsed.data, origin, restrictions) : []),
+      ...(confined?.refusals ?? []).map(placed),
+    ],
     files: resolved.files,
   };
+}
+
+function withSwitchedOff(settings: Settings, confined: ConfinedPipelines | undefined): Settings {
+  if (confined === undefined || confined.switchedOff.size === 0) return settings;
+  const pipelines = settings.pipelines.map((pipeline, index) => {
+    const switchedOff = confined.switchedOff.get(index);
+    return switchedOff === undefined ? pipeline : { ...pipeline, switchedOff };
+  });
+  return { ...settings, pipelines };
 }
 
 /** A claim that cannot come: every user would keep the role of before. */
@@ -105,10 +125,14 @@ const neededForStore = (value: unknown, origin: ValueOrigin): Finding[] =>
     ),
   );
 
-const forbidden = (settings: Settings, origin: ValueOrigin): Finding[] =>
-  forbiddenSettings(settings, createAddressGuard(settings.delivery)).map(({ path, message }) =>
-    finding(() => origin.place(path), message),
-  );
+function forbidden(
+  settings: Settings,
+  origin: ValueOrigin,
+  restrictions: WorkspaceRestrictions | undefined,
+): Finding[] {
+  const findings = forbiddenSettings(settings, restrictions?.delivery ?? settings.delivery);
+  return findings.map(({ path, message }) => finding(() => origin.place(path), message));
+}
 
 /** On this machine alone nobody listens in between, and a proxy in front speaks TLS. */
 function unencrypted({ host, tls, trustedProxies }: Settings['api'], origin: ValueOrigin): Finding[] {
@@ -187,7 +211,7 @@ function sharedTokens(value: unknown, origin: ValueOrigin): Finding[] {
   });
 }
 
-/** Settings that the operator decides, and files, which are the operator's. */
+/** Settings that the operator decides. */
 const refusedToWorkspaces = (
   restrictions: WorkspaceRestrictions,
   value: unknown,
@@ -197,7 +221,6 @@ const refusedToWorkspaces = (
   ...foreignSettings(value).map(path =>
     finding(() => origin.place(path), 'is decided by the operator of this service; remove it'),
   ),
-  ...filePaths([settingsSchema], { pipelines: rawPipelines(value) }).map(path => filesRefused(origin, path)),
 ];
 
 function overQuotaProblems(
@@ -208,9 +231,6 @@ function overQuotaProblems(
   const message = overQuota(restrictions, 'pipelines', rawPipelines(value).length);
   return message === undefined ? [] : [finding(() => origin.place(['pipelines']), message)];
 }
-
-const filesRefused = (origin: ValueOrigin, path: Path): Finding =>
-  finding(() => origin.place(path), 'names a file, and there are no files of yours here');
 
 /** A provider has to be named, and has to know where to send people back. */
 function missingForOpenid(value: unknown, origin: ValueOrigin): Finding[] {

@@ -12,6 +12,8 @@ export interface AddressPolicy {
   readonly privateAddresses: 'allow' | 'refuse';
   /** Addresses or ranges in CIDR notation that are open although `privateAddresses` refuses them. */
   readonly allowedAddresses: readonly string[];
+  /** How the one who reads a refusal has the address opened; by the setting itself when left out. */
+  readonly remedy?: string;
   /** True for a port that this process listens on: nothing is sent to it at an address of this machine, whatever is allowed. */
   readonly isOwnPort?: (port: number) => boolean;
 }
@@ -42,6 +44,7 @@ const METADATA: readonly AddressRange[] = [
 export function createAddressGuard(policy: AddressPolicy): AddressGuard {
   const allowed = parseRanges(policy.allowedAddresses);
   const isOpen = (address: Address): boolean => address.range() === 'unicast' || isWithin(address, allowed);
+  const { remedy = 'add it to delivery.allowedAddresses if it is meant' } = policy;
   const isOwnPort = (port: number): boolean => policy.isOwnPort?.(port) === true;
   return {
     isOwnPort,
@@ -55,9 +58,7 @@ export function createAddressGuard(policy: AddressPolicy): AddressGuard {
         return 'a link-local or cloud metadata address, which is never allowed';
       if (policy.privateAddresses === 'allow' || isWithin(address, allowed)) return undefined;
       const judged = inner.length > 0 ? inner : [address];
-      return judged.every(isOpen)
-        ? undefined
-        : 'an address that is not public; add it to delivery.allowedAddresses if it is meant';
+      return judged.every(isOpen) ? undefined : `an address that is not public; ${remedy}`;
     },
   };
 }

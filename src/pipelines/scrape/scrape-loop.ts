@@ -70,6 +70,7 @@ async function fetchPage(
   { settings, url, http, files }: Options,
   signal: AbortSignal,
 ): Promise<ScrapeResult> {
+  if (settings.switchedOff !== undefined) return { error: settings.switchedOff, failure: 'other' };
   const { origin } = new URL(url);
   const failed = (failure: ScrapeFailure, text: string): ScrapeResult => ({
     error: `${origin}: ${text}`,

@@ -83,7 +83,7 @@ const input = z.object({
  * The page `/stats` or `/inputs/` of a Beat: values of `input` and `output` with the labels `type` and `id`. Another
  * process has another `ephemeral_id`. Throws `invalid-request` for a page that is something else.
  */
-export function readFilebeat(text: string): Stats & { readonly listed: number } {
+function readFilebeat(text: string): Stats & { readonly listed: number } {
   const value = readPage(text, EXPECTED);
   if (Array.isArray(value)) return readInputs(value);
   const found = beat.safeParse(value);

@@ -21,7 +21,7 @@ export const componentName = (component: Component): string => `${component.type
 export type ComponentHealth = 'Green' | 'Yellow' | 'Red' | 'Unknown';
 
 /** Whether a page or a push that was read still names a component; `unknown` while none could be read. */
-export type Presence = 'present' | 'gone' | 'unknown';
+type Presence = 'present' | 'gone' | 'unknown';
 
 export interface PresenceFinding {
   readonly presence: Presence;

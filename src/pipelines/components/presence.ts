@@ -12,7 +12,7 @@ const PARTLY_READ: PresenceFinding = {
   reason: 'its page lacks it, and has lines that cannot be read',
 };
 
-export const unknownBecause = (reason: string): PresenceFinding => ({ presence: 'unknown', reason });
+const unknownBecause = (reason: string): PresenceFinding => ({ presence: 'unknown', reason });
 
 /** As a person reads why a page says nothing. */
 export const unreadReason = (error: string): string => `pipeline unreachable: ${error}`;

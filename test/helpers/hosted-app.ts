@@ -24,6 +24,8 @@ interface HostedAppOptions {
   readonly organizations?: readonly NewOrganization[];
   /** What workspaces send through. */
   readonly egressProxy?: string;
+  /** `hosted.quotas`. */
+  readonly quotas?: object;
   /** Works on the store before the installation starts. */
   readonly prepare?: (store: OpenStore) => Promise<void>;
 }
@@ -39,6 +41,7 @@ export async function startHostedApp({
   settings = {},
   organizations = ORGANIZATIONS,
   egressProxy,
+  quotas,
   prepare,
 }: HostedAppOptions) {
   const root = mkdtempSync(join(tmpdir(), 'headgate-hosted-'));
@@ -53,6 +56,7 @@ export async function startHostedApp({
         ...{ cloudDomain: 'localhost', authUrl, audience: [AUDIENCE] },
         tokenRateLimit: { perSecond: 0 },
         ...(egressProxy !== undefined && { egressProxy }),
+        ...(quotas !== undefined && { quotas }),
       },
       ...settings,
       api: { rateLimit: { perSecond: 0 }, ...settings.api },

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import { alarm } from '../../test/helpers/any-event.ts';
+import { noDial, noHttp } from '../../test/helpers/no-http.ts';
+import { systemClock } from '../lib/clock.ts';
 import { findTargetType } from '../targets/index.ts';
 import { confined, UNLIMITED_QUOTAS, workspacePolicy } from './restrictions.ts';
 
@@ -22,6 +25,23 @@ test('a target that uses the identity of the process is switched off in a worksp
   });
   expect(confined(topic, RESTRICTIONS).switchedOff).toMatch(/'manual'.*'secret'/);
   expect(confined(topic, undefined).switchedOff).toBeUndefined();
+});
+
+test('a target that is switched off sends nothing, whoever asks it to', async () => {
+  const hook = configured({ type: 'webhook', url: 'https://hooks.example/' });
+  const off = confined(hook, RESTRICTIONS, [
+    { path: ['token'], message: '${env:A} cannot be looked up here' },
+  ]);
+  const outcome = await off.send([alarm], {
+    deliveryId: 'd1',
+    http: noHttp,
+    dial: noDial,
+    secretOf: () => undefined,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    logFolder: '/nowhere',
+  });
+  expect(outcome).toEqual({ kind: 'refused', reason: 'token: ${env:A} cannot be looked up here' });
 });
 
 test('a target that writes a file in the own folder of the workspace runs', () => {

@@ -91,10 +91,19 @@ export const refusedUses = (
   restrictions: WorkspaceRestrictions | undefined,
 ): readonly ProcessUse[] => (target === undefined || restrictions === undefined ? [] : target.processUses);
 
-/** The target as it may run: one with settings that a workspace may not have is switched off, and says why. */
-export function confined(target: ConfiguredTarget, restrictions: WorkspaceRestrictions | undefined): Target {
-  const [use] = refusedUses(target, restrictions);
-  return use === undefined ? target : { ...target, switchedOff: `${formatPath(use.path)}: ${use.message}` };
+/**
+ * The target as it may run: one with settings that a workspace may not have, or references to what is the operator's, is
+ * switched off, and says why.
+ */
+export function confined(
+  target: ConfiguredTarget,
+  restrictions: WorkspaceRestrictions | undefined,
+  references: readonly ProcessUse[] = [],
+): Target {
+  const [use] = [...references, ...refusedUses(target, restrictions)];
+  if (use === undefined) return target;
+  const switchedOff = `${formatPath(use.path)}: ${use.message}`;
+  return { ...target, switchedOff, send: async () => ({ kind: 'refused', reason: switchedOff }) };
 }
 
 /** Folders of logs that targets write in, each counted once. */

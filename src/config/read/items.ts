@@ -57,7 +57,7 @@ export function readTarget(
 
   const { schema } = type;
   const resolved = resolveReferences(item.value, { ...sources, schema, templates: templateKeys(schema) });
-  const { references, files, value } = resolved;
+  const { references, files, value, refused: operators } = resolved;
   const origin = fileOrigin({ ...document, base: item.path, references });
   const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
   const unresolved = resolved.problems.map(placed);
@@ -68,23 +68,26 @@ export function readTarget(
   ];
   const read = attempt(() => type.configure(value));
   const refused = read.error === undefined ? [] : problemsOf(read.error, { schema, value, origin });
-  const problems = [...unresolved, ...elsewhere(refused, [...unresolved, ...unknown])];
+  const unusable = operators.map(({ path, message }) => placed({ path, message: switchesOff(message) }));
+  const problems = [...unresolved, ...elsewhere(refused, [...unresolved, ...unknown, ...unusable])];
   const sound = unresolved.length === 0 ? read.result : undefined;
   const target = sound && withReferredTexts(sound, item.value, value);
   return {
-    target: target && confined(target, sources.restrictions),
+    target: target && confined(target, sources.restrictions, operators),
     resolved: value,
     problems,
-    refusals: refusedUses(target, sources.restrictions).map(({ path, message }) =>
-      finding(
-        () => origin.place(asWritten(schema, path, item.value)),
-        `${message}; the target is switched off`,
+    refusals: [
+      ...unusable,
+      ...refusedUses(target, sources.restrictions).map(({ path, message }) =>
+        finding(() => origin.place(asWritten(schema, path, item.value)), switchesOff(message)),
       ),
-    ),
+    ],
     warnings,
     files,
   };
 }
+
+const switchesOff = (reason: string): string => `${reason}; the target is switched off`;
 
 /** The target of an item that was checked elsewhere. `resolved` is the item with its references resolved. */
 export function configuredTarget(
@@ -95,7 +98,13 @@ export function configuredTarget(
   const name = childOf(resolved, 'type');
   const type = typeof name === 'string' ? findTargetType(name) : undefined;
   if (type === undefined) throw new Error(`a target of the unknown type '${String(name)}' passed the check`);
-  return confined(withReferredTexts(type.configure(resolved), item, resolved), restrictions);
+  const { schema } = type;
+  const operators =
+    restrictions === undefined
+      ? []
+      : resolveReferences(item, { schema, templates: templateKeys(schema), environment: {}, restrictions })
+          .refused;
+  return confined(withReferredTexts(type.configure(resolved), item, resolved), restrictions, operators);
 }
 
 /** Keys whose `$` belongs to templates and expressions, by every name they have. */

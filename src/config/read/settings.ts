@@ -49,9 +49,10 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
   const { environment, flags, restrictions } = sources;
   const schema = settingsSchema;
   const resolved = resolveReferences(document.value, { ...sources, schema, templates: [] });
+  const unusable = [...resolved.problems, ...resolved.refused];
   const overrides = readOverrides(schema, environment, flags);
   const chosen = withoutNulls(schema, applyOverrides(resolved.value, overrides));
-  const confined = restrictions && confinePipelines(chosen, resolved.problems);
+  const confined = restrictions && confinePipelines(chosen, unusable);
   const value =
     restrictions === undefined || confined === undefined
       ? chosen
@@ -60,7 +61,7 @@ export function readSettings(document: ConfigDocument, sources: SettingsSources)
   const parsed = schema.safeParse(value);
   const placed = ({ path, message }: ItemFinding): Finding => finding(() => origin.place(path), message);
   const unresolved = [
-    ...resolved.problems.filter(problem => confined === undefined || !isAboutPipeline(problem)).map(placed),
+    ...unusable.filter(problem => confined === undefined || !isAboutPipeline(problem)).map(placed),
     ...neededForStore(document.value, origin),
   ];
   const unknown = resolved.unknown.map(placed);

@@ -50,6 +50,8 @@ export interface Resolved {
   readonly problems: readonly Unresolved[];
   /** References that cannot be looked up here and may be right elsewhere. */
   readonly unknown: readonly Unresolved[];
+  /** References to what is the operator's, which a workspace may not have. */
+  readonly refused: readonly Unresolved[];
   /** Files that were named, whether or not they could be read. */
   readonly files: readonly string[];
 }
@@ -68,6 +70,7 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
   const references = new Map<string, string>();
   const problems: Unresolved[] = [];
   const unknown: Unresolved[] = [];
+  const refused: Unresolved[] = [];
   const files: string[] = [];
 
   function walk(current: unknown, path: Path): unknown {
@@ -94,15 +97,15 @@ export function resolveReferences(value: unknown, options: ResolveOptions): Reso
     const schemas = schemasAt(options.schema, path, value);
     if ('text' in found) return parseScalar(schemas, found.text);
     const message = `${text} ${found.problem}`;
-    if (!found.elsewhere) {
+    if (found.kind === 'wrong') {
       problems.push({ path, message });
       return text;
     }
-    unknown.push({ path, message });
+    (found.kind === 'refused' ? refused : unknown).push({ path, message });
     return placeholderFor(schemas, name, text);
   }
 
-  return { value: mayRefer(value) ? walk(value, []) : value, references, problems, unknown, files };
+  return { value: mayRefer(value) ? walk(value, []) : value, references, problems, unknown, refused, files };
 }
 
 /** The texts that references in an item stand for; `resolved` is the item with them in their places. */
@@ -135,47 +138,52 @@ function mayRefer(value: unknown): boolean {
 
 type Found =
   | { readonly text: string }
-  /** `elsewhere` when a process that has a store may know it. */
-  | { readonly problem: string; readonly elsewhere?: true };
+  /** `unknown` when a process that has a store may know it, `refused` when it is not the workspace's to name. */
+  | { readonly problem: string; readonly kind: 'wrong' | 'unknown' | 'refused' };
+
+const wrong = (problem: string): Found => ({ problem, kind: 'wrong' });
 
 function lookUp(
   kind: string,
   name: string,
   { environment, secretOf, sealed, restrictions }: ReferenceSources,
 ): Found {
-  if (name === '') return { problem: `names nothing; ${REMEDY}` };
+  if (name === '') return wrong(`names nothing; ${REMEDY}`);
   if (kind !== 'secret' && restrictions !== undefined)
-    return { problem: 'cannot be looked up here; store a secret and write ${secret:NAME}' };
-  if (sealed) return { problem: 'is not looked up while a text is only checked', elsewhere: true };
+    return {
+      problem: 'cannot be looked up here; store a secret and write ${secret:NAME}',
+      kind: 'refused',
+    };
+  if (sealed) return { problem: 'is not looked up while a text is only checked', kind: 'unknown' };
   if (kind === 'secret') return fromStore(name, secretOf);
   return kind === 'env' ? fromEnvironment(name, environment) : fromFile(name);
 }
 
 function fromStore(name: string, secretOf: ReferenceSources['secretOf']): Found {
   if (secretOf === undefined)
-    return { problem: 'is not looked up here: only a running server knows its secrets', elsewhere: true };
+    return { problem: 'is not looked up here: only a running server knows its secrets', kind: 'unknown' };
   const text = secretOf(name);
   if (text !== undefined) return { text };
-  return {
-    problem: `is no stored secret; set it by "headgate secrets set ${name}" or PUT /api/v1/system/secrets/${name}`,
-  };
+  return wrong(
+    `is no stored secret; set it by "headgate secrets set ${name}" or PUT /api/v1/system/secrets/${name}`,
+  );
 }
 
 function fromEnvironment(name: string, environment: ProcessEnvironment): Found {
   const text = Object.hasOwn(environment, name) ? environment[name] : undefined;
-  if (text === undefined) return { problem: 'is not set; set this variable for the process' };
-  return text === '' ? { problem: 'is set but empty' } : { text };
+  if (text === undefined) return wrong('is not set; set this variable for the process');
+  return text === '' ? wrong('is set but empty') : { text };
 }
 
 function fromFile(path: string): Found {
-  if (!path.startsWith('/')) return { problem: 'must name its file by a path that begins with /' };
+  if (!path.startsWith('/')) return wrong('must name its file by a path that begins with /');
   const file = readFileText(path);
-  if (file.kind === 'missing') return { problem: 'names a file that does not exist' };
-  if (file.kind === 'unreadable') return { problem: `names a file that ${file.message}` };
+  if (file.kind === 'missing') return wrong('names a file that does not exist');
+  if (file.kind === 'unreadable') return wrong(`names a file that ${file.message}`);
   const text = withoutByteOrderMark(file.text).replace(/\r?\n$/, '');
-  if (text === '') return { problem: 'names a file that is empty' };
+  if (text === '') return wrong('names a file that is empty');
   if (text.length > LONGEST_SECRET)
-    return { problem: `names a file of over ${LONGEST_SECRET / 1024} KiB, which is no secret` };
+    return wrong(`names a file of over ${LONGEST_SECRET / 1024} KiB, which is no secret`);
   return { text };
 }
 

@@ -135,7 +135,7 @@ describe('the configuration of a workspace that has no files', () => {
       expect(refusal.problems).toEqual([
         {
           path: 'token',
-          message: `${text} cannot be looked up here; store a secret and write \${secret:NAME}`,
+          message: `${text} cannot be looked up here; store a secret and write \${secret:NAME}; the target is switched off`,
         },
       ]);
     },
@@ -218,6 +218,30 @@ describe('the configuration of a workspace that has no files', () => {
     await holder.save(change(target({ ...topic, awsAuthenticationMethod: 'manual', ...keys })));
     expect(holder.get().targets[0]?.switchedOff).toBeUndefined();
   });
+
+  it.each(['${env:SECRET}', '${file:/etc/hostname}'])(
+    'switches a stored target off that refers to %s, looks up nothing, and takes every other change',
+    async reference => {
+      const stored = { ...HOOK, authType: 'token', token: reference };
+      await store({ 'notifications.yml': JSON.stringify({ targets: [stored] }) });
+      const holder = await open();
+      expect(holder.get().targets[0]).toMatchObject({
+        settings: { id: 'hook' },
+        switchedOff: `token: ${reference} cannot be looked up here; store a secret and write \${secret:NAME}`,
+      });
+      expect(holder.status()).toMatchObject({
+        state: 'ok',
+        warnings: [
+          { path: 'targets[0].token', message: expect.stringMatching(/; the target is switched off$/) },
+        ],
+      });
+      await holder.save(change(target({ id: 'bell', type: 'bulletin_message' })));
+      await holder.reload();
+      expect(holder.get().targets[0]?.switchedOff).toContain(reference);
+      await holder.save(change(target(HOOK)));
+      expect(holder.get().targets[0]?.switchedOff).toBeUndefined();
+    },
+  );
 
   it.each([
     ['a token of the process', { url: 'https://a.example/', token: '${env:SECRET}' }, 'token'],

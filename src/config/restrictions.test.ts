@@ -28,7 +28,7 @@ test('a target that uses the identity of the process is switched off in a worksp
 });
 
 test('a target that is switched off sends nothing, whoever asks it to', async () => {
-  const hook = configured({ type: 'webhook', url: 'https://hooks.example/' });
+  const hook = configured({ type: 'webhook', ...{ url: 'https://hooks.example/' } });
   const off = confined(hook, RESTRICTIONS, [
     { path: ['token'], message: '${env:A} cannot be looked up here' },
   ]);

@@ -17,7 +17,10 @@ beforeAll(async () => {
     },
     notifications: {
       targets: ['a', 'b', 'c'].map(id => ({ id, type: 'bulletin_message' })),
-      notifications: [noData('silent', 'syslog:app', '1h', 'a')],
+      notifications: [
+        noData('silent', 'syslog:app', '1h', 'a'),
+        { id: 'posted', condition: 'monitor-alerts', targets: ['a'] },
+      ],
     },
   });
 });
@@ -234,7 +237,21 @@ describe('places in the path', () => {
 });
 
 describe('lists', () => {
-  const of = ({ path }: Documented): string => pathWith(path, { group: 'default', product: 'stream' });
+  /** Of an incident with two events. */
+  let id = '';
+  beforeAll(async () => {
+    for (const state of ['ALARM', 'OK']) {
+      const { status } = await server.call('POST', '/ingest/events', {
+        headers: [['authorization', `Bearer ${TOKEN}`], JSON_BODY],
+        body: JSON.stringify({ condition: 'monitor-alerts', key: 'a', state }),
+      });
+      expect(status).toBe(200);
+    }
+    const { items } = (await get('/api/v1/incidents')).body;
+    id = items[0].id;
+  });
+
+  const of = ({ path }: Documented): string => pathWith(path, { group: 'default', product: 'stream', id });
   const get = async (path: string) => {
     const answer = await server.call('GET', path);
     return { status: answer.status, body: JSON.parse(answer.text) };

@@ -92,7 +92,6 @@ describe('a workspace with the default settings of its installation', () => {
     port = await listening(trap);
     app = await startHostedApp({
       ...{ clock: systemClock, settings: { delivery: {} } },
-      quotas: { changesPerMinute: 1000 },
       prepare: store => withOldState(store, port),
     });
   });

@@ -229,7 +229,7 @@ describe('what components do now', () => {
       offset: 1,
     });
     expect((await ask('/m/default/system/metrics')).body.items).toEqual([]);
-    for (const bad of ['(', '(a%2B)%2B'])
+    for (const bad of ['(', '(%3F=a)'])
       expect((await ask(`/system/metrics?metricNameFilter=${bad}`)).status).toBe(400);
   });
 });

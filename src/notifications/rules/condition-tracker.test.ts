@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { incidentRow } from '../../../test/storage/rows.ts';
 import type { Verdict } from '../../conditions/condition.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { atOnce } from '../../lib/slices.ts';
 import { changeColumns, NO_CHANGES } from '../incidents/condition-changes.ts';
 import type { Incidents } from '../incidents/incidents.ts';
 import { configureNotification } from '../notification.ts';
@@ -89,7 +90,7 @@ function notified(met: readonly boolean[], { keepMs, threshold, windowMs }: Ends
   met.forEach((isMet, at) => {
     now = at * 1000;
     const verdict: Verdict = { state: isMet ? 'alarm' : 'ok', describe };
-    evaluator.evaluateSubjects(rule, [{ subject, evaluate: () => verdict }], now, () => '');
+    atOnce(evaluator.evaluateSubjects(rule, [{ subject, evaluate: () => verdict }], now, () => ''));
   });
   return told;
 }

@@ -49,7 +49,7 @@ export const finding = (place: () => ProblemPlace, message: string | (() => stri
 });
 
 /** Problems that are shown: as many as a person mends at a time. */
-const MOST_SHOWN = 20;
+const MOST_SHOWN = 200;
 /** Of the first so many found those are shown that stand first in the files. */
 const MOST_PLACED = 1000;
 
@@ -60,7 +60,7 @@ export function elsewhere(found: readonly Finding[], reported: readonly Finding[
   return found.filter(({ place }) => !paths.has(place().path));
 }
 
-/** The first 20 in the order they stand in the files, and how many more there are. */
+/** The first 200 in the order they stand in the files, and how many more there are. */
 export function firstProblems(
   what: 'problems' | 'warnings',
   found: readonly Finding[],

@@ -72,7 +72,7 @@ describe.each([
     const clock = testClock();
     const apart = loaded(await loadWithWorker(sources, clock));
     expect(dataOf(apart)).toEqual(dataOf(loaded(loadConfiguration(sources, clock))));
-    expect(apart.configuration.warnings).toHaveLength(Math.min(2 * count, 21));
+    expect(apart.configuration.warnings).toHaveLength(Math.min(2 * count, 201));
     expect(Object.isFrozen(apart.configuration.notifications[0]?.settings)).toBe(true);
   });
 

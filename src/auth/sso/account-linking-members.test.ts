@@ -35,6 +35,8 @@ async function add(email: string, owner = OWNER): Promise<string> {
 }
 
 /** How often every process was waited for. */
+const logged: object[] = [];
+const logger = { ...silentLogger, warn: (fields: object) => void logged.push(fields) };
 let propagations: number;
 beforeEach(() => {
   propagations = 0;
@@ -46,7 +48,7 @@ function accounts() {
       propagations += 1;
     },
   };
-  return createMemberLinking({ ...tenants, feed, auditOf: audits.forOrganization, logger: silentLogger });
+  return createMemberLinking({ ...tenants, feed, auditOf: audits.forOrganization, logger });
 }
 
 function settings() {
@@ -95,6 +97,21 @@ test.each([[false], ['false'], [1], ['yes'], [null], [undefined]])(
     );
   },
 );
+
+test('what came of somebody whose address nobody vouches for is logged by the names of the claims', async () => {
+  logged.length = 0;
+  const claims = { email: undefined, email_verified: 1, given_name: 'Ann', ['x'.repeat(300)]: 'long' };
+  await expect(admit('s-1', claims)).rejects.toMatchObject(refused('unverified'));
+  expect(logged).toEqual([
+    expect.objectContaining({
+      reason: 'unverified',
+      claims: ['email_verified', 'email', 'given_name', 'x'.repeat(100)],
+      email: 'absent',
+      emailVerified: 'a number',
+    }),
+  ]);
+  expect(JSON.stringify(logged)).not.toContain('Ann');
+});
 
 test('a user of the installation itself is no member, by whatever is known of them', async () => {
   const former = newUserRow({

@@ -10,7 +10,7 @@ import { parseEmail } from '../organizations/members.ts';
 import { ROLES, type Role } from '../permissions.ts';
 import type { OpenidSettings } from '../settings.ts';
 import { newUserRow, parseUsername, roleOf } from '../users/user.ts';
-import { readGroups } from './groups.ts';
+import { claimShape, readGroups } from './groups.ts';
 import type { ProviderClaims } from './provider.ts';
 import { type RefusalReason, SignInRefused } from './refusal.ts';
 
@@ -121,6 +121,7 @@ export function createUserProvisioning({
 }
 
 const MOST_NAMES = 10;
+const MOST_CLAIMS = 30;
 const LONGEST_NAME = 100;
 
 /** Throws `SignInRefused` for a user without a role, and when the groups cannot be read: who is an admin is unknown. */
@@ -210,7 +211,7 @@ export function createMemberLinking({
     if (refused === undefined) return accounts;
     const { issuer, subject, address, requestId } = identity;
     logger.warn(
-      { issuer, subject, reason: refused },
+      { issuer, subject, reason: refused, ...(refused === 'unverified' && whatCame(identity.claims)) },
       'sign-in refused of somebody whom the identity provider has sent',
     );
     const entry = { actor: '', action: 'auth.sso', reason: refused, address, requestId };
@@ -325,6 +326,15 @@ function linkedTo(
 /** Some providers send every claim as a text. */
 const verifiedEmail = ({ email, email_verified: verified }: ProviderClaims): string | undefined =>
   typeof email === 'string' && (verified === true || verified === 'true') ? email : undefined;
+
+/** For the log: the claims by their names, and of those that decide what they are, never what they hold. */
+const whatCame = (claims: ProviderClaims) => ({
+  claims: Object.keys(claims)
+    .slice(0, MOST_CLAIMS)
+    .map(name => name.slice(0, LONGEST_NAME)),
+  email: claimShape(claims.email),
+  emailVerified: claims.email_verified === false ? 'false' : claimShape(claims.email_verified),
+});
 
 /** The user name of that address; undefined for an invalid one. */
 function memberName(email: string): string | undefined {

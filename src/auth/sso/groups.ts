@@ -48,7 +48,7 @@ export function readGroups(claims: Claims, name: string): GroupClaim {
   if (claim === undefined || claim === null)
     return { kind: 'absent', isElsewhere: claimAt(claims, `_claim_names.${name}`) !== undefined };
   const names = namesIn(claim);
-  return names === undefined ? { kind: 'unreadable', found: shapeOf(claim) } : { kind: 'groups', names };
+  return names === undefined ? { kind: 'unreadable', found: claimShape(claim) } : { kind: 'groups', names };
 }
 
 function namesIn(claim: unknown): readonly string[] | undefined {
@@ -73,7 +73,8 @@ function namesOfOne(group: unknown): readonly string[] | undefined {
 }
 
 /** Types and sizes, never the contents: the claim may be anything. */
-function shapeOf(value: unknown): string {
+export function claimShape(value: unknown): string {
+  if (value === undefined) return 'absent';
   if (Array.isArray(value)) {
     const types = [...new Set(value.map(one => (Array.isArray(one) ? 'list' : typeOf(one))))];
     return `a list of ${value.length} (${types.join(', ')})`;

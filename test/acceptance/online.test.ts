@@ -131,8 +131,8 @@ describe('nouns', () => {
     await logIn();
     const { stdout } = await run(['inputs', 'list', '--type', 'syslog']);
     expect(stdout.split('\n').map(line => line.split(/ {2,}/).slice(0, 5))).toEqual([
-      ['ID', 'TYPE', 'HEALTH', 'PIPELINE', 'GROUP'],
-      ['app', 'syslog', 'Green', 'edge', 'default'],
+      ['ID', 'TYPE', 'HEALTH', 'PRESENCE', 'PIPELINE'],
+      ['app', 'syslog', 'Green', 'present', 'edge'],
       [''],
     ]);
     expect((await run(['inputs', 'list', '--type', 'syslog'], '', { CI: 'true' })).stdout).toBe(stdout);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { createLogInterval } from '../../lib/log-interval.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { rateLimited } from '../../lib/rate-limited.ts';
 import { SpendingLimit } from '../../lib/spending-limit.ts';
@@ -41,8 +42,6 @@ const BYTES_OF_REQUEST = 50_000;
 /** Events of a push that was let in may take minutes to make up for; no sender needs to wait longer before it asks again. */
 const LONGEST_RETRY_SECONDS = 60;
 
-const LOG_INTERVAL_MS = 10 * 60_000;
-
 interface WorkspaceLimitsOptions {
   readonly quotas: RequestQuotas;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -80,7 +79,7 @@ class QuotaLimits implements WorkspaceLimits {
   readonly #changes: SpendingLimit;
   readonly #pushes: SpendingLimit;
   readonly #bytes: SpendingLimit;
-  readonly #loggedAt = new Map<keyof RequestQuotas, number>();
+  readonly #isLogDue: (quota: keyof RequestQuotas) => boolean;
   #streams = 0;
 
   constructor(options: WorkspaceLimitsOptions) {
@@ -88,6 +87,7 @@ class QuotaLimits implements WorkspaceLimits {
     const limit = (perSecond: number, savedSeconds: number) =>
       new SpendingLimit({ perSecond, most: perSecond * savedSeconds, clock });
     this.#options = options;
+    this.#isLogDue = createLogInterval(clock);
     this.#requests = limit(quotas.requestsPerSecond, SAVED_SECONDS.requests);
     this.#changes = limit(quotas.changesPerMinute / 60, 60);
     this.#pushes = limit(quotas.pushesPerSecond, SAVED_SECONDS.pushes);
@@ -131,19 +131,15 @@ class QuotaLimits implements WorkspaceLimits {
   }
 
   #refusal(quota: keyof RequestQuotas, waitMs: number): AppError {
-    const { quotas, onRefused } = this.#options;
+    const { quotas, onRefused, logger } = this.#options;
     const message = REFUSALS[quota](quotas[quota]);
     onRefused(quota);
-    this.#log(quota, message);
+    if (this.#isLogDue(quota))
+      logger.warn(
+        { quota, reason: message },
+        'requests of the workspace are refused, as it has reached a quota',
+      );
     return rateLimited(message, waitMs, LONGEST_RETRY_SECONDS);
-  }
-
-  #log(quota: keyof RequestQuotas, reason: string): void {
-    const { clock, logger } = this.#options;
-    const now = clock.monotonic();
-    if (now - (this.#loggedAt.get(quota) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return;
-    this.#loggedAt.set(quota, now);
-    logger.warn({ quota, reason }, 'requests of the workspace are refused, as it has reached a quota');
   }
 }
 

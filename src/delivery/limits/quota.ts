@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { createLogInterval } from '../../lib/log-interval.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { Rate } from '../../lib/rate.ts';
 import { createRateLimiter } from './rate.ts';
@@ -52,9 +53,6 @@ const UNLIMITED_MEMBER: QuotaMember = {
 };
 export const NO_QUOTA: Quota = { join: () => UNLIMITED_MEMBER, notice: '' };
 
-/** The first wait is logged at once, later ones no more often than this. */
-const LOG_INTERVAL_MS = 10 * 60_000;
-
 export const createQuota = (options: QuotaOptions): Quota => new WorkspaceQuota(options);
 
 /**
@@ -71,12 +69,13 @@ class WorkspaceQuota implements Quota {
   #current: (() => void) | undefined;
   #isServing = false;
   #isReached = false;
-  #loggedAt = Number.NEGATIVE_INFINITY;
+  readonly #isLogDue: () => boolean;
   #cancel: Cancel = () => {};
 
   constructor(options: QuotaOptions) {
     const { perMinute } = options;
     this.#options = options;
+    this.#isLogDue = createLogInterval(options.clock);
     this.notice = `the workspace has begun the ${perMinute} deliveries that it may begin in a minute (hosted.quotas.deliveriesPerMinute); what is over waits its turn. Ask the operator of this service for more`;
     this.#rateLimiter.setLimit(new Rate(`${perMinute}/minute`, perMinute, 60_000));
   }
@@ -143,13 +142,10 @@ class WorkspaceQuota implements Quota {
   }
 
   #reportReached(): void {
-    const { clock, logger, onReached } = this.#options;
+    const { logger, onReached } = this.#options;
     this.#isReached = true;
     onReached();
-    const now = clock.monotonic();
-    if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
-    this.#loggedAt = now;
-    logger.warn({ reason: this.notice }, 'deliveries of the workspace wait');
+    if (this.#isLogDue()) logger.warn({ reason: this.notice }, 'deliveries of the workspace wait');
   }
 
   #reserve(count: number): TokenReservation {

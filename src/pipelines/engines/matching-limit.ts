@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
+import { createLogInterval } from '../../lib/log-interval.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SpendingLimit } from '../../lib/spending-limit.ts';
 import type { MatchingLimit } from './profile.ts';
 
 /** After a pause so much more than in a second is matched at once, as when a large page is read for the first time. */
 const SAVED_SECONDS = 10;
-const LOG_INTERVAL_MS = 10 * 60_000;
 
 interface MatchingLimitOptions {
   /** Processor time that all pipelines of a workspace may take together. */
@@ -24,12 +24,10 @@ export function createMatchingLimit({
   logger,
 }: MatchingLimitOptions): MatchingLimit {
   const limit = new SpendingLimit({ perSecond: msPerSecond, most: msPerSecond * SAVED_SECONDS, clock });
-  let loggedAt = Number.NEGATIVE_INFINITY;
+  const isLogDue = createLogInterval(clock);
   const reached = (): undefined => {
     onReached();
-    const now = clock.monotonic();
-    if (now - loggedAt < LOG_INTERVAL_MS) return;
-    loggedAt = now;
+    if (!isLogDue()) return;
     const reason = `rules of pipelines take more than the ${msPerSecond} ms a second that they may (hosted.quotas.evaluationMsPerSecond); write fewer or simpler ones, or read fewer names of metrics`;
     logger.warn({ reason }, 'new names of metrics are matched later');
   };

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { run } from '../../test/acceptance/bin.ts';
 import { until } from '../../test/helpers/until.ts';
+import { freePort } from '../free-port.ts';
 import { type BenchEvent, filled, type RunningSystem, type Setup, type SystemKind } from './system.ts';
 
 const PROGRAM = 'prometheus-alertmanager';
@@ -33,15 +33,6 @@ function configuration(setup: Setup, round: number): string {
       ...receivers.map(({ name, url }) => ({ name, webhook_configs: [{ url, send_resolved: true }] })),
     ],
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('there is no free port');
-  return address.port;
 }
 
 const answers = async (url: string, method: string): Promise<boolean> =>

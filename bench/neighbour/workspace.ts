@@ -1,9 +1,10 @@
-import { createServer, request } from 'node:http';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { headgate, type Served, startServer } from '../../test/acceptance/bin.ts';
 import { writeConfiguration } from '../../test/acceptance/files.ts';
 import { temporaryFolder } from '../delivery/temporary.ts';
+import { freePort } from '../free-port.ts';
 
 export const INGEST_TOKEN = 'token-of-the-pipeline';
 const AUDIENCE = 'https://api.example';
@@ -50,15 +51,6 @@ export function ask(
     call.on('error', reject);
     call.end(body);
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise(resolve => server.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('there is no free port');
-  return address.port;
 }
 
 /** Starts the built server with a workspace for each organization, with the default quotas. */

@@ -11,7 +11,7 @@ import { type CheckedJob, performJob, type WorkerJob, type WorkerResult } from '
 import type { ChangeInput } from './write/edit.ts';
 import { mayHoldAliases, mostValuesIn } from './yaml/structure.ts';
 
-/** More than this holds a process up for longer than a request should wait: some 50 ms, whatever the texts hold. */
+/** More than this may hold a process up for longer than a request should wait. */
 const LARGE_CHARACTERS = 64 * 1024;
 const LARGE_VALUES = 500;
 

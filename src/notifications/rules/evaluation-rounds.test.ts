@@ -87,7 +87,7 @@ describe('a round of evaluations', () => {
       pass(500);
       atOnce(rounds.run(unguarded));
     }
-    expect(done.length * 2).toBeLessThanOrEqual(100 * 50 + 100 + 2 + 0.05 * done.length * 2);
+    expect(done.length * 2).toBeLessThanOrEqual(100 * 50 + 100 + 10 + 0.05 * done.length * 2);
   });
 
   it('says for how long not everything has been evaluated', () => {

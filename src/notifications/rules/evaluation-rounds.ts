@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { createLogInterval } from '../../lib/log-interval.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Slices } from '../../lib/slices.ts';
 import { SpendingLimit } from '../../lib/spending-limit.ts';
@@ -8,7 +9,6 @@ import type { ActiveRule } from './rule-source.ts';
 const SLICE_MS = 10;
 /** After a pause evaluation may take what it could have taken in so many seconds. */
 const SAVED_SECONDS = 2;
-const LOG_INTERVAL_MS = 10 * 60_000;
 
 /** The part of the processor's time that a workspace may evaluate in. */
 export interface EvaluationQuota {
@@ -43,11 +43,12 @@ export class EvaluationRounds {
   #begunAt: number;
   /** When the last round that is through began. */
   #completeSince: number;
-  #loggedAt = Number.NEGATIVE_INFINITY;
+  readonly #isLogDue: () => boolean;
 
   constructor(options: EvaluationRoundsOptions) {
     const { clock, quota } = options;
     this.#options = options;
+    this.#isLogDue = createLogInterval(clock);
     this.#begunAt = clock.monotonic();
     this.#completeSince = this.#begunAt;
     this.#limit =
@@ -71,8 +72,7 @@ export class EvaluationRounds {
     if (this.#at === 0 && this.#work === undefined) this.#begin();
     for (let rule = this.#rules[this.#at]; rule !== undefined; rule = this.#rules[this.#at]) {
       if (this.#limit !== undefined && this.#limit.waitMs() > 0) return this.#carryOver();
-      const end = this.#evaluatePart(rule, attempt);
-      if (end < sliceEnd) continue;
+      if (this.#evaluatePart(rule, sliceEnd, attempt) < sliceEnd) continue;
       yield;
       sliceEnd = clock.monotonic() + SLICE_MS;
     }
@@ -90,32 +90,36 @@ export class EvaluationRounds {
     this.#begunAt = this.#options.clock.monotonic();
   }
 
-  /** Answers when it was done. A rule that fails is through. */
-  #evaluatePart(rule: ActiveRule, attempt: (work: () => void) => void): number {
+  /** Evaluates the rule as far as the slice goes, and answers when that was. A rule that fails is through. */
+  #evaluatePart(rule: ActiveRule, sliceEnd: number, attempt: (work: () => void) => void): number {
     const { clock, observedClock } = this.#options;
     const begun = clock.monotonic();
-    let isThrough = true;
+    let isGoingOn = false;
     attempt(() => {
-      this.#work ??= rule.evaluate(observedClock.monotonic());
-      isThrough = this.#work.next().done === true;
+      const work = this.#work ?? rule.evaluate(observedClock.monotonic());
+      this.#work = work;
+      let isThrough = false;
+      do isThrough = work.next().done === true;
+      while (!isThrough && clock.monotonic() < sliceEnd);
+      isGoingOn = !isThrough;
     });
-    if (isThrough) {
+    if (!isGoingOn) {
       this.#work = undefined;
       this.#at++;
     }
     const end = clock.monotonic();
-    this.#limit?.spend(end - begun);
-    const { id } = rule.notification;
-    this.#costs.set(id, (this.#costs.get(id) ?? 0) + end - begun);
+    if (this.#limit !== undefined) {
+      const { id } = rule.notification;
+      this.#limit.spend(end - begun);
+      this.#costs.set(id, (this.#costs.get(id) ?? 0) + end - begun);
+    }
     return end;
   }
 
   #carryOver(): void {
-    const { clock, logger, quota } = this.#options;
+    const { logger, quota } = this.#options;
     quota?.onCarriedOver();
-    const now = clock.monotonic();
-    if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
-    this.#loggedAt = now;
+    if (!this.#isLogDue()) return;
     const [heaviest] = [...this.#costs].sort(([, one], [, other]) => other - one);
     logger.warn(
       {
